@@ -1,0 +1,89 @@
+// Managing deployments: which version of a prompt is live, and whether it is.
+import type { Deployment, DeploymentChange } from "../domain.ts";
+import { conflict, notFound } from "../errors.ts";
+import { newId } from "../ids.ts";
+import { check, DeploymentInput } from "../schema.ts";
+import * as store from "../store/deployments.ts";
+import { getPrompt, getPromptVersion, pushPrompt } from "./prompts.ts";
+import type { PushResult } from "./prompts.ts";
+import { getWorkspace } from "./workspaces.ts";
+import type { Admin } from "./workspaces.ts";
+
+/** A deployment, and whether the action made a difference. */
+export type DeploymentResult = Deployment & { changed: boolean };
+
+/** Makes an active deployment of a version, or of the newest where none is named. */
+export async function createDeployment(
+  admin: Admin,
+  input: { workspaceId: string; name: string; promptId: string; version?: number | undefined },
+): Promise<Deployment> {
+  const { workspaceId, promptId } = input;
+  const { name } = check(DeploymentInput, { name: input.name });
+  await getWorkspace(admin, workspaceId);
+  await getPrompt(admin, promptId, workspaceId);
+  const { version } = await getPromptVersion(admin, promptId, input.version);
+  const createdAt = admin.clock();
+  const id = newId("dep", createdAt);
+  const deployment = { id, name, workspaceId, promptId, currentVersion: version, isActive: true, createdAt };
+  await store.createDeployment(admin.database, deployment);
+  return deployment;
+}
+
+/**
+ * Pushes a prompt and makes the pushed version live under a deployment's name. The first time makes prompt and
+ * deployment; from then on the name tells which prompt gets the version.
+ */
+export async function publishPrompt(
+  admin: Admin,
+  input: { workspaceId: string; name: string; promptId?: string | undefined; source: string },
+): Promise<PushResult & { deployment: DeploymentResult }> {
+  const { workspaceId, name, source } = input;
+  const [named, ...more] = (await listDeployments(admin, workspaceId)).filter((deployment) => deployment.name === name);
+  if (more.length > 0) throw conflict("The workspace has several deployments of that name");
+  const promptId = input.promptId ?? named?.promptId;
+  if (named !== undefined && named.promptId !== promptId) {
+    throw conflict("The deployment of that name serves another prompt");
+  }
+  check(DeploymentInput, { name });
+  const pushed = await pushPrompt(admin, { workspaceId, promptId, source });
+  const version = { promptId: pushed.id, version: pushed.version };
+  const deployment = named === undefined
+    ? { ...await createDeployment(admin, { workspaceId, name, ...version }), changed: true }
+    : await promoteDeployment(admin, named.id, pushed.version);
+  return { ...pushed, deployment };
+}
+
+export async function listDeployments(admin: Admin, workspaceId: string): Promise<Deployment[]> {
+  await getWorkspace(admin, workspaceId);
+  return store.listDeployments(admin.database, workspaceId);
+}
+
+/** Points a deployment at another version of its prompt, from the next request on. */
+export async function promoteDeployment(admin: Admin, id: string, version: number): Promise<DeploymentResult> {
+  const { promptId } = await getDeployment(admin, id);
+  await getPromptVersion(admin, promptId, version);
+  return resultOf(id, await store.promoteDeployment(admin.database, id, version, admin.clock()));
+}
+
+/** Opens or closes a deployment to requests, from the next one on. */
+export async function setDeploymentActive(admin: Admin, id: string, isActive: boolean): Promise<DeploymentResult> {
+  return resultOf(id, await store.setDeploymentActive(admin.database, id, isActive, admin.clock()));
+}
+
+/** Every change of a deployment, newest first. */
+export async function listDeploymentChanges(admin: Admin, id: string): Promise<DeploymentChange[]> {
+  await getDeployment(admin, id);
+  return store.listDeploymentChanges(admin.database, id);
+}
+
+/** The deployment, or a refusal where there is none. */
+export async function getDeployment({ database }: Admin, id: string): Promise<Deployment> {
+  const deployment = await store.findDeployment(database, id);
+  if (deployment === undefined) throw notFound("Deployment", id);
+  return deployment;
+}
+
+function resultOf(id: string, result: { deployment: Deployment; changed: boolean } | undefined): DeploymentResult {
+  if (result === undefined) throw notFound("Deployment", id);
+  return { ...result.deployment, changed: result.changed };
+}

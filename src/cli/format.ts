@@ -1,0 +1,37 @@
+// Data for people: a list as a table, an object as lines. Programs get JSON instead.
+import { stringify } from "../json-text.ts";
+
+const widestCell = 60;
+
+/** A list of objects as a table, one object as lines; each ends with a line break. */
+export function format(data: unknown): string {
+  if (Array.isArray(data)) return data.length === 0 ? "" : formatTable(data);
+  const rows = Object.entries(Object(data)).map(([name, value]) =>
+    Array.isArray(value) && value.length > 0 && typeof value[0] === "object"
+      ? `${name}\n${formatTable(value).replace(/^/gm, "  ").trimEnd()}`
+      : `${name.padEnd(width(Object.keys(Object(data))))}  ${formatValue(name, value)}`
+  );
+  return `${rows.join("\n")}\n`;
+}
+
+function formatTable(rows: Record<string, unknown>[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const table = [names, ...rows.map((row) => names.map((name) => shorten(formatValue(name, row[name]))))];
+  const widths = names.map((_, column) => width(table.map((cells) => cells[column]!)));
+  const lines = table.map((cells) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
+  return `${lines.join("\n")}\n`;
+}
+
+const width = (texts: string[]) => Math.max(...texts.map((text) => text.length));
+
+const shorten = (text: string) => text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text;
+
+/** A value on one line: times in ISO 8601, nothing as a dash, and no character that could steer the terminal. */
+function formatValue(name: string, value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number" && name.endsWith("At")) return new Date(value).toISOString();
+  if (typeof value === "number" && name === "resetTime") return new Date(value * 1000).toISOString();
+  const text = typeof value === "string" ? value : stringify(value);
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
+}

@@ -1,0 +1,87 @@
+// Settings from the environment, read once at the start. Faults are collected, so that one message names them all.
+import { invalid } from "./errors.ts";
+
+const logLevels = ["debug", "info", "warn", "error"] as const;
+const logFormats = ["text", "json"] as const;
+
+/** How much is logged; each level includes those after it. */
+export type LogLevel = (typeof logLevels)[number];
+/** `text` is for people, `json` for programs; both are one line per event. */
+export type LogFormat = (typeof logFormats)[number];
+
+/** Where the store is: a `file:`, `http(s):` or `libsql:` URL, and the token that a remote one asks for. */
+export type DatabaseLocation = { url: string; authToken?: string | undefined };
+
+/** Everything that can be set. */
+export type Config = Readonly<{
+  database: DatabaseLocation;
+  host: string;
+  port: number;
+  /** The largest request body that is read, in bytes. */
+  maxBodyBytes: number;
+  logLevel: LogLevel;
+  logFormat: LogFormat;
+}>;
+
+export const defaultMaxBodyBytes = 1024 * 1024;
+
+// A libSQL server takes 5 MB per argument, and escaping can double a body. SQLite itself takes 1 GB.
+const mostBodyBytes = { remote: 2 * 1024 * 1024, file: 256 * 1024 * 1024 };
+
+/** Reads the settings; a bad value is refused in a message that names every fault. An empty value counts as not set. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const faults: string[] = [];
+  const read = (name: string) => env[name] || undefined;
+
+  const integer = (name: string, byDefault: number, least: number, most: number): number => {
+    const text = read(name);
+    if (text === undefined) return byDefault;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return value;
+    faults.push(`${name} must be an integer from ${least} to ${most}`);
+    return byDefault;
+  };
+  const oneOf = <T extends string>(name: string, choices: readonly T[], byDefault: T): T => {
+    const text = read(name);
+    if (text === undefined) return byDefault;
+    const choice = choices.find((candidate) => candidate === text);
+    if (choice === undefined) faults.push(`${name} must be one of ${choices.join(", ")}`);
+    return choice ?? byDefault;
+  };
+
+  const urlName = read("DATABASE_URL") || !read("TURSO_DATABASE_URL") ? "DATABASE_URL" : "TURSO_DATABASE_URL";
+  const url = read(urlName) ?? "file:promptledger.db";
+  const fault = databaseUrlFault(url);
+  if (fault) faults.push(`${urlName} ${fault}`);
+
+  const host = read("HOST") ?? "127.0.0.1";
+  if (/[\s/]/.test(host)) faults.push("HOST must be a host name or an address");
+
+  const config: Config = Object.freeze({
+    database: { url, authToken: read("DATABASE_AUTH_TOKEN") ?? read("TURSO_AUTH_TOKEN") },
+    host,
+    port: integer("PORT", 8787, 0, 65535),
+    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytes[isFileUrl(url) ? "file" : "remote"]),
+    logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
+    logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
+  });
+  if (faults.length > 0) throw invalid(`Settings cannot be used:\n${faults.map((line) => `  ${line}`).join("\n")}`);
+  return config;
+}
+
+/** Whether a database is a file on this machine. */
+export const isFileUrl = (url: string): boolean => /^file:/i.test(url);
+
+/** A database URL without what may be secret in it: user, password and query. */
+export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "").replace(/\/\/[^/]*@/, "//");
+
+function databaseUrlFault(url: string): string | undefined {
+  if (isFileUrl(url)) {
+    const path = url.slice("file:".length).replace(/\?.*$/s, "");
+    // An empty path opens a database that is thrown away on close; memory is no better.
+    if (/^\/*$/.test(path) || path.includes(":memory:")) return "must name a file after file:";
+    return undefined;
+  }
+  if (/^(https?|libsql):\/\/[^/]/i.test(url) && URL.canParse(url)) return undefined;
+  return "must be a URL with the scheme file:, http:, https: or libsql:";
+}

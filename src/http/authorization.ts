@@ -1,0 +1,27 @@
+// Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
+import { invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
+import { isApiKey } from "../ids.ts";
+import type { Context } from "./context.ts";
+
+/** The request's API key; what cannot be one is refused without a query. */
+export function readApiKey(request: Request): string {
+  const [scheme, key = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(request.headers.get("Authorization") ?? "")?.slice(1) ?? [];
+  if (scheme?.toLowerCase() !== "bearer") throw missingAuthorization();
+  if (key === "") throw noApiKey();
+  if (!isApiKey(key)) throw invalidApiKey();
+  return key;
+}
+
+/** Reads what a request carries; where that is refused, an invalid key is refused first. */
+export async function readAuthorized<T>(
+  { ledger }: Context,
+  caller: { keyHash: string; at: number },
+  read: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (refusal) {
+    if (!await ledger.isKeyValid(caller.keyHash, caller.at)) throw invalidApiKey();
+    throw refusal;
+  }
+}

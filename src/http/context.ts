@@ -1,0 +1,6 @@
+// What every handler is handed besides the request; there are no globals.
+import type { Clock } from "../domain.ts";
+import type { Log } from "../log.ts";
+import type { Ledger } from "../store/ledger.ts";
+
+export type Context = { ledger: Ledger; clock: Clock; log: Log; maxBodyBytes: number };

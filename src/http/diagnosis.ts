@@ -1,0 +1,31 @@
+// POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
+import { hashApiKey } from "../ids.ts";
+import { jsonText, stringify } from "../json-text.ts";
+import { DiagnosisRequest, parse } from "../schema.ts";
+import type { NewDiagnosis } from "../store/ledger.ts";
+import { readApiKey, readAuthorized } from "./authorization.ts";
+import { readText } from "./body.ts";
+import type { Context } from "./context.ts";
+import { readDeployId } from "./query.ts";
+import { created, quotaHeaders, refuseVerdict } from "./respond.ts";
+
+export async function submitDiagnosis(request: Request, context: Context): Promise<Response> {
+  const at = context.clock();
+  const keyHash = await hashApiKey(readApiKey(request));
+  const { deployId, record } = await readAuthorized(context, { keyHash, at }, async () => ({
+    deployId: readDeployId(request),
+    record: toRecord(await readText(request, context.maxBodyBytes)),
+  }));
+  const verdict = await context.ledger.admit({ operation: "submit", keyHash, deployId, at, record });
+  if (verdict.outcome !== "recorded") return refuseVerdict(verdict, at);
+  const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
+  return created(body, quotaHeaders(verdict.quota));
+}
+
+/** Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent. */
+function toRecord(source: string): NewDiagnosis {
+  const { value, members } = parse(DiagnosisRequest, source);
+  const { sessionId, status, latency, startAt, endAt } = value;
+  const sent = Object.fromEntries([...members].map(([name, text]) => [name, jsonText(text)]));
+  return { sessionId, status, document: stringify({ ...sent, sessionId, status, latency, startAt, endAt }) };
+}

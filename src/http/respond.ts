@@ -1,0 +1,60 @@
+// Answers: JSON bodies, our headers, and the only place that knows status codes.
+import type { Quota } from "../domain.ts";
+import { deployNotFound, invalidApiKey, quotaExhausted } from "../errors.ts";
+import type { ErrorKind, Refusal } from "../errors.ts";
+import { stringify } from "../json-text.ts";
+import { endOfMonth } from "../month.ts";
+import type { Refused } from "../store/ledger.ts";
+
+type Headers = Record<string, string>;
+
+const statusOf: Record<ErrorKind, number> = {
+  unauthorized: 401,
+  invalid: 400,
+  too_large: 413,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  quota_exhausted: 429,
+  internal: 500,
+};
+
+const headersOf: Partial<Record<ErrorKind, Headers>> = {
+  unauthorized: { "WWW-Authenticate": "Bearer" },
+  // The rest of the body is not read, so the connection cannot be used again.
+  too_large: { Connection: "close" },
+};
+
+/** 200 with a JSON body. */
+export const ok = (body: unknown, headers: Headers): Response => json(200, body, headers);
+
+/** 201 with a JSON body. */
+export const created = (body: unknown, headers: Headers): Response => json(201, body, headers);
+
+/** The answer to a refusal: `{ error }` with the status of its kind. */
+export const refuse = ({ kind, message }: Refusal, headers: Headers = {}): Response =>
+  json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers });
+
+/** The answer to a request that the ledger did not accept; `at` is when it arrived, in Unix ms. */
+export function refuseVerdict(verdict: Refused, at: number): Response {
+  if (verdict.outcome === "key_invalid") return refuse(invalidApiKey());
+  if (verdict.outcome === "deployment_not_found") return refuse(deployNotFound());
+  const { quota } = verdict;
+  const { kind, message } = quotaExhausted();
+  const details = { limit: quota.limit, used: quota.used, resetTime: resetTime(quota), upgradeUrl: quota.upgradeUrl };
+  const wait = Math.max(1, Math.ceil((endOfMonth(quota.month) - at) / 1000));
+  return json(statusOf[kind], { error: message, details }, { ...quotaHeaders(quota), "Retry-After": String(wait) });
+}
+
+/** The rate-limit headers of the specification; reset is Unix seconds. */
+export const quotaHeaders = (quota: Quota): Headers => ({
+  "X-RateLimit-Limit": String(quota.limit),
+  "X-RateLimit-Remaining": String(Math.max(0, quota.limit - quota.used)),
+  "X-RateLimit-Used": String(quota.used),
+  "X-RateLimit-Reset": String(resetTime(quota)),
+});
+
+const resetTime = (quota: Quota): number => endOfMonth(quota.month) / 1000;
+
+const json = (status: number, body: unknown, headers: Headers): Response =>
+  new Response(stringify(body), { status, headers: { "Content-Type": "application/json", ...headers } });

@@ -1,0 +1,66 @@
+// Ids and API keys: how they are made, told apart and hashed. Web Crypto only, so that it runs everywhere.
+
+const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** What an id names, by its first letters. */
+export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call" | "req";
+
+/** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
+export function newId(prefix: IdPrefix, at: number): string {
+  let time = "";
+  for (let rest = at, digit = 0; digit < 10; digit++) {
+    time = base32[rest % 32] + time;
+    rest = Math.floor(rest / 32);
+  }
+  let random = "";
+  for (const byte of crypto.getRandomValues(new Uint8Array(16))) random += base32[byte & 31];
+  return `${prefix}_${time}${random}`;
+}
+
+/** The id of the record that a call stored: the call's own under the record's prefix. */
+export const recordIdOf = (callId: string): string => callId.replace("call_", "diag_");
+
+/** A new API key: `pl_`, 256 random bits and a CRC-32, in base 62. */
+export function newApiKey(): string {
+  let number = 0n;
+  for (const byte of crypto.getRandomValues(new Uint8Array(32))) number = number * 256n + BigInt(byte);
+  const secret = toBase62(number, 43);
+  return `pl_${secret}${checksum(secret)}`;
+}
+
+/** How many characters of a key may be shown when keys are listed. */
+export const keyPrefixLength = 9;
+
+const keyShape = /^pl_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+/** Whether a text can be a key at all; a typing error fails the checksum, and no query is needed. */
+export function isApiKey(text: string): boolean {
+  const [, secret, check] = keyShape.exec(text) ?? [];
+  return secret !== undefined && checksum(secret) === check;
+}
+
+/** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
+export async function hashApiKey(key: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function toBase62(number: bigint, digits: number): string {
+  let text = "";
+  for (let rest = number, digit = 0; digit < digits; digit++) {
+    text = base62.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+/** CRC-32 (ISO-HDLC) of an ASCII text. */
+function checksum(text: string): string {
+  let crc = -1;
+  for (let index = 0; index < text.length; index++) {
+    crc ^= text.charCodeAt(index);
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return toBase62(BigInt(~crc >>> 0), 6);
+}

@@ -1,0 +1,106 @@
+// JSON as text: a client's JSON is kept as it was written, since parsing loses digits, key order and `__proto__`.
+// Every `text` here has passed JSON.parse already, but for makeWellFormed, which comes before it.
+
+const isRaw = Symbol("JSON text");
+
+/** A value that is already JSON text; stringify writes it as it is. */
+export type JsonText = { readonly [isRaw]: true; readonly text: string };
+
+/** Marks valid JSON text as such. */
+export const jsonText = (text: string): JsonText => ({ [isRaw]: true, text });
+
+const isJsonText = (value: object): value is JsonText => isRaw in value;
+
+/** JSON.stringify for plain values in which JsonText may stand anywhere. */
+export function stringify(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (isJsonText(value)) return value.text;
+  if (Array.isArray(value)) return `[${value.map(stringify).join(",")}]`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${stringify(member)}`).join(",")}}`;
+}
+
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+const escapes = /(\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|(\\u[dD][89a-fA-F]..)|\\./g;
+
+/** Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else. */
+export function makeWellFormed(text: string): string {
+  if (!surrogateEscape.test(text)) return text;
+  return text.replace(escapes, (escape, _pair, lone) => lone === undefined ? escape : "\\ufffd");
+}
+
+const quote = 0x22, backslash = 0x5c, comma = 0x2c, braceOpen = 0x7b, braceClose = 0x7d, bracketOpen = 0x5b;
+const bracketClose = 0x5d;
+
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+/**
+ * Splits the text of a JSON object into its members: key to value text, in order.
+ * Of a repeated key the last one counts, as with JSON.parse.
+ */
+export function readMembers(text: string): Map<string, string> {
+  const members = new Map<string, string>();
+  let at = skipSpace(text, text.indexOf("{") + 1);
+  while (text.charCodeAt(at) !== braceClose) {
+    const keyEnd = endOfString(text, at);
+    const key: string = JSON.parse(text.slice(at, keyEnd));
+    const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
+    const end = endOfValue(text, start);
+    members.delete(key);
+    members.set(key, text.slice(start, end));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);
+  }
+  return members;
+}
+
+/** Takes the white space between tokens out; the tokens stay as they were written. */
+export function compact(text: string): string {
+  let result = "";
+  for (let at = 0; at < text.length;) {
+    const nextQuote = text.indexOf('"', at);
+    const stringStart = nextQuote < 0 ? text.length : nextQuote;
+    result += text.slice(at, stringStart).replace(/\s+/g, "");
+    at = nextQuote < 0 ? text.length : endOfString(text, nextQuote);
+    result += text.slice(stringStart, at);
+  }
+  return result;
+}
+
+function skipSpace(text: string, at: number): number {
+  while (isSpace(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** Where the string that opens at `start` has closed. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at + 1;
+    if (code === backslash) at++;
+  }
+  return text.length;
+}
+
+/** Where the value that begins at `start` has ended. Depth is counted, so nesting costs no stack. */
+function endOfValue(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === quote) return endOfString(text, start);
+  if (first !== braceOpen && first !== bracketOpen) return endOfScalar(text, start);
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at) - 1;
+    else if (code === braceOpen || code === bracketOpen) depth++;
+    else if ((code === braceClose || code === bracketClose) && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function endOfScalar(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === comma || code === braceClose || isSpace(code)) return at;
+  }
+  return text.length;
+}

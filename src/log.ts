@@ -1,0 +1,52 @@
+// The log: one line per event, whatever a client put into the values. Keys and bodies are never handed in.
+import type { Clock } from "./domain.ts";
+import type { LogFormat, LogLevel } from "./config.ts";
+
+/** What an event carries besides its message. */
+export type LogFields = Record<string, string | number | boolean | null | undefined>;
+
+/** Writes events at or above the level it was made with. */
+export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void>;
+
+const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** A log that hands each line, without its line break, to `write`. */
+export function createLog(
+  { level, format, clock, write }: { level: LogLevel; format: LogFormat; clock: Clock; write: (line: string) => void },
+): Log {
+  const formatLine = format === "json" ? jsonLine : textLine;
+  const at = (eventLevel: LogLevel) => (message: string, fields: LogFields = {}) => {
+    if (rank[eventLevel] < rank[level]) return;
+    write(formatLine(new Date(clock()).toISOString(), eventLevel, message, fields));
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** A log that keeps nothing. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** An error's name, code and message for the log; never for a client. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error && typeof error.code === "string" ? ` ${error.code}` : "";
+  return `${error.name}${code}: ${error.message}`;
+}
+
+const jsonLine = (time: string, level: LogLevel, message: string, fields: LogFields) =>
+  oneLine(JSON.stringify({ time, level, message, ...fields }));
+
+function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return [time, level.padEnd(5), oneLine(message), ...pairs.map(([name, value]) => `${name}=${textValue(value)}`)].join(
+    " ",
+  );
+}
+
+const textValue = (value: LogFields[string]) =>
+  typeof value === "string" && !/^[\w.:/@+-]+$/.test(value) ? oneLine(JSON.stringify(value)) : String(value);
+
+/** Control characters escaped, those that JSON leaves alone too: a line stays a line, and no terminal is steered. */
+const oneLine = (text: string) =>
+  // deno-lint-ignore no-control-regex
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) =>
+    `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,0 +1,13 @@
+// The quota window: a calendar month in UTC, written YYYY-MM.
+
+/** The month that a moment (Unix ms) lies in. */
+export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
+
+/** The first moment after a month, in Unix ms: when its quota resets. */
+export function endOfMonth(month: string): number {
+  const [year, number] = month.split("-").map(Number) as [number, number];
+  return Date.UTC(year, number, 1);
+}
+
+/** Whether a text is a month as this service writes it. */
+export const isMonth = (text: string): boolean => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);

@@ -1,0 +1,19 @@
+// Listens on Bun.
+import { boot } from "./boot.ts";
+import type { Listen } from "./boot.ts";
+
+declare const Bun: {
+  serve(options: {
+    fetch: Parameters<Listen>[0];
+    hostname: string;
+    port: number;
+    development: boolean;
+    maxRequestBodySize: number;
+  }): { port: number; stop(): Promise<void> };
+};
+
+await boot((fetch, { host: hostname, port }) => {
+  // Our own limit on bodies answers in JSON; without `development: false` Bun shows source code on an error.
+  const server = Bun.serve({ fetch, hostname, port, development: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER });
+  return Promise.resolve({ hostname, port: server.port, stop: () => server.stop() });
+});

@@ -1,0 +1,53 @@
+// `npm run demo`: a database of its own with one of everything, the service on it, and calls ready to paste.
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { createApiKey } from "../admin/api-keys.ts";
+import { publishPrompt } from "../admin/deployments.ts";
+import { createWorkspace } from "../admin/workspaces.ts";
+import { readConfig } from "../config.ts";
+import { openMigrated } from "./boot.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
+process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
+
+const source = JSON.stringify({
+  title: "Support assistant",
+  description: "Answers customers of the demo shop",
+  messages: [
+    { role: "system", content: "You are a friendly assistant of {{shop}}. Answer in one paragraph." },
+    { role: "user", content: "{{question}}" },
+  ],
+  llmConfig: { provider: "openai", model: "gpt-4o", temperature: 0.2 },
+});
+
+const { database } = await openMigrated(readConfig(process.env));
+const admin = { database, clock: Date.now };
+const { id: workspaceId } = await createWorkspace(admin, { name: "Demo", monthlyLimit: 1000, upgradeUrl: null });
+const { key } = await createApiKey(admin, workspaceId, { name: "demo", expiresAt: null });
+const { deployment } = await publishPrompt(admin, { workspaceId, name: "production", source });
+database.close();
+
+const { url } = await import("./node.ts");
+
+process.stdout.write(`
+Read the active prompt:
+
+curl -i '${url}/v1/prompts?deployId=${deployment.id}' -H 'Authorization: Bearer ${key}'
+
+Record what came of it:
+
+curl -i '${url}/v1/diagnosis?deployId=${deployment.id}' -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"sessionId":"demo-1","status":1,"content":{"input":"Where is my parcel?","output":"It arrives tomorrow."},"latency":840,"additional_properties":{"trace_id":"4bf92f35","token_usage":{"prompt_tokens":52,"completion_tokens":9}}}'
+
+Ask what is recorded, and whether the books balance:
+
+export DATABASE_URL='${process.env.DATABASE_URL}'
+npm run -s cli -- diagnosis list --deploy ${deployment.id}
+npm run -s cli -- usage --workspace ${workspaceId}
+npm run -s cli -- verify
+
+Ctrl-C stops the service; its database is ${process.env.DATABASE_URL}
+`);

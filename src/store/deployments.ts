@@ -1,0 +1,92 @@
+// Rows of deployments and their history. Whatever changes a deployment adds to its history in the same transaction.
+import type { Deployment, DeploymentChange } from "../domain.ts";
+import type { Database, Row, Statement } from "./database.ts";
+
+export async function createDeployment(database: Database, deployment: Deployment): Promise<void> {
+  const { id, workspaceId, name, promptId, currentVersion, createdAt } = deployment;
+  await database.write([
+    {
+      sql: `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, created_at)
+        values (?, ?, ?, ?, ?, 1, ?)`,
+      args: [id, workspaceId, name, promptId, currentVersion, createdAt],
+    },
+    {
+      sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
+        values (?, 'created', null, ?, ?)`,
+      args: [id, currentVersion, createdAt],
+    },
+  ]);
+}
+
+/** Points the deployment at a version that exists. Gives it, and whether it changed; undefined where there is none. */
+export function promoteDeployment(database: Database, id: string, version: number, now: number) {
+  return change(database, id, [
+    {
+      sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
+        select id, 'promoted', current_version, :version, :now from deployments
+        where id = :id and current_version <> :version returning id`,
+      args: { id, version, now },
+    },
+    { sql: "update deployments set current_version = :version where id = :id", args: { id, version } },
+  ]);
+}
+
+/** Opens or closes the deployment to requests. Gives it, and whether it changed; undefined where there is none. */
+export function setDeploymentActive(database: Database, id: string, isActive: boolean, now: number) {
+  return change(database, id, [
+    {
+      sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
+        select id, iif(:isActive, 'activated', 'deactivated'), current_version, current_version, :now from deployments
+        where id = :id and is_active <> :isActive returning id`,
+      args: { id, isActive: Number(isActive), now },
+    },
+    { sql: "update deployments set is_active = :isActive where id = :id", args: { id, isActive: Number(isActive) } },
+  ]);
+}
+
+/** Runs a change whose first statement gives a row where something changes. */
+async function change(
+  database: Database,
+  id: string,
+  statements: Statement[],
+): Promise<{ deployment: Deployment; changed: boolean } | undefined> {
+  const results = await database.write([
+    ...statements,
+    { sql: "select * from deployments where id = ?", args: [id] },
+  ]);
+  const deployment = results.at(-1)!.map(toDeployment)[0];
+  return deployment && { deployment, changed: results[0]!.length > 0 };
+}
+
+export async function findDeployment(database: Database, id: string): Promise<Deployment | undefined> {
+  return (await database.read({ sql: "select * from deployments where id = ?", args: [id] })).map(toDeployment)[0];
+}
+
+/** The deployments of a workspace, oldest first, inactive ones too. */
+export async function listDeployments(database: Database, workspaceId: string): Promise<Deployment[]> {
+  const sql = "select * from deployments where workspace_id = ? order by id";
+  return (await database.read({ sql, args: [workspaceId] })).map(toDeployment);
+}
+
+/** Every change of a deployment, newest first. */
+export async function listDeploymentChanges(database: Database, id: string): Promise<DeploymentChange[]> {
+  const sql = "select * from deployment_changes where deployment_id = ? order by id desc";
+  return (await database.read({ sql, args: [id] })).map(toDeploymentChange);
+}
+
+const toDeployment = (row: Row): Deployment => ({
+  id: String(row.id),
+  workspaceId: String(row.workspace_id),
+  name: String(row.name),
+  promptId: String(row.prompt_id),
+  currentVersion: Number(row.current_version),
+  isActive: row.is_active === 1,
+  createdAt: Number(row.created_at),
+});
+
+const toDeploymentChange = (row: Row): DeploymentChange => ({
+  action: row.action as DeploymentChange["action"],
+  fromVersion: row.from_version === null ? null : Number(row.from_version),
+  toVersion: Number(row.to_version),
+  createdAt: Number(row.created_at),
+});

@@ -1,0 +1,49 @@
+// Brings a database's schema up to date: each migration once, in order, in a transaction of its own, and recorded.
+import type { Database } from "./database.ts";
+import { conflict } from "../errors.ts";
+
+/** A file of sql/: `NNN-verb-noun` and its text. */
+export type Migration = { name: string; sql: string };
+
+/**
+ * Applies the migrations that the database lacks, and gives their names. Safe to run in several processes at once.
+ * Refuses, untouched, a database that has a migration which is not among the given ones: newer code has been there.
+ */
+export async function migrate(database: Database, migrations: Migration[], now: number): Promise<string[]> {
+  await database.write([{
+    sql: "create table if not exists migrations (name text primary key, applied_at integer not null) strict",
+  }]);
+  const present = await listApplied(database);
+  const unknown = [...present].find((name) => !migrations.some((migration) => migration.name === name));
+  if (unknown !== undefined) {
+    throw conflict(`The database is newer than this promptledger: it has migration ${unknown}. Run a newer version`);
+  }
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    if (!present.has(migration.name) && await apply(database, migration, now)) applied.push(migration.name);
+  }
+  return applied;
+}
+
+async function listApplied(database: Database): Promise<Set<string>> {
+  const rows = await database.read({ sql: "select name from migrations order by name" });
+  return new Set(rows.map((row) => String(row.name)));
+}
+
+/** Gives false where another process was first. */
+async function apply(database: Database, { name, sql }: Migration, now: number): Promise<boolean> {
+  try {
+    await database.write([
+      { sql: "insert into migrations (name, applied_at) values (?, ?)", args: [name, now] },
+      ...splitStatements(sql),
+    ]);
+    return true;
+  } catch (error) {
+    if ((await listApplied(database)).has(name)) return false;
+    throw error;
+  }
+}
+
+/** A statement ends with a semicolon at the end of a line; the driver would run only the first of several. */
+const splitStatements = (sql: string) =>
+  sql.split(/;[ \t]*$/m).map((statement) => ({ sql: statement })).filter(({ sql }) => /^\s*[a-z]/im.test(sql));

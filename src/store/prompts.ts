@@ -1,0 +1,107 @@
+// Rows of prompts and prompt_versions. Versions are only ever added.
+import type { Prompt, PromptContent, PromptVersion } from "../domain.ts";
+import { jsonText } from "../json-text.ts";
+import type { Database, Row, Statement } from "./database.ts";
+
+/** Stores a new prompt with its version 1. */
+export async function createPrompt(database: Database, prompt: PromptVersion & { workspaceId: string }): Promise<void> {
+  await database.write([
+    {
+      sql: "insert into prompts (id, workspace_id, created_at) values (?, ?, ?)",
+      args: [prompt.id, prompt.workspaceId, prompt.createdAt],
+    },
+    addVersion(prompt.id, prompt, prompt.createdAt),
+  ]);
+}
+
+/**
+ * Adds the next version, unless the newest one has the same content already.
+ * Gives the newest version then, and whether it is new.
+ */
+export async function addPromptVersion(
+  database: Database,
+  promptId: string,
+  content: PromptContent,
+  now: number,
+): Promise<{ prompt: PromptVersion; isNew: boolean }> {
+  const [added, newest] = await database.write([addVersion(promptId, content, now), {
+    sql: "select * from prompt_versions where prompt_id = ? order by version desc limit 1",
+    args: [promptId],
+  }]);
+  return { prompt: newest!.map(toPromptVersion)[0]!, isNew: added!.length > 0 };
+}
+
+const addVersion = (promptId: string, content: PromptContent, now: number): Statement => ({
+  sql: `
+    insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, created_at)
+    select :promptId, 1 + coalesce(max(version), 0), :title, :description, :messages, :llmConfig, :now
+    from prompt_versions where prompt_id = :promptId
+    having not exists (
+      select 1 from prompt_versions
+      where prompt_id = :promptId and title = :title and description = :description
+        and messages = :messages and llm_config = :llmConfig
+        and version = (select max(version) from prompt_versions where prompt_id = :promptId)
+    )
+    returning version`,
+  args: {
+    promptId,
+    title: content.title,
+    description: content.description,
+    messages: content.messages.text,
+    llmConfig: content.llmConfig.text,
+    now,
+  },
+});
+
+const selectPrompts = `
+  select p.id, p.workspace_id, p.created_at, v.version, v.title
+  from prompts p join prompt_versions v on v.prompt_id = p.id
+    and v.version = (select max(version) from prompt_versions where prompt_id = p.id)`;
+
+export async function findPrompt(database: Database, id: string): Promise<Prompt | undefined> {
+  return (await database.read({ sql: `${selectPrompts} where p.id = ?`, args: [id] })).map(toPrompt)[0];
+}
+
+/** The prompts of a workspace, oldest first. */
+export async function listPrompts(database: Database, workspaceId: string): Promise<Prompt[]> {
+  const sql = `${selectPrompts} where p.workspace_id = ? order by p.id`;
+  return (await database.read({ sql, args: [workspaceId] })).map(toPrompt);
+}
+
+/** One version, or the newest where none is named. */
+export async function findPromptVersion(
+  database: Database,
+  promptId: string,
+  version: number | undefined,
+): Promise<PromptVersion | undefined> {
+  const rows = await database.read({
+    sql: `select * from prompt_versions where prompt_id = ? and version = coalesce(?, version)
+      order by version desc limit 1`,
+    args: [promptId, version ?? null],
+  });
+  return rows.map(toPromptVersion)[0];
+}
+
+/** All versions of a prompt, newest first. */
+export async function listPromptVersions(database: Database, promptId: string): Promise<PromptVersion[]> {
+  const sql = "select * from prompt_versions where prompt_id = ? order by version desc";
+  return (await database.read({ sql, args: [promptId] })).map(toPromptVersion);
+}
+
+const toPrompt = (row: Row): Prompt => ({
+  id: String(row.id),
+  workspaceId: String(row.workspace_id),
+  title: String(row.title),
+  latestVersion: Number(row.version),
+  createdAt: Number(row.created_at),
+});
+
+const toPromptVersion = (row: Row): PromptVersion => ({
+  id: String(row.prompt_id),
+  version: Number(row.version),
+  title: String(row.title),
+  description: String(row.description),
+  messages: jsonText(String(row.messages)),
+  llmConfig: jsonText(String(row.llm_config)),
+  createdAt: Number(row.created_at),
+});

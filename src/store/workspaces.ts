@@ -1,0 +1,49 @@
+// Rows of workspaces.
+import type { Workspace } from "../domain.ts";
+import type { Database, Row } from "./database.ts";
+
+export async function createWorkspace(database: Database, workspace: Workspace): Promise<void> {
+  const { id, name, monthlyLimit, upgradeUrl, createdAt } = workspace;
+  await database.write([{
+    sql: "insert into workspaces (id, name, monthly_limit, upgrade_url, created_at) values (?, ?, ?, ?, ?)",
+    args: [id, name, monthlyLimit, upgradeUrl, createdAt],
+  }]);
+}
+
+/** Changes what is given; gives the workspace as it then is, or undefined where there is none. */
+export async function updateWorkspace(
+  database: Database,
+  id: string,
+  change: { name?: string | undefined; monthlyLimit?: number | undefined; upgradeUrl?: string | null | undefined },
+): Promise<Workspace | undefined> {
+  const [rows] = await database.write([{
+    sql: `update workspaces set name = coalesce(:name, name), monthly_limit = coalesce(:monthlyLimit, monthly_limit),
+        upgrade_url = iif(:hasUpgradeUrl, :upgradeUrl, upgrade_url)
+      where id = :id returning *`,
+    args: {
+      id,
+      name: change.name ?? null,
+      monthlyLimit: change.monthlyLimit ?? null,
+      hasUpgradeUrl: change.upgradeUrl === undefined ? 0 : 1,
+      upgradeUrl: change.upgradeUrl ?? null,
+    },
+  }]);
+  return rows!.map(toWorkspace)[0];
+}
+
+export async function findWorkspace(database: Database, id: string): Promise<Workspace | undefined> {
+  return (await database.read({ sql: "select * from workspaces where id = ?", args: [id] })).map(toWorkspace)[0];
+}
+
+/** All workspaces, oldest first. */
+export async function listWorkspaces(database: Database): Promise<Workspace[]> {
+  return (await database.read({ sql: "select * from workspaces order by id" })).map(toWorkspace);
+}
+
+const toWorkspace = (row: Row): Workspace => ({
+  id: String(row.id),
+  name: String(row.name),
+  monthlyLimit: Number(row.monthly_limit),
+  upgradeUrl: row.upgrade_url === null ? null : String(row.upgrade_url),
+  createdAt: Number(row.created_at),
+});
