@@ -29,6 +29,7 @@ export const invalidDeployId = () => new Refusal("invalid", "Missing or invalid 
 export const invalid = (message: string) => new Refusal("invalid", message);
 export const bodyTooLarge = (limit: number) => new Refusal("too_large", `Request body must be at most ${limit} bytes`);
 export const deployNotFound = () => new Refusal("not_found", "Deploy not found or not accessible");
+export const invalidTarget = () => new Refusal("invalid", "Request target or Host header must be valid");
 export const unknownPath = () => new Refusal("not_found", "Not found");
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");

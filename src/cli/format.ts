@@ -30,8 +30,15 @@ const shorten = (text: string) => text.length > widestCell ? `${text.slice(0, wi
 function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number" && name.endsWith("At")) return new Date(value).toISOString();
-  if (typeof value === "number" && name === "resetTime") return new Date(value * 1000).toISOString();
-  const text = typeof value === "string" ? value : stringify(value);
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
+  if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
+  if (typeof value === "number" && name === "resetTime") return formatTime(value * 1000);
+  if (typeof value === "string") return oneLine(value);
+  const text = stringify(value);
+  // JSON text of a scalar is shown as its value.
+  return typeof value === "object" && !/^[{[]/.test(text) ? formatValue(name, JSON.parse(text)) : oneLine(text);
 }
+
+/** A client may send a time that lies beyond what a date can say. */
+const formatTime = (at: number) => at <= 8.64e15 ? new Date(at).toISOString() : String(at);
+
+const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");

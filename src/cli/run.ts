@@ -40,6 +40,7 @@ export async function run(terminal: Terminal): Promise<number> {
       write(words.includes("--json") ? `${stringify(outcome.data)}\n` : format(outcome.data));
     }
     if (outcome.note !== undefined) say(`${outcome.note}\n`);
+    else if (Array.isArray(outcome.data) && outcome.data.length === 0) say("Nothing to list\n");
     return outcome.refused ? refused : done;
   } catch (error) {
     say(`promptledger: ${messageOf(error)}\n`);

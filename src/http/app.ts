@@ -1,6 +1,6 @@
 // Every route, and what becomes of what a handler throws. The only importer of itty-router.
 import { Router } from "itty-router";
-import { internalError, methodNotAllowed, Refusal, unknownPath } from "../errors.ts";
+import { internalError, invalidTarget, methodNotAllowed, Refusal, unknownPath } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { describeError } from "../log.ts";
 import { discardBody } from "./body.ts";
@@ -9,7 +9,8 @@ import { submitDiagnosis } from "./diagnosis.ts";
 import { readPrompt } from "./prompts.ts";
 import { refuse } from "./respond.ts";
 
-type Route = (request: Request, context: Context) => Promise<Response>;
+/** Gives undefined where no route matches. */
+type Route = (request: Request, context: Context) => Promise<Response | undefined>;
 
 /** The fetch handler, with all routes under `basePath`. It answers every request and never rejects. */
 export function createApp(context: Context, basePath = ""): (request: Request) => Promise<Response> {
@@ -19,12 +20,11 @@ export function createApp(context: Context, basePath = ""): (request: Request) =
     .post("/v1/prompts", submitDiagnosis)
     .all("/v1/prompts", allowOnly("GET, HEAD, POST"))
     .post("/v1/diagnosis", submitDiagnosis)
-    .all("/v1/diagnosis", allowOnly("POST"))
-    .all("*", () => refuse(unknownPath()));
+    .all("/v1/diagnosis", allowOnly("POST"));
 
   return async (request) => {
     const response = await answer(router.fetch, request, context);
-    if (response.status >= 400) await discardBody(request);
+    if (!response.ok) await discardBody(request);
     return request.method === "HEAD"
       ? new Response(null, { status: response.status, headers: response.headers })
       : response;
@@ -36,9 +36,11 @@ const allowOnly = (methods: string) => () => refuse(methodNotAllowed(), { Allow:
 /** A refusal is answered as it says; of any other error the client learns the id under which it is logged, no more. */
 async function answer(route: Route, request: Request, context: Context): Promise<Response> {
   try {
-    return await route(request, context);
+    return await route(request, context) ?? refuse(unknownPath());
   } catch (error) {
     if (error instanceof Refusal) return refuse(error);
+    // Bun and Deno hand over what no URL can be read from.
+    if (!URL.canParse(request.url)) return refuse(invalidTarget());
     const requestId = newId("req", context.clock());
     context.log.error("Request failed", { requestId, method: request.method, error: describeError(error) });
     return refuse(internalError(), { "X-Request-Id": requestId });

@@ -35,7 +35,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
 
   const { database } = await openMigrated(config);
   const service = createService({ database, clock, log, maxBodyBytes: config.maxBodyBytes });
-  const server = await listen(service.fetch, config);
+  const server = await listenOn(config, () => listen(service.fetch, config));
   stopOnSignal(async () => {
     log.info("Stopping");
     await server.stop();
@@ -47,6 +47,14 @@ async function start(listen: Listen, config: Config): Promise<string> {
   log.info("Listening", { url, database: describeDatabase(config.database.url) });
   if ((await listWorkspaces(database)).length === 0) write(setupHint);
   return url;
+}
+
+async function listenOn({ host, port }: Config, listen: () => Promise<Server>): Promise<Server> {
+  try {
+    return await listen();
+  } catch (error) {
+    throw new Error(`cannot listen on ${host}:${port}: ${describeError(error)}`, { cause: error });
+  }
 }
 
 /** Opens the configured database and brings its schema up to date; gives the names of the migrations applied. */

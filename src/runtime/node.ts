@@ -2,14 +2,14 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { invalid } from "../errors.ts";
+import { invalidTarget } from "../errors.ts";
 import { refuse } from "../http/respond.ts";
 import { boot } from "./boot.ts";
 
 /** The base URL of the running service. */
 export const url = await boot((fetch, { host, port }) => {
   // What the adapter cannot make a Request of never reaches the service.
-  const errorHandler = () => refuse(invalid("Request target or Host header must be valid"));
+  const errorHandler = () => refuse(invalidTarget());
   const server = createServer(getRequestListener(fetch, { errorHandler }));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {

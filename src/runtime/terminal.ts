@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { invalid } from "../errors.ts";
 
 export { parseArgs };
 
@@ -23,7 +24,7 @@ export const terminal: Terminal = {
   env: process.env,
   write: (text) => void process.stdout.write(text),
   say: (text) => void process.stderr.write(text),
-  read: async (path) => utf8.decode(path === "-" ? await readInput() : await readFile(path)),
+  read: readUtf8,
 };
 
 /** Ends the process with this code as soon as nothing is left to do. */
@@ -32,6 +33,21 @@ export function exitWith(code: number): void {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+async function readUtf8(path: string): Promise<string> {
+  const name = path === "-" ? "Standard input" : path;
+  let bytes: Buffer;
+  try {
+    bytes = path === "-" ? await readInput() : await readFile(path);
+  } catch (error) {
+    throw invalid(`${name} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalid(`${name} cannot be read: it is not UTF-8`);
+  }
+}
 
 async function readInput(): Promise<Buffer> {
   const chunks: Buffer[] = [];

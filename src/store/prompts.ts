@@ -34,13 +34,12 @@ export async function addPromptVersion(
 const addVersion = (promptId: string, content: PromptContent, now: number): Statement => ({
   sql: `
     insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, created_at)
-    select :promptId, 1 + coalesce(max(version), 0), :title, :description, :messages, :llmConfig, :now
-    from prompt_versions where prompt_id = :promptId
-    having not exists (
+    select :promptId, coalesce(newest.version, 0) + 1, :title, :description, :messages, :llmConfig, :now
+    from (select max(version) as version from prompt_versions where prompt_id = :promptId) newest
+    where not exists (
       select 1 from prompt_versions
-      where prompt_id = :promptId and title = :title and description = :description
+      where prompt_id = :promptId and version = newest.version and title = :title and description = :description
         and messages = :messages and llm_config = :llmConfig
-        and version = (select max(version) from prompt_versions where prompt_id = :promptId)
     )
     returning version`,
   args: {

@@ -1,0 +1,397 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { run } from "../../src/cli/run.ts";
+import { terminal as realTerminal } from "../../src/runtime/terminal.ts";
+import { createService } from "../../src/service.ts";
+import { goodBody, promptFile } from "../helpers.ts";
+
+const test = suite("command line");
+
+type Result = { code: number; out: string; said: string; json: unknown };
+
+const folder = await mkdtemp(join(tmpdir(), "promptledger-test-"));
+test.after(() => rm(folder, { recursive: true }));
+
+const DATABASE_URL = `file:${join(folder, "ledger.db")}`;
+const promptPath = join(folder, "prompt.json");
+
+/** Runs the command line; `input` is what stands on standard input. */
+async function cli(args: string[], input = "", env: Record<string, string> = {}): Promise<Result> {
+  const result = { code: 0, out: "", said: "" };
+  const { read } = realTerminal;
+  result.code = await run({
+    args,
+    env: { DATABASE_URL, ...env },
+    write: (text) => void (result.out += text),
+    say: (text) => void (result.said += text),
+    read: (path) => path === "-" ? Promise.resolve(input) : read(path),
+  });
+  return { ...result, json: args.includes("--json") && result.out ? JSON.parse(result.out) : undefined };
+}
+
+/** Printed JSON; each field is taken for what the test expects it to be. */
+type Data = Record<string, never>;
+
+/** Runs a command that must succeed, and gives its JSON. */
+async function data<T = Data>(args: string[], input?: string): Promise<T> {
+  const { code, said, json } = await cli([...args, "--json"], input);
+  assert.is(code, 0, said);
+  return json as T;
+}
+
+/** A workspace with a prompt and a deployment, made on the command line. */
+async function setUp(): Promise<Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", string>> {
+  const { id: workspaceId } = await data(["workspace", "create", "--name", "Acme", "--limit", "100"]);
+  const { key, id: keyId } = await data(["key", "create", "--workspace", workspaceId!, "--name", "test"]);
+  const { id: promptId } = await data(["prompt", "push", "-", "--workspace", workspaceId!], JSON.stringify(promptFile));
+  const { id: deployId } = await data(
+    ["deploy", "create", "--workspace", workspaceId!, "--name", "production", "--prompt", promptId!],
+  );
+  return { workspaceId: workspaceId!, key: key!, keyId: keyId!, promptId: promptId!, deployId: deployId! };
+}
+
+async function request(key: string, deployId: string, body?: string) {
+  const service = createService({ database: DATABASE_URL });
+  const init = body === undefined ? {} : { method: "POST", body };
+  const headers = { Authorization: `Bearer ${key}` };
+  const response = await service.fetch(new Request(`http://x/v1/prompts?deployId=${deployId}`, { ...init, headers }));
+  service.close();
+  return response;
+}
+
+test("makes, lists and changes workspaces", async () => {
+  const made = await data(["workspace", "create", "--name", "Näme", "--upgrade-url", "https://example.com/up"]);
+  assert.match(made.id!, /^ws_/);
+  assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 10000, "https://example.com/up"]);
+  const changed = await data(["workspace", "update", made.id!, "--limit", "5", "--upgrade-url", ""]);
+  assert.equal(changed, { ...made, monthlyLimit: 5, upgradeUrl: null });
+  const renamed = await data(["workspace", "update", made.id!, "--name", "New"]);
+  assert.equal(renamed, { ...changed, name: "New" });
+  const all = await data<Data[]>(["workspace", "list"]);
+  assert.ok(all.some(({ id, name }) => id === made.id && name === "New"));
+});
+
+test("shows a key once, and lists it by its first characters", async () => {
+  const { workspaceId, key, keyId } = await setUp();
+  const { out } = await cli(["key", "list", "--workspace", workspaceId, "--json"]);
+  assert.not.ok(out.includes(key));
+  const [listed] = JSON.parse(out);
+  assert.equal([listed.id, listed.name, listed.prefix, listed.revokedAt], [keyId, "test", key.slice(0, 9), null]);
+});
+
+test("revokes a key, and a second time changes nothing", async () => {
+  const { key, keyId, deployId } = await setUp();
+  assert.is((await request(key, deployId)).status, 200);
+  const { revokedAt } = await data(["key", "revoke", keyId]);
+  assert.ok(revokedAt! > 0);
+  assert.is((await request(key, deployId)).status, 401);
+  assert.is((await data(["key", "revoke", keyId])).revokedAt, revokedAt);
+});
+
+test("makes a key that expires", async () => {
+  const { workspaceId, deployId } = await setUp();
+  const expired = await cli([
+    "key",
+    "create",
+    "--workspace",
+    workspaceId,
+    "--expires",
+    "2020-01-01T00:00:00Z",
+    "--json",
+  ]);
+  assert.is(expired.code, 0);
+  assert.match(expired.said, "has expired already");
+  const { key, expiresAt } = expired.json as Data;
+  assert.is(expiresAt, Date.UTC(2020, 0, 1));
+  assert.is((await request(key!, deployId)).status, 401);
+  const lasting = await data(["key", "create", "--workspace", workspaceId, "--expires", "2999-01-31"]);
+  assert.is((await request(lasting.key!, deployId)).status, 200);
+});
+
+test("pushes from a file and from standard input, and skips what is unchanged", async () => {
+  const { workspaceId, promptId } = await setUp();
+  const push = ["prompt", "push", promptPath, "--workspace", workspaceId, "--prompt", promptId, "--json"];
+  await writeFile(promptPath, JSON.stringify(promptFile, null, 4));
+  const same = await cli(push);
+  assert.is((same.json as Data).version, 1);
+  assert.match(same.said, "Unchanged: version 1");
+  await writeFile(promptPath, JSON.stringify({ ...promptFile, title: "Two" }));
+  assert.is(((await cli(push)).json as Data).version, 2);
+  const back = await data(["prompt", "push", "-", ...push.slice(3, -1)], JSON.stringify(promptFile));
+  assert.is(back.version, 3);
+  const versions = await data<Data[]>(["prompt", "versions", promptId]);
+  assert.equal(versions.map(({ version, title }) => [version, title]), [[3, "Greeting"], [2, "Two"], [1, "Greeting"]]);
+  const list = await data<Data[]>(["prompt", "list", "--workspace", workspaceId]);
+  assert.equal(list.map(({ id, title, latestVersion }) => [id, title, latestVersion]), [[promptId, "Greeting", 3]]);
+});
+
+test("shows a version exactly as it was pushed", async () => {
+  const { workspaceId } = await setUp();
+  const llmConfig = '{"seed":12345678901234567890,"temperature":1.0,"__proto__":{"b":1,"a":1e400}}';
+  const messages = '[{"role":"user","content":"שלום {{name}} 👋"}]';
+  const source = `{"title":"Exact","messages":${messages},"llmConfig":${llmConfig}}`;
+  const { out } = await cli(["prompt", "push", "-", "--workspace", workspaceId, "--json"], source);
+  const shown = await cli(["prompt", "show", JSON.parse(out).id, "--version", "1", "--json"]);
+  for (const text of [out, shown.out]) {
+    assert.ok(text.includes(`"messages":${messages}`) && text.includes(`"llmConfig":${llmConfig}`));
+  }
+});
+
+test("push --deploy makes prompt and deployment, then keeps both", async () => {
+  const { id: workspaceId } = await data(["workspace", "create", "--name", "CI"]);
+  const push = ["prompt", "push", "-", "--workspace", workspaceId!, "--deploy", "live"];
+  type Pushed = { id: string; version: number; deployment: { id: string; currentVersion: number } };
+  const first = await data<Pushed>(push, JSON.stringify(promptFile));
+  const second = await data<Pushed>(push, JSON.stringify({ ...promptFile, title: "Two" }));
+  assert.equal([first.version, second.version], [1, 2]);
+  assert.equal([second.id, second.deployment.id], [first.id, first.deployment.id]);
+  assert.is(second.deployment.currentVersion, 2);
+  const other = await data(["prompt", "push", "-", "--workspace", workspaceId!], JSON.stringify(promptFile));
+  const clash = await cli([...push, "--prompt", other.id!], JSON.stringify({ ...promptFile, title: "Three" }));
+  assert.is(clash.code, 1);
+  assert.match(clash.said, "serves another prompt");
+  assert.is((await data<Data[]>(["prompt", "versions", other.id!])).length, 1);
+});
+
+test("promotes, deactivates and activates a deployment, and keeps its history", async () => {
+  const { workspaceId, promptId, deployId, key } = await setUp();
+  const push = ["prompt", "push", "-", "--workspace", workspaceId, "--prompt", promptId];
+  await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
+  assert.is((await data(["deploy", "promote", deployId, "--version", "2"])).currentVersion, 2);
+  const again = await cli(["deploy", "promote", deployId, "--version", "2"]);
+  assert.equal([again.code, again.said], [0, "Nothing changed: the deployment was so already\n"]);
+  assert.is((await data(["deploy", "deactivate", deployId])).isActive, false);
+  assert.is((await request(key, deployId)).status, 404);
+  await data(["deploy", "deactivate", deployId]);
+  assert.is((await data(["deploy", "activate", deployId])).isActive, true);
+  const history = await data<Data[]>(["deploy", "history", deployId]);
+  assert.equal(history.map(({ action, fromVersion, toVersion }) => [action, fromVersion, toVersion]), [
+    ["activated", 2, 2],
+    ["deactivated", 2, 2],
+    ["promoted", 1, 2],
+    ["created", null, 1],
+  ]);
+  const [listed] = await data<Data[]>(["deploy", "list", "--workspace", workspaceId]);
+  assert.equal([listed!.id, listed!.name, listed!.currentVersion, listed!.isActive], [deployId, "production", 2, true]);
+});
+
+test("lists records exactly as they were sent, by session and status", async () => {
+  const { key, deployId } = await setUp();
+  const properties = '{"trace_id":"4bf9","big":12345678901234567890,"one":1.0,"huge":1e400,"":0,"__proto__":{}}';
+  await request(
+    key,
+    deployId,
+    `{"sessionId":"a","status":-3,"content":{"input":"i"},"additional_properties":${properties}}`,
+  );
+  await request(key, deployId, JSON.stringify(goodBody));
+  const { out } = await cli(["diagnosis", "list", "--deploy", deployId, "--session", "a", "--status=-3", "--json"]);
+  assert.ok(out.includes(`"additional_properties":${properties}`));
+  assert.is(JSON.parse(out).length, 1);
+  assert.is((await data<Data[]>(["diagnosis", "list", "--deploy", deployId])).length, 2);
+  assert.is((await data<Data[]>(["diagnosis", "list", "--deploy", deployId, "--limit", "1"])).length, 1);
+  assert.is((await cli(["diagnosis", "list", "--deploy", deployId, "--session", "none", "--json"])).out, "[]\n");
+});
+
+test("lists calls, and tells a month's use", async () => {
+  const { key, workspaceId, deployId } = await setUp();
+  await request(key, deployId);
+  await request(key, deployId, JSON.stringify(goodBody));
+  const calls = await data<Data[]>(["call", "list", "--workspace", workspaceId]);
+  assert.equal(calls.map(({ operation, number }) => [operation, number]), [["submit", 2], ["read", 1]]);
+  assert.is((await data<Data[]>(["call", "list", "--workspace", workspaceId, "--limit", "1"])).length, 1);
+  const { month, resetTime, ...counts } = await data(["usage", "--workspace", workspaceId]);
+  assert.equal(counts, { limit: 100, used: 2, remaining: 98, reads: 1, submits: 1 });
+  assert.match(month!, /^\d{4}-\d\d$/);
+  assert.ok(resetTime! > Date.now() / 1000);
+  assert.is(
+    (await data(["usage", "--workspace", workspaceId, "--month", "2020-02"])).resetTime,
+    Date.UTC(2020, 2) / 1000,
+  );
+});
+
+test("verify exits 0 while the books balance", async () => {
+  const { key, workspaceId, deployId } = await setUp();
+  await request(key, deployId);
+  const { balanced, ledgers } = await data<{ balanced: boolean; ledgers: Data[] }>([
+    "verify",
+    "--workspace",
+    workspaceId,
+  ]);
+  assert.equal([balanced, ledgers.length, ledgers[0]!.used, ledgers[0]!.calls], [true, 1, 1, 1]);
+  assert.is((await cli(["verify"])).code, 0);
+});
+
+test("verify exits 1 when they do not, and says which", async () => {
+  const { key, workspaceId, deployId } = await setUp();
+  await request(key, deployId);
+  const { openDatabase } = await import("../../src/store/database.ts");
+  const database = openDatabase(DATABASE_URL);
+  await database.write([{ sql: "update quota_usage set reads = 2 where workspace_id = ?", args: [workspaceId] }]);
+  const { code, said, json } = await cli(["verify", "--workspace", workspaceId, "--json"]);
+  assert.is(code, 1);
+  assert.match(said, "1 of 1 ledgers do not balance");
+  assert.is((json as { balanced: boolean }).balanced, false);
+  await database.write([{ sql: "update quota_usage set reads = 1 where workspace_id = ?", args: [workspaceId] }]);
+  database.close();
+});
+
+test("migrate says what it applied, and on a current schema that there was nothing to do", async () => {
+  const fresh = { DATABASE_URL: `file:${join(folder, "fresh.db")}` };
+  const first = await cli(["migrate", "--json"], "", fresh);
+  assert.ok((first.json as { applied: string[] }).applied.includes("001-create-catalog"));
+  const second = await cli(["migrate", "--json"], "", fresh);
+  assert.equal([second.json, second.said], [{ applied: [] }, "The schema is up to date\n"]);
+});
+
+test("without --json data is for people: tables, ISO times, and no control characters", async () => {
+  const { key, workspaceId, deployId } = await setUp();
+  const body = { ...goodBody, sessionId: "a\u001b[31m\nb", startAt: 0, endAt: Number.MAX_SAFE_INTEGER };
+  await request(key, deployId, JSON.stringify(body));
+  const { out } = await cli(["diagnosis", "list", "--deploy", deployId]);
+  assert.match(out, /^id +sessionId +status/);
+  assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
+  assert.is(out.trimEnd().split("\n").length, 2);
+  assert.match((await cli(["usage", "--workspace", workspaceId])).out, /^limit +100$/m);
+  assert.match((await cli(["prompt", "list", "--workspace", workspaceId])).out, /^id +workspaceId +title/);
+  const empty = await cli(["call", "list", "--workspace", (await data(["workspace", "create", "--name", "E"])).id!]);
+  assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
+});
+
+const { workspaceId, promptId, deployId } = await setUp();
+const other = await setUp();
+const scope = ["--workspace", workspaceId];
+
+const refusals: [name: string, args: string[], error: string, input?: string][] = [
+  ["an unknown workspace", ["key", "list", "--workspace", "ws_0"], "Workspace ws_0 not found"],
+  ["an unknown workspace to change", ["workspace", "update", "ws_0"], "Workspace ws_0 not found"],
+  ["an unknown workspace to verify", ["verify", "--workspace", "ws_0"], "Workspace ws_0 not found"],
+  ["an unknown key", ["key", "revoke", "key_0"], "API key key_0 not found"],
+  ["an unknown prompt", ["prompt", "show", "prompt_0"], "Prompt prompt_0 not found"],
+  ["an unknown prompt's versions", ["prompt", "versions", "prompt_0"], "Prompt prompt_0 not found"],
+  ["an unknown version", ["prompt", "show", promptId, "--version", "9"], `Version 9 of prompt ${promptId} not found`],
+  ["an unknown deployment", ["deploy", "activate", "dep_0"], "Deployment dep_0 not found"],
+  ["an unknown deployment's history", ["deploy", "history", "dep_0"], "Deployment dep_0 not found"],
+  ["an unknown deployment's records", ["diagnosis", "list", "--deploy", "dep_0"], "Deployment dep_0 not found"],
+  ["a version to promote that is not there", ["deploy", "promote", deployId, "--version", "2"], "Version 2 of prompt"],
+  [
+    "another workspace's prompt to deploy",
+    ["deploy", "create", ...scope, "--name", "x", "--prompt", other.promptId],
+    `Prompt ${other.promptId} not found`,
+  ],
+  [
+    "another workspace's prompt to push to",
+    ["prompt", "push", "-", ...scope, "--prompt", other.promptId],
+    `Prompt ${other.promptId} not found`,
+    JSON.stringify(promptFile),
+  ],
+  ["an empty name", ["workspace", "create", "--name", ""], "Field name must be a name of 1 to 200 characters"],
+  ["a name with a line break", ["workspace", "create", "--name", "a\nb"], "without control characters"],
+  [
+    "an upgrade URL that is not one",
+    ["workspace", "create", "--name", "x", "--upgrade-url", "javascript:1"],
+    "http or https",
+  ],
+  [
+    "a prompt file that is not there",
+    ["prompt", "push", join(folder, "none.json"), ...scope],
+    "none.json cannot be read",
+  ],
+  ["a prompt that is not JSON", ["prompt", "push", "-", ...scope], "Prompt must be valid JSON", "{"],
+  ["a prompt without a title", ["prompt", "push", "-", ...scope], "Missing required field title", '{"messages":[]}'],
+  [
+    "a prompt with a field it cannot have",
+    ["prompt", "push", "-", ...scope],
+    "no other fields than title",
+    '{"llm":1}',
+  ],
+  [
+    "a message without a role",
+    ["prompt", "push", "-", ...scope],
+    "Missing required field messages[0].role",
+    '{"title":"t","messages":[{"content":"x"}]}',
+  ],
+  [
+    "a message whose content is a number",
+    ["prompt", "push", "-", ...scope],
+    "Field messages[1].content must be a string or an array of objects",
+    '{"title":"t","messages":[{"role":"user","content":""},{"role":"user","content":1}]}',
+  ],
+  [
+    "a description with a NUL",
+    ["prompt", "push", "-", ...scope],
+    "Field description must be a string without NUL characters",
+    '{"title":"t","description":"\\u0000","messages":[]}',
+  ],
+];
+
+for (const [name, args, error, input] of refusals) {
+  test(`exits 1 at ${name}, and says why`, async () => {
+    const { code, out, said } = await cli([...args, "--json"], input);
+    assert.equal([code, out], [1, ""]);
+    assert.ok(said.startsWith("promptledger: ") && said.includes(error), said);
+  });
+}
+
+const misuses: [name: string, args: string[], error: string][] = [
+  ["an unknown command", ["workspace", "destroy"], "unknown command"],
+  ["a noun alone", ["workspace"], "unknown command"],
+  ["a missing option", ["workspace", "create"], "Missing --name NAME"],
+  ["a missing argument", ["key", "revoke"], "Missing ID"],
+  ["an argument too many", ["key", "revoke", "a", "b"], "Unexpected argument b"],
+  ["an unknown option", ["workspace", "list", "--all"], "--all"],
+  ["an option without its value", ["workspace", "create", "--name"], "--name"],
+  [
+    "a limit that is not a number",
+    ["workspace", "create", "--name", "x", "--limit", "ten"],
+    "--limit must be an integer",
+  ],
+  [
+    "a negative limit",
+    ["workspace", "create", "--name", "x", "--limit=-1"],
+    "--limit must be an integer of at least 0",
+  ],
+  ["a limit beyond 2^53", ["workspace", "create", "--name", "x", "--limit", "9007199254740993"], "--limit must be"],
+  [
+    "an expiry without a zone",
+    ["key", "create", ...scope, "--expires", "2027-01-01T00:00"],
+    "--expires must be a time",
+  ],
+  ["a month that is none", ["usage", ...scope, "--month", "2027-13"], "--month must be a month"],
+];
+
+for (const [name, args, error] of misuses) {
+  test(`exits 2 at ${name}, and shows the usage`, async () => {
+    const { code, out, said } = await cli(args);
+    assert.equal([code, out], [2, ""]);
+    assert.ok(said.includes(error), said);
+  });
+}
+
+test("exits 1 when a setting cannot be used, or the database cannot be opened", async () => {
+  const setting = await cli(["workspace", "list"], "", { LOG_LEVEL: "loud" });
+  assert.is(setting.code, 1);
+  assert.match(setting.said, "LOG_LEVEL must be one of");
+  const database = await cli(["workspace", "list"], "", {
+    DATABASE_URL: `file:${join(folder, "no", "such", "folder.db")}`,
+  });
+  assert.is(database.code, 1);
+  assert.match(database.said, "folder.db cannot be used");
+});
+
+test("help leads with examples, and without a command goes to standard error", async () => {
+  const { code, out } = await cli(["--help"]);
+  assert.is(code, 0);
+  assert.ok(out.startsWith("Examples\n"));
+  for (const usage of ["deploy promote ID --version N", "verify [--workspace ID]", "serve"]) {
+    assert.ok(out.includes(usage));
+  }
+  const none = await cli([]);
+  assert.equal([none.code, none.out, none.said], [2, "", out]);
+  const one = await cli(["key", "create", "--help"]);
+  assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
+});
+
+test.run();

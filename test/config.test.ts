@@ -1,0 +1,78 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { describeDatabase, readConfig } from "../src/config.ts";
+
+const test = suite("config");
+
+const refusal = (env: Record<string, string>): string => {
+  try {
+    readConfig(env);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return assert.unreachable("the settings are not refused") as unknown as string;
+};
+
+test("without settings it serves a file in the working directory on loopback", () => {
+  assert.equal(readConfig({}), {
+    database: { url: "file:promptledger.db", authToken: undefined },
+    host: "127.0.0.1",
+    port: 8787,
+    maxBodyBytes: 1048576,
+    logLevel: "info",
+    logFormat: "text",
+  });
+});
+
+test("DATABASE_URL goes before TURSO_DATABASE_URL, and so do their tokens", () => {
+  const turso = { TURSO_DATABASE_URL: "libsql://a.turso.io", TURSO_AUTH_TOKEN: "turso" };
+  assert.equal(readConfig(turso).database, { url: "libsql://a.turso.io", authToken: "turso" });
+  const both = { ...turso, DATABASE_URL: "http://127.0.0.1:8080", DATABASE_AUTH_TOKEN: "own" };
+  assert.equal(readConfig(both).database, { url: "http://127.0.0.1:8080", authToken: "own" });
+});
+
+test("an empty value counts as not set", () => {
+  assert.equal(readConfig({ PORT: "", DATABASE_URL: "", LOG_LEVEL: "" }), readConfig({}));
+});
+
+test("settings cannot be changed once they are read", () => {
+  assert.ok(Object.isFrozen(readConfig({})));
+});
+
+test("one message names every fault", () => {
+  const message = refusal({
+    PORT: "http",
+    LOG_LEVEL: "loud",
+    LOG_FORMAT: "xml",
+    DATABASE_URL: "mysql://x",
+    HOST: "a b",
+  });
+  for (const name of ["PORT", "LOG_LEVEL", "LOG_FORMAT", "DATABASE_URL", "HOST"]) assert.match(message, name);
+});
+
+for (const port of ["-1", "65536", "80.5", "0x50", "8787 ", "1e3"]) {
+  test(`refuses PORT=${port}`, () => assert.match(refusal({ PORT: port }), "PORT must be an integer from 0 to 65535"));
+}
+
+for (
+  const url of ["file:", "file://", "file:?x=1", "file::memory:", ":memory:", "ws://host", "http://", "promptledger.db"]
+) {
+  test(`refuses DATABASE_URL=${url}`, () => assert.match(refusal({ DATABASE_URL: url }), "DATABASE_URL must"));
+}
+
+test("names the variable that holds the fault", () => {
+  assert.match(refusal({ TURSO_DATABASE_URL: "nonsense" }), "TURSO_DATABASE_URL must");
+});
+
+test("a body may be as large as the store can take it", () => {
+  assert.is(readConfig({ MAX_BODY_BYTES: "10485760" }).maxBodyBytes, 10485760);
+  assert.match(refusal({ MAX_BODY_BYTES: "0" }), "MAX_BODY_BYTES must");
+  assert.match(refusal({ MAX_BODY_BYTES: "10485760", DATABASE_URL: "http://127.0.0.1:8080" }), "MAX_BODY_BYTES must");
+});
+
+test("a database is described without its secrets", () => {
+  assert.is(describeDatabase("libsql://user:secret@host/path?authToken=secret"), "libsql://host/path");
+  assert.is(describeDatabase("file:/var/lib/ledger.db"), "file:/var/lib/ledger.db");
+});
+
+test.run();

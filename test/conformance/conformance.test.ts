@@ -1,0 +1,59 @@
+// The cases against a started service on the runtime that runs the tests, on a file and on a libSQL server.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { verify } from "../../src/admin/records.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { cases } from "./cases.ts";
+import type { Target } from "./cases.ts";
+import { createFixture } from "./fixture.ts";
+import { createFolder, startService, startSqld } from "./processes.ts";
+import type { Running } from "./processes.ts";
+import { findSqld } from "./sqld.ts";
+
+const maxBodyBytes = 1024 * 1024;
+
+const sqld = await findSqld();
+
+for (const store of ["file", "sqld"] as const) {
+  const test = suite(`conformance on ${currentRuntime} with ${store}`);
+  if (store === "sqld" && "missing" in sqld) {
+    console.log(`skipped: conformance with sqld: ${sqld.missing}`);
+    for (const [name] of cases) test.skip(name);
+    test.run();
+    continue;
+  }
+
+  const folder = await createFolder();
+  let server: Running | undefined;
+  let service: Running;
+  let target: Target;
+
+  test("the service starts", async () => {
+    if (store === "sqld" && "binary" in sqld) server = await startSqld(sqld.binary, folder.path);
+    const url = server?.url ?? `file:${folder.path}/ledger.db`;
+    service = await startService(currentRuntime, { DATABASE_URL: url });
+    const admin = { database: openDatabase(url), clock: Date.now };
+    target = { ...await createFixture(admin), base: service.url, maxBodyBytes };
+  });
+
+  for (const [name, run] of cases) test(name, () => run(target));
+
+  test("the books balance, nothing was logged as failed, and no key is in the log", async () => {
+    assert.ok((await verify(target.admin)).balanced);
+    const output = service.output();
+    assert.not.match(output, /error|pl_/i);
+  });
+
+  test("SIGTERM ends the service with exit code 0", async () => {
+    assert.is(await service.stop(), 0);
+  });
+
+  test.after(async () => {
+    target?.admin.database.close();
+    await service?.stop("SIGKILL");
+    await server?.stop("SIGKILL");
+    await folder.remove();
+  });
+  test.run();
+}

@@ -1,0 +1,147 @@
+// A plain HTTP/1.1 client on a socket: it sends exactly the bytes it is given, and so the same ones on every runtime.
+import { Buffer } from "node:buffer";
+import { connect } from "node:net";
+
+export type HttpAnswer = { status: number; headers: Map<string, string>; text: string };
+
+export type HttpRequest = {
+  method?: string;
+  /** Lines as they go out; Host, Connection and Content-Length are added. */
+  headers?: string[];
+  body?: string | Uint8Array;
+  /** Sends the body in chunks of this size, without its length. */
+  chunkSize?: number;
+};
+
+export type Connection = {
+  write(bytes: Uint8Array | string): void;
+  /** The next answer; one to HEAD has no body, whatever its headers say. */
+  readAnswer(isHead?: boolean): Promise<HttpAnswer>;
+  /** Resolves when the server has closed the connection. */
+  closed: Promise<void>;
+  close(): void;
+};
+
+const patience = 30_000; // ms that an answer may take
+
+/** Sends one request on a connection of its own. */
+export async function send(base: string, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {
+  const connection = openConnection(base);
+  try {
+    connection.write(serialize(base, target, request, "close"));
+    return await connection.readAnswer(request.method === "HEAD");
+  } finally {
+    connection.close();
+  }
+}
+
+/** The bytes of a request. */
+export function serialize(base: string, target: string, request: HttpRequest, connection: "close" | "keep-alive") {
+  const { method = "GET", headers = [], body, chunkSize } = request;
+  const bytes = Buffer.from(body ?? "");
+  const framing = chunkSize === undefined ? `Content-Length: ${bytes.length}` : "Transfer-Encoding: chunked";
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${new URL(base).host}`,
+    `Connection: ${connection}`,
+    ...(body === undefined ? [] : [framing]),
+    ...headers,
+  ];
+  const head = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`);
+  return Buffer.concat([head, chunkSize === undefined ? bytes : inChunks(bytes, chunkSize)]);
+}
+
+function inChunks(bytes: Buffer, size: number): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    const chunk = bytes.subarray(at, at + size);
+    parts.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n"));
+  }
+  return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
+}
+
+/** Opens a connection on which requests can follow each other. */
+export function openConnection(base: string): Connection {
+  const { hostname, port } = new URL(base);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let received = Buffer.alloc(0);
+  let hasEnded = false;
+  let wake = () => {};
+
+  socket.on("data", (data: Buffer) => {
+    received = Buffer.concat([received, data]);
+    wake();
+  });
+  const closed = new Promise<void>((resolve) => {
+    for (const event of ["end", "close", "error"]) {
+      socket.on(event, () => {
+        hasEnded = true;
+        wake();
+        resolve();
+      });
+    }
+  });
+
+  /** Waits until `find` gives something in what was received, or nothing more comes. */
+  async function receive<T>(find: () => T | undefined): Promise<T | undefined> {
+    const deadline = performance.now() + patience;
+    for (;;) {
+      const found = find();
+      if (found !== undefined || hasEnded) return found;
+      const wait = deadline - performance.now();
+      if (wait <= 0) throw new Error("The server did not answer in time");
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, wait);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  function take(length: number): Buffer {
+    const taken = received.subarray(0, length);
+    received = received.subarray(length);
+    return taken;
+  }
+
+  async function takeLine(): Promise<string> {
+    const end = await receive(() => {
+      const index = received.indexOf("\r\n");
+      return index < 0 ? undefined : index;
+    });
+    if (end === undefined) throw new Error("The server closed the connection before it had answered");
+    return take(end + 2).toString("latin1").slice(0, -2);
+  }
+
+  async function takeBytes(length: number): Promise<Buffer> {
+    await receive(() => received.length >= length || undefined);
+    if (received.length < length) throw new Error("The server closed the connection in the middle of an answer");
+    return take(length);
+  }
+
+  async function readAnswer(isHead = false): Promise<HttpAnswer> {
+    const status = Number((await takeLine()).split(" ")[1]);
+    const headers = new Map<string, string>();
+    for (let line = await takeLine(); line !== ""; line = await takeLine()) {
+      const colon = line.indexOf(":");
+      headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+    }
+    const body = isHead ? Buffer.alloc(0) : await readBody(headers);
+    return { status, headers, text: body.toString() };
+  }
+
+  async function readBody(headers: Map<string, string>): Promise<Buffer> {
+    if (headers.get("transfer-encoding") !== "chunked") return takeBytes(Number(headers.get("content-length") ?? 0));
+    const parts: Buffer[] = [];
+    for (;;) {
+      const length = parseInt(await takeLine(), 16);
+      parts.push(await takeBytes(length));
+      await takeLine();
+      if (length === 0) return Buffer.concat(parts);
+    }
+  }
+
+  return { write: (bytes) => void socket.write(bytes), readAnswer, closed, close: () => void socket.destroy() };
+}

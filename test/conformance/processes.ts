@@ -1,0 +1,122 @@
+// Processes under test: the service on a runtime, and a libSQL server. All listen on loopback, on ports of their own.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { commandOf, entryOf } from "../runtimes.ts";
+import type { Runtime } from "../runtimes.ts";
+
+export type Running = {
+  url: string;
+  pid: number;
+  /** Everything it printed so far, on both outputs. */
+  output(): string;
+  /** Sends a signal, and resolves with the exit code (or the signal's name) once it has ended. */
+  stop(signal?: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<number | string>;
+};
+
+const patience = 20_000; // ms that a start may take
+
+/** Makes an empty folder, and a function that removes it. */
+export async function createFolder(): Promise<{ path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), "promptledger-test-"));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Starts the service and resolves when it listens. */
+export async function startService(runtime: Runtime, settings: Record<string, string>): Promise<Running> {
+  const child = launch(commandOf[runtime](entryOf[runtime]), { PORT: "0", ...settings });
+  const url = await child.seen(/Listening.*?(http:\/\/[\d.]+:\d+)/);
+  return { url, ...child };
+}
+
+/** Runs the service where it is expected to end by itself; gives its exit code and all it printed. */
+export async function runService(runtime: Runtime, settings: Record<string, string>) {
+  const child = launch(commandOf[runtime](entryOf[runtime]), { PORT: "0", ...settings });
+  const code = await child.ended;
+  return { code, output: child.output() };
+}
+
+/** Starts a libSQL server on a folder, and resolves when it accepts connections. */
+export async function startSqld(binary: string, folder: string, port?: number): Promise<Running> {
+  const address = `127.0.0.1:${port ?? await findFreePort()}`;
+  const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome"], {});
+  await untilAccepting(Number(address.split(":")[1]));
+  return { url: `http://${address}`, ...child };
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function untilAccepting(port: number): Promise<void> {
+  const deadline = performance.now() + patience;
+  while (performance.now() < deadline) {
+    const isAccepting = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+      socket.once("close", () => resolve(false));
+      setTimeout(() => socket.destroy(), 500);
+    });
+    if (isAccepting) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("The libSQL server did not start");
+}
+
+function launch([command, ...args]: string[], settings: Record<string, string>) {
+  // Coverage of a child is collected through the environment, so that is handed on; settings are not.
+  const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
+  const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
+  const child: ChildProcess = spawn(command!, args, {
+    env: { ...inherited, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  let look = () => {};
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => {
+      output += text;
+      look();
+    });
+  }
+  const ended = new Promise<number | string>((resolve) => {
+    child.once("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
+  });
+
+  /** Resolves with what the pattern captures, as soon as the process has printed it. */
+  const seen = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const fail = () => reject(new Error(`${command} did not start: ${output}`));
+      const timer = setTimeout(fail, patience);
+      look = () => {
+        const match = pattern.exec(output);
+        if (match === null) return;
+        clearTimeout(timer);
+        resolve(match[1]!);
+      };
+      look();
+      void ended.then(fail);
+    });
+
+  return {
+    pid: child.pid!,
+    output: () => output,
+    seen,
+    ended,
+    stop: (signal: "SIGTERM" | "SIGKILL" | "SIGINT" = "SIGTERM") => {
+      // Deno reports the signal that child.kill sent, whatever became of the process.
+      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
+      return ended;
+    },
+  };
+}

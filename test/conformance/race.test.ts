@@ -1,0 +1,58 @@
+// One service on each runtime, all on one database: the quota holds across processes. It takes no other runtime to run
+// it once more, so only the tests on Node do.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createApiKey } from "../../src/admin/api-keys.ts";
+import { listCalls, verify } from "../../src/admin/records.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { readMigrations } from "../../src/runtime/migrations.ts";
+import { createTenant, goodBody } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { sendLoad } from "./load.ts";
+import { createFolder, startService } from "./processes.ts";
+
+const test = suite("three runtimes on one file");
+
+const limit = 700, requests = 1500, connections = 48;
+
+if (currentRuntime === "Node") {
+  test(`of ${requests} requests at ${connections} connections exactly the limit of ${limit} is accepted`, async () => {
+    const folder = await createFolder();
+    const DATABASE_URL = `file:${folder.path}/ledger.db`;
+    const services = await Promise.all(
+      (["Node", "Bun", "Deno"] as const).map((runtime) => startService(runtime, { DATABASE_URL })),
+    );
+    const database = openDatabase(DATABASE_URL);
+    try {
+      const admin = { database, clock: Date.now };
+      await migrate(database, await readMigrations(), Date.now());
+      const { key, deployId, workspaceId } = await createTenant(admin, limit);
+      const { key: otherKey } = await createApiKey(admin, workspaceId, { name: "another", expiresAt: null });
+      const body = JSON.stringify(goodBody);
+      const statuses = await sendLoad({
+        bases: services.map(({ url }) => url),
+        connections,
+        requests,
+        target: `/v1/prompts?deployId=${deployId}`,
+        request: (index) => ({
+          headers: [`Authorization: Bearer ${index % 3 === 0 ? otherKey : key}`],
+          ...(index % 2 === 0 ? {} : { method: "POST", body }),
+        }),
+      });
+      const count = (status: number) => statuses.get(status) ?? 0;
+      assert.equal([count(200) + count(201), count(429)], [limit, requests - limit]);
+      const { balanced, ledgers } = await verify(admin);
+      assert.equal([balanced, ledgers.map(({ used }) => used)], [true, [limit]]);
+      const numbers = (await listCalls(admin, workspaceId, requests)).map(({ number }) => number);
+      assert.equal(numbers, Array.from({ length: limit }, (_, index) => limit - index));
+      for (const service of services) assert.is(await service.stop(), 0);
+    } finally {
+      for (const service of services) await service.stop("SIGKILL");
+      database.close();
+      await folder.remove();
+    }
+  });
+}
+
+test.run();

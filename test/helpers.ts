@@ -1,0 +1,103 @@
+// A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
+import { createApiKey } from "../src/admin/api-keys.ts";
+import { createDeployment } from "../src/admin/deployments.ts";
+import { pushPrompt } from "../src/admin/prompts.ts";
+import { createWorkspace } from "../src/admin/workspaces.ts";
+import type { Admin } from "../src/admin/workspaces.ts";
+import type { Database } from "../src/store/database.ts";
+import { openDatabase } from "../src/store/database.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { createLog } from "../src/log.ts";
+import { readMigrations } from "../src/runtime/migrations.ts";
+import { createService } from "../src/service.ts";
+
+/** The moment at which a world begins: 2026-11-15T12:00:00Z. */
+export const noon = Date.UTC(2026, 10, 15, 12);
+
+export const promptFile = {
+  title: "Greeting",
+  description: "Says hello",
+  messages: [{ role: "system", content: "Greet {{name}}" }],
+  llmConfig: { provider: "openai", model: "gpt-4o", temperature: 0.5 },
+};
+
+export const goodBody = { sessionId: "session-1", status: 1, content: { input: "Hello", output: "Hi" } };
+
+/** An answer whose body has been read: `json` is undefined where the body is not JSON. */
+export type Answer = { status: number; headers: Headers; text: string; json: unknown };
+
+export type Tenant = { workspaceId: string; key: string; keyId: string; promptId: string; deployId: string };
+
+export type World = Tenant & {
+  /** What the clock says; assign to move it. */
+  now: number;
+  admin: Admin;
+  database: Database;
+  logged: string[];
+  fetch(request: Request): Promise<Response>;
+  /** Sends a request to a path, with the world's key unless other headers are given. */
+  send(path: string, init?: RequestInit): Promise<Answer>;
+  read(deployId?: string, key?: string): Promise<Answer>;
+  /** Submits a body: text as it is, anything else as JSON. */
+  submit(body?: unknown, deployId?: string, key?: string): Promise<Answer>;
+  close(): void;
+};
+
+/** Makes a migrated database in memory. */
+export async function openMemory(): Promise<Database> {
+  const database = openDatabase(":memory:");
+  await migrate(database, await readMigrations(), noon);
+  return database;
+}
+
+/** Makes a workspace with a key, a prompt and an active deployment. */
+export async function createTenant(admin: Admin, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
+  const { id: workspaceId } = await createWorkspace(admin, { name, monthlyLimit, upgradeUrl: null });
+  const { key, id: keyId } = await createApiKey(admin, workspaceId, { name: "test", expiresAt: null });
+  const { id: promptId } = await pushPrompt(admin, { workspaceId, source: JSON.stringify(promptFile) });
+  const { id: deployId } = await createDeployment(admin, { workspaceId, name: "production", promptId });
+  return { workspaceId, key, keyId, promptId, deployId };
+}
+
+export async function createWorld(
+  options: { monthlyLimit?: number; maxBodyBytes?: number; database?: Database } = {},
+): Promise<World> {
+  const database = options.database ?? await openMemory();
+  const clock = () => world.now;
+  const admin = { database, clock };
+  const logged: string[] = [];
+  const log = createLog({ level: "info", format: "json", clock, write: (line) => void logged.push(line) });
+  const { maxBodyBytes = 4096 } = options;
+  const service = createService({ database, clock, log, maxBodyBytes });
+  const world = { now: noon, admin, database, logged } as World;
+  const tenant = await createTenant(admin, options.monthlyLimit);
+  const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+  return Object.assign(world, tenant, {
+    fetch: service.fetch,
+    close: service.close,
+    send: async (path: string, init: RequestInit = {}) => {
+      const request = new Request(`http://ledger.test${path}`, { headers: bearer(tenant.key), ...init });
+      return readAnswer(await service.fetch(request));
+    },
+    read: (deployId = tenant.deployId, key = tenant.key) =>
+      world.send(`/v1/prompts?deployId=${deployId}`, { headers: bearer(key) }),
+    submit: (body: unknown = goodBody, deployId = tenant.deployId, key = tenant.key) =>
+      world.send(`/v1/diagnosis?deployId=${deployId}`, {
+        method: "POST",
+        headers: { ...bearer(key), "Content-Type": "application/json" },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+  });
+}
+
+/** Reads an answer to its end. */
+export async function readAnswer(response: Response): Promise<Answer> {
+  const text = await response.text();
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    json = undefined;
+  }
+  return { status: response.status, headers: response.headers, text, json };
+}

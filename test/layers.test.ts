@@ -1,0 +1,128 @@
+// The house rules that a compiler does not hold: what a file may import, and what may stand in it.
+import { readdir, readFile } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { pathOf } from "./runtimes.ts";
+
+const test = suite("layers");
+
+/** A file imports only files of its own entry (not in circles) or of entries above it. */
+const layers = [
+  "json-text.ts",
+  "domain.ts",
+  "errors.ts",
+  "month.ts",
+  "ids.ts",
+  "config.ts",
+  "log.ts",
+  "schema.ts",
+  "store/",
+  "admin/",
+  "http/",
+  "service.ts",
+  "runtime/",
+  "index.ts",
+  "cli/",
+  "cli.ts",
+  "promptledger.mjs",
+];
+
+const files = (await readdir(pathOf("src"), { recursive: true, withFileTypes: true }))
+  .filter((entry) => entry.isFile())
+  .map((entry) => `${entry.parentPath}/${entry.name}`.slice(pathOf("src/").length))
+  .sort();
+
+const sources = new Map(
+  await Promise.all(
+    files.map(async (file) => [file, await readFile(pathOf(`src/${file}`), "utf8")] as const),
+  ),
+);
+
+const layerOf = (file: string) =>
+  layers.findIndex((layer) => layer.endsWith("/") ? file.startsWith(layer) : file === layer);
+
+/** What a file imports: files of ours by their path in src, packages by name. */
+function importsOf(file: string): string[] {
+  const pattern = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;
+  return [...sources.get(file)!.matchAll(pattern)].map(([, fixed, dynamic]) => {
+    const name = (fixed ?? dynamic)!;
+    return name.startsWith(".") ? new URL(name, `file:///${file}`).pathname.slice(1) : name;
+  });
+}
+
+test("every file has its layer", () => {
+  assert.ok(files.length > 40);
+  assert.equal(files.filter((file) => layerOf(file) < 0), []);
+});
+
+test("a file imports only files of its own layer and of those above it", () => {
+  for (const file of files) {
+    for (const imported of importsOf(file).filter((name) => sources.has(name))) {
+      assert.ok(layerOf(imported) <= layerOf(file), `${file} imports ${imported}`);
+    }
+  }
+});
+
+test("no import goes in a circle", () => {
+  const visit = (file: string, path: string[]): void => {
+    assert.not.ok(path.includes(file), [...path, file].join(" → "));
+    for (const imported of importsOf(file).filter((name) => sources.has(name))) visit(imported, [...path, file]);
+  };
+  for (const file of files) visit(file, []);
+});
+
+const soleImporters: [packageName: string, importer: string][] = [
+  ["@libsql/client", "store/database.ts"],
+  ["itty-router", "http/app.ts"],
+  ["superstruct", "schema.ts"],
+  ["@hono/node-server", "runtime/node.ts"],
+];
+
+for (const [packageName, importer] of soleImporters) {
+  test(`only ${importer} imports ${packageName}`, () => {
+    assert.equal(files.filter((file) => importsOf(file).includes(packageName)), [importer]);
+  });
+}
+
+test("no runtime is named outside of src/runtime", () => {
+  for (const file of files.filter((file) => !file.startsWith("runtime/"))) {
+    assert.not.match(sources.get(file)!, /"node:|\bprocess\.|\bBuffer\b|\bBun\.|\bDeno\.|__dirname|\brequire\(/, file);
+  }
+});
+
+test("what a Worker imports needs no file system and no process", () => {
+  const reached = new Set<string>();
+  const visit = (file: string): void => {
+    reached.add(file);
+    for (const imported of importsOf(file)) {
+      assert.not.ok(imported.startsWith("node:"), `${file} imports ${imported}`);
+      if (sources.has(imported) && !reached.has(imported)) visit(imported);
+    }
+  };
+  visit("runtime/worker.ts");
+  visit("index.ts");
+  assert.ok(reached.has("store/ledger.ts"));
+});
+
+test("only http/respond.ts knows status codes", () => {
+  for (const file of files.filter((file) => file.startsWith("http/") || file === "errors.ts")) {
+    if (file !== "http/respond.ts") assert.not.match(sources.get(file)!, /\b(200|201|4\d\d|500)\b[^"]*[,)]/, file);
+  }
+});
+
+test("no class but the error type, no any, and nothing left to do", () => {
+  for (const [file, source] of sources) {
+    assert.is(source.match(/^(export )?(abstract )?class /gm)?.length ?? 0, file === "errors.ts" ? 1 : 0, file);
+    assert.not.match(source, /: any\b|<any\b|as any\b|any\[\]/, file);
+    assert.not.match(source, /\b(TODO|FIXME|XXX)\b/, file);
+  }
+});
+
+test("a file opens by saying what lives in it, and is at most 200 lines long", () => {
+  for (const [file, source] of sources) {
+    assert.match(source, /^(#!.*\n)?\/\/ [A-Z`]/, file);
+    assert.ok(source.split("\n").length <= 200, file);
+  }
+});
+
+test.run();

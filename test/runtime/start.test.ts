@@ -1,0 +1,71 @@
+// Starting, being told wrong, and stopping, on the runtime that runs the tests.
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createFolder, runService, startService } from "../conformance/processes.ts";
+import { send } from "../conformance/http-client.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`start on ${currentRuntime}`);
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+test("on an empty database it starts, and says which three commands set it up", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  assert.is((await send(service.url, "/v1/prompts")).status, 401);
+  assert.is(await service.stop(), 0);
+  const commands = service.output().match(/npm run -s cli -- \w+ \w+/g);
+  assert.equal(commands, ["workspace create", "key create", "prompt push"].map((name) => `npm run -s cli -- ${name}`));
+});
+
+test("SIGINT stops it as SIGTERM does", async () => {
+  const service = await startService(currentRuntime, {
+    DATABASE_URL: `file:${folder.path}/empty.db`,
+    LOG_FORMAT: "json",
+  });
+  assert.is(await service.stop("SIGINT"), 0);
+  const events = service.output().split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  assert.equal(events.map(({ message }) => message), ["Listening", "Stopping"]);
+});
+
+const failures: [name: string, settings: Record<string, string>, error: string][] = [
+  [
+    "a setting cannot be used",
+    { PORT: "x", LOG_LEVEL: "y" },
+    "  PORT must be an integer from 0 to 65535\n  LOG_LEVEL must",
+  ],
+  [
+    "the database cannot be opened",
+    { DATABASE_URL: `file:${folder.path}/no/such/folder.db` },
+    "folder.db cannot be used",
+  ],
+  [
+    "nothing answers at the database's address",
+    { DATABASE_URL: "http://127.0.0.1:1" },
+    "http://127.0.0.1:1 cannot be used",
+  ],
+];
+
+for (const [name, settings, error] of failures) {
+  test(`exits 1 when ${name}, and says so`, async () => {
+    const { code, output } = await runService(currentRuntime, settings);
+    assert.is(code, 1);
+    assert.ok(output.includes(error), output);
+    assert.ok(output.startsWith("promptledger: ") && !output.includes("    at "), output);
+  });
+}
+
+test("exits 1 when the port is taken, and says so", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, PORT: String(port) };
+  const { code, output } = await runService(currentRuntime, settings);
+  server.close();
+  assert.is(code, 1);
+  assert.match(output, new RegExp(`^promptledger: cannot listen on 127.0.0.1:${port}: `));
+});
+
+test.run();

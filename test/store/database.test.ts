@@ -1,0 +1,78 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createClient } from "@libsql/client";
+import { createFolder } from "../conformance/processes.ts";
+import { openDatabase } from "../../src/store/database.ts";
+
+const test = suite("database");
+
+async function onFile(run: (url: string) => Promise<void>): Promise<void> {
+  const folder = await createFolder();
+  try {
+    await run(`file:${folder.path}/ledger.db`);
+  } finally {
+    await folder.remove();
+  }
+}
+
+const createTable = { sql: "create table numbers (value integer) strict" };
+const count = async (database: ReturnType<typeof openDatabase>) =>
+  (await database.read({ sql: "select count(*) as count from numbers" }))[0]!.count;
+
+test("a file is opened in WAL mode, with every commit synced and foreign keys enforced", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    const pragma = async (name: string) => Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
+    assert.equal([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")], [
+      "wal",
+      2,
+      1,
+    ]);
+    database.close();
+  }));
+
+test("waits for a lock that another process holds, and works on with the same pragmas", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    await database.write([createTable]);
+    const foreign = createClient({ url, concurrency: 1 });
+    for (let round = 0; round < 3; round++) {
+      const lock = await foreign.transaction("write");
+      const writes = [1, 2, 3].map((value) =>
+        database.write([{ sql: "insert into numbers values (?)", args: [value] }])
+      );
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      await lock.rollback();
+      await Promise.all(writes);
+      assert.is(await count(database), 3 * (round + 1));
+    }
+    assert.is((await database.read({ sql: "pragma synchronous" }))[0]!.synchronous, 2);
+    foreign.close();
+    database.close();
+  }));
+
+test("a batch that fails leaves nothing, and the next one works", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    await database.write([createTable]);
+    const insert = { sql: "insert into numbers values (1)" };
+    await database.write([insert, { sql: "insert into nowhere values (1)" }]).then(
+      () => assert.unreachable(),
+      (error) => assert.match(error.message, "no such table"),
+    );
+    assert.is(await count(database), 0);
+    await database.write([insert]);
+    assert.is(await count(database), 1);
+    database.close();
+  }));
+
+test("whole numbers are bound as integers, others as they are", async () => {
+  const database = openDatabase(":memory:");
+  const [row] = await database.read({
+    sql: "select typeof(:whole) as whole, typeof(:half) as half, typeof(:text) as text, typeof(:none) as none",
+    args: { whole: 1, half: 0.5, text: "a", none: null },
+  });
+  assert.equal({ ...row }, { whole: "integer", half: "real", text: "text", none: "null" });
+});
+
+test.run();
