@@ -86,7 +86,11 @@ for (const [packageName, importer] of soleImporters) {
 
 test("no runtime is named outside of src/runtime", () => {
   for (const file of files.filter((file) => !file.startsWith("runtime/"))) {
-    assert.not.match(sources.get(file)!, /"node:|\bprocess\.|\bBuffer\b|\bBun\.|\bDeno\.|__dirname|\brequire\(/, file);
+    assert.not.match(
+      sources.get(file)!,
+      /"node:|\bprocess\.|\bBuffer\b|\bBun\.|\bDeno\.|__dirname|\brequire\(|\bconsole\./,
+      file,
+    );
   }
 });
 

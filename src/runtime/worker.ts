@@ -10,7 +10,7 @@ let service: Service | undefined;
 
 function open(env: Env): Service {
   const { database, maxBodyBytes, logLevel: level, logFormat: format } = readConfig(env);
-  // deno-lint-ignore no-console -- a Worker's log is its console
+  // A Worker's log is its console.
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
   return createService({ database, maxBodyBytes, log });
 }

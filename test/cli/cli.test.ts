@@ -260,6 +260,7 @@ test("without --json data is for people: tables, ISO times, and no control chara
   assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
 });
 
+await writeFile(join(folder, "latin1.json"), new Uint8Array([0x7b, 0xff, 0x7d]));
 const { workspaceId, promptId, deployId } = await setUp();
 const other = await setUp();
 const scope = ["--workspace", workspaceId];
@@ -299,6 +300,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
     ["prompt", "push", join(folder, "none.json"), ...scope],
     "none.json cannot be read",
   ],
+  ["a prompt file that is not UTF-8", ["prompt", "push", join(folder, "latin1.json"), ...scope], "it is not UTF-8"],
   ["a prompt that is not JSON", ["prompt", "push", "-", ...scope], "Prompt must be valid JSON", "{"],
   ["a prompt without a title", ["prompt", "push", "-", ...scope], "Missing required field title", '{"messages":[]}'],
   [

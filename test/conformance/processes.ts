@@ -1,6 +1,5 @@
 // Processes under test: the service on a runtime, and a libSQL server. All listen on loopback, on ports of their own.
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -29,16 +28,38 @@ export async function createFolder(): Promise<{ path: string; remove(): Promise<
 
 /** Starts the service and resolves when it listens. */
 export async function startService(runtime: Runtime, settings: Record<string, string>): Promise<Running> {
-  const child = launch(commandOf[runtime](entryOf[runtime]), { PORT: "0", ...settings });
-  const url = await child.seen(/Listening.*?(http:\/\/[\d.]+:\d+)/);
-  return { url, ...child };
+  const child = await startFile(
+    runtime,
+    entryOf[runtime],
+    { PORT: "0", ...settings },
+    /Listening.*?(http:\/\/[\d.]+:\d+)/,
+  );
+  return { ...child, url: child.seen };
 }
 
-/** Runs the service where it is expected to end by itself; gives its exit code and all it printed. */
-export async function runService(runtime: Runtime, settings: Record<string, string>) {
-  const child = launch(commandOf[runtime](entryOf[runtime]), { PORT: "0", ...settings });
+/** Starts a file of the repository and resolves with what the pattern captures, as soon as it is printed. */
+export async function startFile(
+  runtime: Runtime,
+  file: string,
+  settings: Record<string, string>,
+  pattern: RegExp,
+  args: string[] = [],
+) {
+  const child = launch([...commandOf[runtime](file), ...args], settings);
+  return { ...child, seen: await child.seen(pattern) };
+}
+
+/** Runs a file of the repository to its end, with `input` on its standard input. */
+export async function runFile(
+  runtime: Runtime,
+  file: string,
+  args: string[],
+  settings: Record<string, string>,
+  input = "",
+): Promise<{ code: number | string; out: string; said: string }> {
+  const child = launch([...commandOf[runtime](file), ...args], settings, input);
   const code = await child.ended;
-  return { code, output: child.output() };
+  return { code, out: child.out(), said: child.said() };
 }
 
 /** Starts a libSQL server on a folder, and resolves when it accepts connections. */
@@ -72,34 +93,32 @@ async function untilAccepting(port: number): Promise<void> {
   throw new Error("The libSQL server did not start");
 }
 
-function launch([command, ...args]: string[], settings: Record<string, string>) {
+function launch([command, ...args]: string[], settings: Record<string, string>, input = "") {
   // Coverage of a child is collected through the environment, so that is handed on; settings are not.
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
   const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
-  const child: ChildProcess = spawn(command!, args, {
-    env: { ...inherited, ...settings },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
+  const child = spawn(command!, args, { env: { ...inherited, ...settings }, stdio: "pipe" });
+  child.stdin.end(input);
+  const printed = { out: "", said: "" };
   let look = () => {};
-  for (const stream of [child.stdout!, child.stderr!]) {
+  for (const [stream, name] of [[child.stdout, "out"], [child.stderr, "said"]] as const) {
     stream.setEncoding("utf8");
     stream.on("data", (text: string) => {
-      output += text;
+      printed[name] += text;
       look();
     });
   }
+  const output = () => printed.said + printed.out;
   const ended = new Promise<number | string>((resolve) => {
     child.once("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
   });
 
-  /** Resolves with what the pattern captures, as soon as the process has printed it. */
   const seen = (pattern: RegExp) =>
     new Promise<string>((resolve, reject) => {
-      const fail = () => reject(new Error(`${command} did not start: ${output}`));
+      const fail = () => reject(new Error(`${command} did not print ${pattern}: ${output()}`));
       const timer = setTimeout(fail, patience);
       look = () => {
-        const match = pattern.exec(output);
+        const match = pattern.exec(output());
         if (match === null) return;
         clearTimeout(timer);
         resolve(match[1]!);
@@ -108,15 +127,11 @@ function launch([command, ...args]: string[], settings: Record<string, string>) 
       void ended.then(fail);
     });
 
-  return {
-    pid: child.pid!,
-    output: () => output,
-    seen,
-    ended,
-    stop: (signal: "SIGTERM" | "SIGKILL" | "SIGINT" = "SIGTERM") => {
-      // Deno reports the signal that child.kill sent, whatever became of the process.
-      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
-      return ended;
-    },
-  };
+  function stop(signal: "SIGTERM" | "SIGKILL" | "SIGINT" = "SIGTERM"): Promise<number | string> {
+    // Deno reports the signal that child.kill sent, whatever became of the process.
+    if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
+    return ended;
+  }
+
+  return { pid: child.pid!, out: () => printed.out, said: () => printed.said, output, seen, ended, stop };
 }

@@ -3,9 +3,9 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createFolder, runService, startService } from "../conformance/processes.ts";
+import { createFolder, runFile, startFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
-import { currentRuntime } from "../runtimes.ts";
+import { currentRuntime, entryOf, pathOf } from "../runtimes.ts";
 
 const test = suite(`start on ${currentRuntime}`);
 
@@ -30,6 +30,9 @@ test("SIGINT stops it as SIGTERM does", async () => {
   assert.equal(events.map(({ message }) => message), ["Listening", "Stopping"]);
 });
 
+const runService = (settings: Record<string, string>) =>
+  runFile(currentRuntime, entryOf[currentRuntime], [], { PORT: "0", ...settings });
+
 const failures: [name: string, settings: Record<string, string>, error: string][] = [
   [
     "a setting cannot be used",
@@ -42,6 +45,11 @@ const failures: [name: string, settings: Record<string, string>, error: string][
     "folder.db cannot be used",
   ],
   [
+    "the database is another kind of file",
+    { DATABASE_URL: `file:${pathOf("package.json")}` },
+    "package.json cannot be used",
+  ],
+  [
     "nothing answers at the database's address",
     { DATABASE_URL: "http://127.0.0.1:1" },
     "http://127.0.0.1:1 cannot be used",
@@ -50,10 +58,10 @@ const failures: [name: string, settings: Record<string, string>, error: string][
 
 for (const [name, settings, error] of failures) {
   test(`exits 1 when ${name}, and says so`, async () => {
-    const { code, output } = await runService(currentRuntime, settings);
+    const { code, said } = await runService(settings);
     assert.is(code, 1);
-    assert.ok(output.includes(error), output);
-    assert.ok(output.startsWith("promptledger: ") && !output.includes("    at "), output);
+    assert.ok(said.includes(error), said);
+    assert.ok(said.startsWith("promptledger: ") && !said.includes("    at "), said);
   });
 }
 
@@ -62,10 +70,25 @@ test("exits 1 when the port is taken, and says so", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, PORT: String(port) };
-  const { code, output } = await runService(currentRuntime, settings);
+  const { code, said } = await runService(settings);
   server.close();
   assert.is(code, 1);
-  assert.match(output, new RegExp(`^promptledger: cannot listen on 127.0.0.1:${port}: `));
+  assert.match(said, new RegExp(`^promptledger: cannot listen on 127.0.0.1:${port}: `));
 });
+
+if (currentRuntime === "Node") {
+  test("the demo prints calls that are answered 200 and 201", async () => {
+    const demo = await startFile("Node", "src/runtime/demo.ts", { PORT: "0", TMPDIR: folder.path }, /(Ctrl-C stops)/);
+    const [read, submit] = [
+      ...demo.out().matchAll(/^curl -i '(http[^']+)' -H '([^']+)'(?:[^']*'([^']+)' \\\n {2}-d '([^']+)')?/gm),
+    ];
+    const [base, target] = read![1]!.split(/(?=\/v1)/);
+    assert.is((await send(base!, target!, { headers: [read![2]!] })).status, 200);
+    const [, url, authorization, type, body] = submit!;
+    const request = { method: "POST", headers: [authorization!, type!], body: body! };
+    assert.is((await send(base!, url!.slice(base!.length), request)).status, 201);
+    assert.is(await demo.stop(), 0);
+  });
+}
 
 test.run();

