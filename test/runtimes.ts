@@ -18,10 +18,3 @@ export const commandOf: Record<Runtime, (file: string) => [command: string, ...a
   Bun: (file) => [pathOf("node_modules/.bin/bun"), pathOf(file)],
   Deno: (file) => [pathOf("node_modules/.bin/deno"), "run", "--quiet", ...denoPermissions, pathOf(file)],
 };
-
-/** The entry that listens on a runtime. */
-export const entryOf: Record<Runtime, string> = {
-  Node: "src/runtime/node.ts",
-  Bun: "src/runtime/bun.ts",
-  Deno: "src/runtime/deno.ts",
-};

@@ -18,7 +18,7 @@ export type Outcome = { data: unknown; note?: string | undefined; refused?: bool
 /** A command works on the database; one that starts something opens what it needs itself. */
 export type Command =
   & { usage: string; summary: string }
-  & ({ run(context: CommandContext): Promise<Outcome> } | { start(): Promise<void> });
+  & ({ run(context: CommandContext): Promise<Outcome> } | { start(): Promise<unknown> });
 
 /** How many entries a list has at most, unless set. */
 export const listLimit = 50;

@@ -13,7 +13,7 @@ import { listWorkspaces } from "../store/workspaces.ts";
 import { readMigrations } from "./migrations.ts";
 
 /** A listening server. `stop` takes no new connections and resolves when every request in flight is answered. */
-export type Server = { hostname: string; port: number; stop(): Promise<void> };
+export type Server = { port: number; stop(): Promise<void> };
 
 /** How a runtime listens: the one thing in which they differ. */
 export type Listen = (fetch: Service["fetch"], address: { host: string; port: number }) => Promise<Server>;
@@ -42,7 +42,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
     service.close();
   });
 
-  const name = server.hostname.includes(":") ? `[${server.hostname}]` : server.hostname;
+  const name = config.host.includes(":") ? `[${config.host}]` : config.host;
   const url = `http://${name}:${server.port}`;
   log.info("Listening", { url, database: describeDatabase(config.database.url) });
   if ((await listWorkspaces(database)).length === 0) write(setupHint);

@@ -1,5 +1,4 @@
 // Listens on Bun.
-import { boot } from "./boot.ts";
 import type { Listen } from "./boot.ts";
 
 declare const Bun: {
@@ -12,8 +11,9 @@ declare const Bun: {
   }): { port: number; stop(): Promise<void> };
 };
 
-await boot((fetch, { host: hostname, port }) => {
+// deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
+export const listen: Listen = async (fetch, { host: hostname, port }) => {
   // Our own limit on bodies answers in JSON; without `development: false` Bun shows source code on an error.
   const server = Bun.serve({ fetch, hostname, port, development: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER });
-  return Promise.resolve({ hostname, port: server.port, stop: () => server.stop() });
-});
+  return { port: server.port, stop: () => server.stop() };
+};

@@ -8,6 +8,7 @@ import { publishPrompt } from "../admin/deployments.ts";
 import { createWorkspace } from "../admin/workspaces.ts";
 import { readConfig } from "../config.ts";
 import { openMigrated } from "./boot.ts";
+import { serve } from "./serve.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
 process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
@@ -29,7 +30,7 @@ const { key } = await createApiKey(admin, workspaceId, { name: "demo", expiresAt
 const { deployment } = await publishPrompt(admin, { workspaceId, name: "production", source });
 database.close();
 
-const { url } = await import("./node.ts");
+const url = await serve();
 
 process.stdout.write(`
 Read the active prompt:

@@ -1,5 +1,4 @@
 // Listens on Deno.
-import { boot } from "./boot.ts";
 import type { Listen } from "./boot.ts";
 
 declare const Deno: {
@@ -9,7 +8,8 @@ declare const Deno: {
   ): { addr: { port: number }; shutdown(): Promise<void> };
 };
 
-await boot((fetch, { host: hostname, port }) => {
+// deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
+export const listen: Listen = async (fetch, { host: hostname, port }) => {
   const server = Deno.serve({ hostname, port, onListen() {} }, fetch);
-  return Promise.resolve({ hostname, port: server.addr.port, stop: () => server.shutdown() });
-});
+  return { port: server.addr.port, stop: () => server.shutdown() };
+};

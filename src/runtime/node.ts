@@ -4,16 +4,15 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { invalidTarget } from "../errors.ts";
 import { refuse } from "../http/respond.ts";
-import { boot } from "./boot.ts";
+import type { Listen } from "./boot.ts";
 
-/** The base URL of the running service. */
-export const url = await boot((fetch, { host, port }) => {
+export const listen: Listen = (fetch, { host, port }) => {
   // What the adapter cannot make a Request of never reaches the service.
   const errorHandler = () => refuse(invalidTarget());
   const server = createServer(getRequestListener(fetch, { errorHandler }));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => resolve({ hostname: host, port: (server.address() as AddressInfo).port, stop }));
+    server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port, stop }));
   });
-});
+};

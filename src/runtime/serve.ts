@@ -1,6 +1,12 @@
 // Starts the service on the runtime that this process runs on.
-export async function serve(): Promise<void> {
-  if ("Bun" in globalThis) await import("./bun.ts");
-  else if ("Deno" in globalThis) await import("./deno.ts");
-  else await import("./node.ts");
+import { boot } from "./boot.ts";
+import type { Listen } from "./boot.ts";
+
+/** Serves until a signal comes; gives the base URL. */
+export const serve = async (): Promise<string> => boot(await findListen());
+
+async function findListen(): Promise<Listen> {
+  if ("Bun" in globalThis) return (await import("./bun.ts")).listen;
+  if ("Deno" in globalThis) return (await import("./deno.ts")).listen;
+  return (await import("./node.ts")).listen;
 }

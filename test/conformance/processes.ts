@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { commandOf, entryOf } from "../runtimes.ts";
+import { commandOf } from "../runtimes.ts";
 import type { Runtime } from "../runtimes.ts";
 
 export type Running = {
@@ -30,9 +30,10 @@ export async function createFolder(): Promise<{ path: string; remove(): Promise<
 export async function startService(runtime: Runtime, settings: Record<string, string>): Promise<Running> {
   const child = await startFile(
     runtime,
-    entryOf[runtime],
+    "src/cli.ts",
     { PORT: "0", ...settings },
     /Listening.*?(http:\/\/[\d.]+:\d+)/,
+    ["serve"],
   );
   return { ...child, url: child.seen };
 }

@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
-import { currentRuntime, entryOf, pathOf } from "../runtimes.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite(`start on ${currentRuntime}`);
 
@@ -31,7 +31,7 @@ test("SIGINT stops it as SIGTERM does", async () => {
 });
 
 const runService = (settings: Record<string, string>) =>
-  runFile(currentRuntime, entryOf[currentRuntime], [], { PORT: "0", ...settings });
+  runFile(currentRuntime, "src/cli.ts", ["serve"], { PORT: "0", ...settings });
 
 const failures: [name: string, settings: Record<string, string>, error: string][] = [
   [
