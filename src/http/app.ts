@@ -24,7 +24,7 @@ export function createApp(context: Context, basePath = ""): (request: Request) =
 
   return async (request) => {
     const response = await answer(router.fetch, request, context);
-    if (!response.ok) await discardBody(request);
+    if (!response.ok) await discardBody(request, context.maxBodyBytes);
     return request.method === "HEAD"
       ? new Response(null, { status: response.status, headers: response.headers })
       : response;

@@ -13,10 +13,17 @@ export async function readText(request: Request, limit: number): Promise<string>
   }
 }
 
-/** Lets the client's body go, so that a connection kept alive stands at the next request. */
-export async function discardBody(request: Request): Promise<void> {
+/**
+ * Takes in and forgets what a refused client is still sending, up to `limit` bytes, so that its connection stands at the
+ * next request: Workers close a connection on which a body was left unread.
+ */
+export async function discardBody(request: Request, limit: number): Promise<void> {
   if (request.method === "GET" || request.method === "HEAD" || request.bodyUsed) return;
-  await request.body?.cancel().catch(() => {});
+  try {
+    await readBytes(request, limit);
+  } catch {
+    if (!request.bodyUsed) await request.body?.cancel();
+  }
 }
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
