@@ -26,7 +26,7 @@ create table api_keys (
   revoked_at integer
 ) strict;
 
-create index api_keys_by_workspace on api_keys (workspace_id);
+create index api_keys_by_workspace on api_keys (workspace_id, id);
 
 create table prompts (
   id text primary key,
@@ -34,7 +34,7 @@ create table prompts (
   created_at integer not null
 ) strict;
 
-create index prompts_by_workspace on prompts (workspace_id);
+create index prompts_by_workspace on prompts (workspace_id, id);
 
 -- Immutable: a change of a prompt is a new version, numbered from 1 without gaps.
 create table prompt_versions (
@@ -53,14 +53,14 @@ create table deployments (
   id text primary key,
   workspace_id text not null references workspaces,
   name text not null,
-  prompt_id text not null references prompts,
+  prompt_id text not null,
   current_version integer not null,
   is_active integer not null check (is_active in (0, 1)),
   created_at integer not null,
   foreign key (prompt_id, current_version) references prompt_versions
 ) strict;
 
-create index deployments_by_workspace on deployments (workspace_id);
+create index deployments_by_workspace on deployments (workspace_id, id);
 
 -- The history of every deployment; rows are only added.
 create table deployment_changes (

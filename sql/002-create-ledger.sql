@@ -4,7 +4,7 @@
 create table quota_usage (
   workspace_id text not null references workspaces,
   -- The calendar month, UTC, as YYYY-MM.
-  month text not null check (month glob '[0-9][0-9][0-9][0-9]-[01][0-9]'),
+  month text not null check (month glob '[0-9][0-9][0-9][0-9]-[01][0-9]' and substr(month, 6) between '01' and '12'),
   reads integer not null check (reads >= 0),
   submits integer not null check (submits >= 0),
   primary key (workspace_id, month)
@@ -13,7 +13,6 @@ create table quota_usage (
 -- The call log: one row per accepted request, in order of acceptance.
 create table calls (
   position integer primary key,
-  -- Made before the first attempt, so that a retry stores nothing twice.
   id text not null unique,
   workspace_id text not null references workspaces,
   month text not null,
@@ -36,9 +35,10 @@ create table diagnoses (
   prompt_version integer not null,
   session_id text not null,
   status integer not null,
-  -- The members of the record as a JSON object, as submitted: read back from here, found by the columns above.
-  document text not null,
-  created_at integer not null
+  created_at integer not null,
+  -- The members of the record as a JSON object, as submitted: read back from here, found by the columns above. It stands
+  -- last, since what stands behind a long text is reached only through all of it.
+  document text not null
 ) strict;
 
 create index diagnoses_by_deployment on diagnoses (deployment_id);

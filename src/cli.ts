@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // The command line: `promptledger <noun> <verb>`.
 import { run } from "./cli/run.ts";
 import { exitWith, terminal } from "./runtime/terminal.ts";

@@ -10,7 +10,7 @@ export type LogLevel = (typeof logLevels)[number];
 export type LogFormat = (typeof logFormats)[number];
 
 /** Where the store is: a `file:`, `http(s):` or `libsql:` URL, and the token that a remote one asks for. */
-export type DatabaseLocation = { url: string; authToken?: string | undefined };
+export type DatabaseLocation = Readonly<{ url: string; authToken?: string | undefined }>;
 
 /** Everything that can be set. */
 export type Config = Readonly<{
@@ -25,8 +25,9 @@ export type Config = Readonly<{
 
 export const defaultMaxBodyBytes = 1024 * 1024;
 
-// A libSQL server takes 5 MB per argument, and escaping can double a body. SQLite itself takes 1 GB.
-const mostBodyBytes = { remote: 2 * 1024 * 1024, file: 256 * 1024 * 1024 };
+// A libSQL server takes 5 MB per argument, and a body may triple on its way there: a session id travels in the document
+// and beside it, and escaping can double each. SQLite itself takes 1 GB.
+const mostBodyBytes = { remote: 1.5 * 1024 * 1024, file: 256 * 1024 * 1024 };
 
 /** Reads the settings; a bad value is refused in a message that names every fault. An empty value counts as not set. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -58,7 +59,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (/[\s/]/.test(host)) faults.push("HOST must be a host name or an address");
 
   const config: Config = Object.freeze({
-    database: { url, authToken: read("DATABASE_AUTH_TOKEN") ?? read("TURSO_AUTH_TOKEN") },
+    database: Object.freeze({ url, authToken: read("DATABASE_AUTH_TOKEN") ?? read("TURSO_AUTH_TOKEN") }),
     host,
     port: integer("PORT", 8787, 0, 65535),
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytes[isFileUrl(url) ? "file" : "remote"]),

@@ -45,6 +45,9 @@ export type Prompt = {
 /** A version of a prompt; it never changes. `id` is the prompt's. */
 export type PromptVersion = PromptContent & { id: string; version: number; createdAt: number };
 
+/** A version as it stands in a list. */
+export type PromptVersionSummary = { version: number; title: string; createdAt: number };
+
 /** The name an application asks for: it points at one version of one prompt. */
 export type Deployment = {
   id: string;

@@ -4,6 +4,7 @@
 export type ErrorKind =
   | "unauthorized"
   | "invalid"
+  | "timeout"
   | "too_large"
   | "not_found"
   | "method_not_allowed"
@@ -26,16 +27,31 @@ export const missingAuthorization = () => new Refusal("unauthorized", "Missing o
 export const noApiKey = () => new Refusal("unauthorized", "No API key provided");
 export const invalidApiKey = () => new Refusal("unauthorized", "Invalid API key");
 export const invalidDeployId = () => new Refusal("invalid", "Missing or invalid deployId parameter");
-export const invalid = (message: string) => new Refusal("invalid", message);
-export const bodyTooLarge = (limit: number) => new Refusal("too_large", `Request body must be at most ${limit} bytes`);
-export const deployNotFound = () => new Refusal("not_found", "Deploy not found or not accessible");
 export const invalidTarget = () => new Refusal("invalid", "Request target or Host header must be valid");
+export const deployNotFound = () => new Refusal("not_found", "Deploy not found or not accessible");
 export const unknownPath = () => new Refusal("not_found", "Not found");
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
 export const internalError = () => new Refusal("internal", "Internal server error");
 
+export const bodyTooLarge = (limit: number) => new Refusal("too_large", `Request body must be at most ${limit} bytes`);
+export const bodyTooSlow = (seconds: number) =>
+  new Refusal("timeout", `Request body must arrive within ${seconds} seconds`);
+export const bodyNotUtf8 = () => new Refusal("invalid", "Request body must be UTF-8");
+export const bodyIncomplete = () => new Refusal("invalid", "Request body must be complete");
+
+/** `whole` is what the text or value is: `Request body`. */
+export const notJson = (whole: string) => new Refusal("invalid", `${whole} must be valid JSON`);
+export const wrongWhole = (whole: string, wanted: string) => new Refusal("invalid", `${whole} must be ${wanted}`);
+/** `path` leads to a field: `messages[0].role`. */
+export const missingField = (path: string) => new Refusal("invalid", `Missing required field ${path}`);
+export const wrongField = (path: string, wanted: string) => new Refusal("invalid", `Field ${path} must be ${wanted}`);
+
+/** A setting, an argument or a file cannot be used; `message` says which and why. */
+export const invalid = (message: string) => new Refusal("invalid", message);
 /** A management call named something that is not there: `Workspace ws_1 not found`. */
 export const notFound = (noun: string, id: string) => new Refusal("not_found", `${noun} ${id} not found`);
 /** A management call asked for something that cannot be, as things stand. */
 export const conflict = (message: string) => new Refusal("conflict", message);
+/** Something outside of the service does not work; the operator reads this, never a client. */
+export const unusable = (message: string) => new Refusal("internal", message);

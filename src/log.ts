@@ -22,15 +22,25 @@ export function createLog(
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** A log that keeps nothing. */
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+/** A log of warnings and errors on the console. */
+export const consoleLog: Log = createLog({
+  level: "warn",
+  format: "text",
+  clock: Date.now,
+  write: (line) => console.error(line),
+});
 
-/** An error's name, code and message for the log; never for a client. */
+/** An error's name, code and message, and those of what caused it, for the log; never for a client. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error && typeof error.code === "string" ? ` ${error.code}` : "";
-  return `${error.name}${code}: ${error.message}`;
+  const cause = error.cause === undefined || repeats(error, error.cause)
+    ? ""
+    : ` because of ${describeError(error.cause)}`;
+  return `${error.name}${code}: ${error.message}${cause}`;
 }
+
+const repeats = (error: Error, cause: unknown) => cause instanceof Error && error.message.includes(cause.message);
 
 const jsonLine = (time: string, level: LogLevel, message: string, fields: LogFields) =>
   oneLine(JSON.stringify({ time, level, message, ...fields }));

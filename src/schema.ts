@@ -2,7 +2,7 @@
 // superstruct's own messages repeat the value (and fail on some), so each struct is named for what is wanted.
 import { define, optional, Struct, type as membersOf, validate } from "superstruct";
 import type { Infer } from "superstruct";
-import { invalid } from "./errors.ts";
+import { missingField, notJson, wrongField, wrongWhole } from "./errors.ts";
 import { makeWellFormed, readMembers } from "./json-text.ts";
 
 type Schema = Parameters<typeof membersOf>[0];
@@ -18,7 +18,7 @@ export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Re
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid(`${whole} must be valid JSON`);
+    throw notJson(whole);
   }
   return { value: check(struct, value, whole), members: readMembers(text) };
 }
@@ -27,10 +27,9 @@ export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Re
 export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "Input"): T {
   const [failure, checked] = validate(value, struct);
   if (failure === undefined) return checked;
-  if (failure.path.length === 0) throw invalid(`${whole} must be ${failure.type}`);
+  if (failure.path.length === 0) throw wrongWhole(whole, failure.type);
   const path = failure.path.map((step) => typeof step === "number" ? `[${step}]` : `.${step}`).join("").slice(1);
-  if (failure.value === undefined) throw invalid(`Missing required field ${path}`);
-  throw invalid(`Field ${path} must be ${failure.type}`);
+  throw failure.value === undefined ? missingField(path) : wrongField(path, failure.type);
 }
 
 /** A struct of one value; `wanted` continues the sentence "Field x must be …". */
@@ -47,12 +46,19 @@ function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
   return new Struct({ type: name, schema, entries, validator: (value) => isObject(value) || name });
 }
 
-/** An object with these members and no others. */
+/** An object with these members and no others: what a person writes may have a typing error in a name. */
 function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const names = Object.keys(schema);
-  const name = `an object with no other fields than ${names.join(", ")}`;
-  const isExact = (value: unknown) => isObject(value) && Object.keys(value).every((key) => names.includes(key));
-  return new Struct({ ...object(schema), type: name, validator: (value) => isExact(value) || name });
+  const absent = define(`left out: the fields are ${names.join(", ")}`, () => "absent");
+  return new Struct({
+    ...object(schema),
+    *entries(value, context) {
+      yield* object(schema).entries(value, context);
+      if (isObject(value)) {
+        for (const key of Object.keys(value)) if (!names.includes(key)) yield [key, value[key], absent];
+      }
+    },
+  });
 }
 
 function listOf<T>(struct: Struct<T, unknown>): Struct<T[], Struct<T, unknown>> {

@@ -1,24 +1,33 @@
 // The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
 import { defaultMaxBodyBytes } from "./config.ts";
 import type { Clock } from "./domain.ts";
+import { invalid } from "./errors.ts";
 import { createApp } from "./http/app.ts";
-import { silentLog } from "./log.ts";
+import { consoleLog } from "./log.ts";
 import type { Log } from "./log.ts";
 import { openDatabase } from "./store/database.ts";
 import type { Client, Database, DatabaseSource } from "./store/database.ts";
 import { createLedger } from "./store/ledger.ts";
 
-/** Where the store is (a client stays the embedder's to close), and what has a default. */
-export type ServiceOptions = ({ database: DatabaseSource | Database } | { client: Client }) & {
-  /** The path under which the service is mounted, such as `/llm`; the routes stand below it. */
+/** What has a default. */
+export type ServiceSettings = {
+  /** The path that the service is mounted under and sees in its requests, such as `/llm`. */
   basePath?: string;
   /** The largest request body that is read, in bytes; 1 MiB unless set. */
   maxBodyBytes?: number;
+  /** How long a request body may take to arrive, in ms; 30 s unless set. */
+  bodyTimeout?: number;
   /** Now, in Unix milliseconds. */
   clock?: Clock;
-  /** Where errors go; nowhere unless set. */
+  /** Where failures are told of; the console unless set. */
   log?: Log;
 };
+
+/**
+ * Where the store is: a URL, a URL with its token, or a libSQL client of the embedder's, which stays theirs to close. A
+ * client of a file needs `concurrency: 1`, since its pragmas hold for one connection.
+ */
+export type ServiceOptions = ServiceSettings & ({ database: DatabaseSource } | { client: Client });
 
 export type Service = {
   /** Answers a request; never rejects. */
@@ -27,11 +36,22 @@ export type Service = {
   close(this: void): void;
 };
 
-/** Makes a service over a database that has been migrated. */
+/** Makes a service on a database that has been migrated; options that cannot be used are thrown as an error. */
 export function createService(options: ServiceOptions): Service {
-  const { basePath = "", maxBodyBytes = defaultMaxBodyBytes, clock = Date.now, log = silentLog } = options;
   const source = "client" in options ? options.client : options.database;
-  const database = typeof source === "object" && "write" in source ? source : openDatabase(source);
-  const fetch = createApp({ ledger: createLedger(database), clock, log, maxBodyBytes }, basePath);
-  return { fetch, close: database.close };
+  if (!source) throw invalid("createService needs a database or a client");
+  return serveDatabase(openDatabase(source), options);
+}
+
+/** Makes a service on an open database, which it closes. */
+export function serveDatabase(database: Database, settings: ServiceSettings): Service {
+  const { basePath = "", maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now } = settings;
+  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid("basePath must be a path such as /llm");
+  if (!(Number.isSafeInteger(maxBodyBytes) && maxBodyBytes > 0)) {
+    throw invalid("maxBodyBytes must be a positive integer");
+  }
+  if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
+  const bodyLimit = { bytes: maxBodyBytes, time: bodyTimeout };
+  const context = { ledger: createLedger(database), clock, log: settings.log ?? consoleLog, bodyLimit };
+  return { fetch: createApp(context, basePath), close: database.close };
 }

@@ -9,7 +9,7 @@ import { openDatabase } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createLog } from "../src/log.ts";
 import { readMigrations } from "../src/runtime/migrations.ts";
-import { createService } from "../src/service.ts";
+import { serveDatabase } from "../src/service.ts";
 
 /** The moment at which a world begins: 2026-11-15T12:00:00Z. */
 export const noon = Date.UTC(2026, 10, 15, 12);
@@ -60,15 +60,15 @@ export async function createTenant(admin: Admin, monthlyLimit = 1000, name = "Ac
 }
 
 export async function createWorld(
-  options: { monthlyLimit?: number; maxBodyBytes?: number; database?: Database } = {},
+  options: { monthlyLimit?: number; maxBodyBytes?: number; bodyTimeout?: number; database?: Database } = {},
 ): Promise<World> {
   const database = options.database ?? await openMemory();
   const clock = () => world.now;
   const admin = { database, clock };
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock, write: (line) => void logged.push(line) });
-  const { maxBodyBytes = 4096 } = options;
-  const service = createService({ database, clock, log, maxBodyBytes });
+  const { maxBodyBytes = 4096, bodyTimeout = 1000 } = options;
+  const service = serveDatabase(database, { clock, log, maxBodyBytes, bodyTimeout });
   const world = { now: noon, admin, database, logged } as World;
   const tenant = await createTenant(admin, options.monthlyLimit);
   const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });

@@ -14,7 +14,7 @@ const denoPermissions = ["read", "write", "env", "ffi", "sys", "net"].map((name)
 
 /** The command that runs a TypeScript file on a runtime. */
 export const commandOf: Record<Runtime, (file: string) => [command: string, ...args: string[]]> = {
-  Node: (file) => ["node", ...(file.endsWith(".ts") ? ["--import", "tsx"] : []), pathOf(file)],
+  Node: (file) => ["node", "--import", "tsx", pathOf(file)],
   Bun: (file) => [pathOf("node_modules/.bin/bun"), pathOf(file)],
   Deno: (file) => [pathOf("node_modules/.bin/deno"), "run", "--quiet", ...denoPermissions, pathOf(file)],
 };

@@ -2,6 +2,7 @@ import { createClient } from "@libsql/client";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createService } from "../src/index.ts";
+import { serveDatabase } from "../src/service.ts";
 import { migrate } from "../src/runtime/migrations.ts";
 import { openDatabase } from "../src/store/database.ts";
 import { createTenant, goodBody, noon, openMemory, readAnswer } from "./helpers.ts";
@@ -11,7 +12,7 @@ const test = suite("createService");
 test("mounts under a base path, and answers 404 to all else", async () => {
   const database = await openMemory();
   const { key, deployId } = await createTenant({ database, clock: Date.now });
-  const service = createService({ database, basePath: "/tools/llm" });
+  const service = serveDatabase(database, { basePath: "/tools/llm" });
   const get = async (path: string) => {
     const headers = { Authorization: `Bearer ${key}` };
     return (await service.fetch(new Request(`https://example.com${path}?deployId=${deployId}`, { headers }))).status;
@@ -63,9 +64,26 @@ test("limits a body to 1 MiB unless told otherwise", async () => {
     const headers = { Authorization: `Bearer ${key}` };
     return (await service.fetch(new Request(url, { method: "POST", headers, body }))).status;
   };
-  assert.is(await submit(createService({ database }), 1024 * 1024 - 200), 201);
-  assert.is(await submit(createService({ database }), 1024 * 1024), 413);
-  assert.is(await submit(createService({ database, maxBodyBytes: 100 }), 100), 413);
+  assert.is(await submit(serveDatabase(database, {}), 1024 * 1024 - 200), 201);
+  assert.is(await submit(serveDatabase(database, {}), 1024 * 1024), 413);
+  assert.is(await submit(serveDatabase(database, { maxBodyBytes: 100 }), 100), 413);
 });
+
+const unusable: [name: string, options: object, error: string][] = [
+  ["no store", {}, "createService needs a database or a client"],
+  ["a base path without a slash", { database: ":memory:", basePath: "llm" }, "basePath must be a path"],
+  ["a base path with a bracket", { database: ":memory:", basePath: "/a(b" }, "basePath must be a path"],
+  ["a body limit of another type", { database: ":memory:", maxBodyBytes: "1mb" }, "maxBodyBytes must be"],
+  ["no time for a body", { database: ":memory:", bodyTimeout: 0 }, "bodyTimeout must be"],
+];
+
+for (const [name, options, error] of unusable) {
+  test(`refuses ${name} at once`, () => {
+    assert.throws(
+      () => createService(options as Parameters<typeof createService>[0]),
+      (thrown: Error) => thrown.message.startsWith(error),
+    );
+  });
+}
 
 test.run();

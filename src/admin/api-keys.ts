@@ -1,7 +1,7 @@
 // Managing API keys. A key's secret leaves here once, when it is made.
 import type { ApiKey } from "../domain.ts";
-import { notFound } from "../errors.ts";
-import { hashApiKey, keyPrefixLength, newApiKey, newId } from "../ids.ts";
+import { invalid, notFound } from "../errors.ts";
+import { hashApiKey, isApiKey, keyPrefixLength, newApiKey, newId } from "../ids.ts";
 import { ApiKeyInput, check } from "../schema.ts";
 import * as store from "../store/api-keys.ts";
 import { getWorkspace } from "./workspaces.ts";
@@ -30,6 +30,8 @@ export async function listApiKeys(admin: Admin, workspaceId: string): Promise<Ap
 
 /** Refuses the key from the next request on. */
 export async function revokeApiKey({ database, clock }: Admin, id: string): Promise<ApiKey> {
+  // The answer to an unknown id repeats it, and a secret must not be repeated.
+  if (isApiKey(id)) throw invalid("A key is named by its id, key_…, not by its secret");
   const key = await store.revokeApiKey(database, id, clock());
   if (key === undefined) throw notFound("API key", id);
   return key;

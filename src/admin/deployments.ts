@@ -24,32 +24,36 @@ export async function createDeployment(
   const { version } = await getPromptVersion(admin, promptId, input.version);
   const createdAt = admin.clock();
   const id = newId("dep", createdAt);
-  const deployment = { id, name, workspaceId, promptId, currentVersion: version, isActive: true, createdAt };
+  const deployment = { id, workspaceId, name, promptId, currentVersion: version, isActive: true, createdAt };
   await store.createDeployment(admin.database, deployment);
   return deployment;
 }
 
 /**
- * Pushes a prompt and makes the pushed version live under a deployment's name. The first time makes prompt and
- * deployment; from then on the name tells which prompt gets the version.
+ * Pushes a prompt and makes the pushed version live under a deployment, called by its name or id. Where the workspace
+ * has none of that name, prompt and deployment are made; from then on the deployment tells which prompt gets the version.
  */
 export async function publishPrompt(
   admin: Admin,
-  input: { workspaceId: string; name: string; promptId?: string | undefined; source: string },
+  input: { workspaceId: string; deploy: string; promptId?: string | undefined; source: string },
 ): Promise<PushResult & { deployment: DeploymentResult }> {
-  const { workspaceId, name, source } = input;
-  const [named, ...more] = (await listDeployments(admin, workspaceId)).filter((deployment) => deployment.name === name);
-  if (more.length > 0) throw conflict("The workspace has several deployments of that name");
-  const promptId = input.promptId ?? named?.promptId;
-  if (named !== undefined && named.promptId !== promptId) {
-    throw conflict("The deployment of that name serves another prompt");
+  const { workspaceId, deploy, source } = input;
+  const [target, ...others] = (await listDeployments(admin, workspaceId))
+    .filter(({ id, name }) => id === deploy || name === deploy);
+  if (others.length > 0) {
+    const ids = [target!, ...others].map(({ id }) => id).join(", ");
+    throw conflict(`Several deployments have that name: ${ids}. Call the one that is meant by its id`);
   }
-  check(DeploymentInput, { name });
+  const promptId = input.promptId ?? target?.promptId;
+  if (target !== undefined && target.promptId !== promptId) {
+    throw conflict(`Deployment ${target.id} serves another prompt: ${target.promptId}`);
+  }
+  check(DeploymentInput, { name: deploy });
   const pushed = await pushPrompt(admin, { workspaceId, promptId, source });
-  const version = { promptId: pushed.id, version: pushed.version };
-  const deployment = named === undefined
-    ? { ...await createDeployment(admin, { workspaceId, name, ...version }), changed: true }
-    : await promoteDeployment(admin, named.id, pushed.version);
+  const live = { workspaceId, name: deploy, promptId: pushed.id, version: pushed.version };
+  const deployment = target === undefined
+    ? { ...await createDeployment(admin, live), changed: true }
+    : await promoteDeployment(admin, target.id, pushed.version);
   return { ...pushed, deployment };
 }
 

@@ -1,6 +1,6 @@
 // Managing prompts and their versions.
-import type { Prompt, PromptContent, PromptVersion } from "../domain.ts";
-import { notFound } from "../errors.ts";
+import type { Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
+import { invalid, notFound } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { compact, jsonText } from "../json-text.ts";
 import { parse, PromptContentInput } from "../schema.ts";
@@ -37,7 +37,7 @@ export async function listPrompts(admin: Admin, workspaceId: string): Promise<Pr
   return store.listPrompts(admin.database, workspaceId);
 }
 
-export async function listPromptVersions(admin: Admin, promptId: string): Promise<PromptVersion[]> {
+export async function listPromptVersions(admin: Admin, promptId: string): Promise<PromptVersionSummary[]> {
   await getPrompt(admin, promptId);
   return store.listPromptVersions(admin.database, promptId);
 }
@@ -56,12 +56,17 @@ export async function getPromptVersion(
 /** The prompt, or a refusal where there is none, or none in the workspace named. */
 export async function getPrompt({ database }: Admin, id: string, workspaceId?: string): Promise<Prompt> {
   const prompt = await store.findPrompt(database, id);
-  if (prompt === undefined || prompt.workspaceId !== (workspaceId ?? prompt.workspaceId)) throw notFound("Prompt", id);
+  const isElsewhere = workspaceId !== undefined && prompt?.workspaceId !== workspaceId;
+  if (prompt === undefined || isElsewhere) throw notFound("Prompt", id);
   return prompt;
 }
 
+// As much as a service reads of a body, and as fits in an argument of a libSQL server.
+const longestSource = 1024 * 1024; // characters
+
 /** Numbers, keys and their order stay as written; only white space between tokens goes. */
 function readContent(source: string): PromptContent {
+  if (source.length > longestSource) throw invalid(`Prompt must be at most ${longestSource} characters`);
   const { value, members } = parse(PromptContentInput, source, "Prompt");
   return {
     title: value.title,

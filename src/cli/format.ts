@@ -4,14 +4,15 @@ import { stringify } from "../json-text.ts";
 const widestCell = 60;
 
 /** A list of objects as a table, one object as lines; each ends with a line break. */
-export function format(data: unknown): string {
+export function format(data: object): string {
   if (Array.isArray(data)) return data.length === 0 ? "" : formatTable(data);
-  const rows = Object.entries(Object(data)).map(([name, value]) =>
-    Array.isArray(value) && value.length > 0 && typeof value[0] === "object"
-      ? `${name}\n${formatTable(value).replace(/^/gm, "  ").trimEnd()}`
-      : `${name.padEnd(width(Object.keys(Object(data))))}  ${formatValue(name, value)}`
+  const margin = width(Object.keys(data));
+  const lines = Object.entries(data).map(([name, value]) =>
+    Array.isArray(value) && typeof value[0] === "object"
+      ? `${name}\n${formatTable(value).replace(/^(?=.)/gm, "  ").trimEnd()}`
+      : `${name.padEnd(margin)}  ${formatValue(name, value)}`
   );
-  return `${rows.join("\n")}\n`;
+  return `${lines.join("\n")}\n`;
 }
 
 function formatTable(rows: Record<string, unknown>[]): string {
@@ -28,7 +29,7 @@ const shorten = (text: string) => text.length > widestCell ? `${text.slice(0, wi
 
 /** A value on one line: times in ISO 8601, nothing as a dash, and no character that could steer the terminal. */
 function formatValue(name: string, value: unknown): string {
-  if (value === null || value === undefined) return "-";
+  if (value === null || value === undefined || value === "") return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
   if (typeof value === "number" && name === "resetTime") return formatTime(value * 1000);

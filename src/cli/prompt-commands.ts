@@ -2,30 +2,49 @@
 import * as deployments from "../admin/deployments.ts";
 import type { DeploymentResult } from "../admin/deployments.ts";
 import * as prompts from "../admin/prompts.ts";
+import type { PushResult } from "../admin/prompts.ts";
 import { show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 
+const inactive = "it is inactive, so requests are refused: see deploy activate";
+
 function changed({ changed, ...deployment }: DeploymentResult): Outcome {
-  return show(deployment, changed ? undefined : "Nothing changed: the deployment was so already");
+  const { currentVersion, isActive } = deployment;
+  const state = isActive ? `version ${currentVersion} is live` : inactive;
+  return show(
+    deployment,
+    changed && isActive ? undefined : `${changed ? "Changed, but" : "Nothing to change:"} ${state}`,
+  );
+}
+
+/** What a push did, and what is live now, in a sentence. */
+function describePush(prompt: PushResult, deployment: DeploymentResult | undefined): string {
+  const pushed = prompt.isNew
+    ? `Pushed version ${prompt.version} of ${prompt.id}`
+    : `Unchanged: version ${prompt.version} has this content already`;
+  if (deployment === undefined) return pushed;
+  return `${pushed}; it is what ${deployment.name} (${deployment.id}) serves${
+    deployment.isActive ? "" : `, but ${inactive}`
+  }`;
 }
 
 export const promptCommands: Command[] = [
   {
-    usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy NAME]",
+    usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy DEPLOYMENT]",
     summary:
-      "Push a prompt, or its next version; FILE is JSON, - is standard input; --deploy makes it live under a name",
+      "Push a prompt, or its next version; FILE is JSON, - is standard input; --deploy makes it live under a name or id",
     run: async ({ admin, args, read }) => {
-      const input = {
-        workspaceId: args.text("workspace"),
-        promptId: args.findText("prompt"),
-        source: await read(args.text("FILE")),
-      };
-      const name = args.findText("deploy");
-      const pushed = name === undefined
-        ? await prompts.pushPrompt(admin, input)
-        : await deployments.publishPrompt(admin, { ...input, name });
-      const { isNew, ...data } = pushed;
-      return show(data, isNew ? undefined : `Unchanged: version ${data.version} has this content already`);
+      const workspaceId = args.text("workspace");
+      const source = await read(args.text("FILE"));
+      const input = { workspaceId, promptId: args.findText("prompt"), source };
+      const deploy = args.findText("deploy");
+      if (deploy === undefined) {
+        const { isNew, ...prompt } = await prompts.pushPrompt(admin, input);
+        return show(prompt, describePush({ ...prompt, isNew }, undefined));
+      }
+      const { isNew, deployment, ...prompt } = await deployments.publishPrompt(admin, { ...input, deploy });
+      const { changed: _, ...live } = deployment;
+      return show({ ...prompt, deployment: live }, describePush({ ...prompt, isNew }, deployment));
     },
   },
   {

@@ -1,7 +1,7 @@
 // Commands for what was recorded and counted, and for the service itself.
 import { listCalls, listDiagnoses, readUsage, verify } from "../admin/records.ts";
 import { serve } from "../runtime/serve.ts";
-import { listLimit, show } from "./command.ts";
+import { listLimit, show, showNewest } from "./command.ts";
 import type { Command } from "./command.ts";
 
 export const recordCommands: Command[] = [
@@ -11,21 +11,23 @@ export const recordCommands: Command[] = [
     run: async ({ admin, args }) => {
       const sessionId = args.findText("session");
       const status = args.findNumber("status");
-      return show(
-        await listDiagnoses(admin, {
-          deployId: args.text("deploy"),
-          ...(sessionId === undefined ? {} : { sessionId }),
-          ...(status === undefined ? {} : { status }),
-          limit: args.findNumber("limit") ?? listLimit,
-        }),
-      );
+      const limit = args.findNumber("limit") ?? listLimit;
+      const filter = {
+        deployId: args.text("deploy"),
+        ...(sessionId === undefined ? {} : { sessionId }),
+        ...(status === undefined ? {} : { status }),
+        limit,
+      };
+      return showNewest(await listDiagnoses(admin, filter), limit);
     },
   },
   {
     usage: "call list --workspace ID [--limit N]",
     summary: `List a workspace's accepted requests, newest first, ${listLimit} unless set`,
-    run: async ({ admin, args }) =>
-      show(await listCalls(admin, args.text("workspace"), args.findNumber("limit") ?? listLimit)),
+    run: async ({ admin, args }) => {
+      const limit = args.findNumber("limit") ?? listLimit;
+      return showNewest(await listCalls(admin, args.text("workspace"), limit), limit);
+    },
   },
   {
     usage: "usage --workspace ID [--month YYYY-MM]",
@@ -37,11 +39,8 @@ export const recordCommands: Command[] = [
     summary: "Recount the books; exit 1 when a ledger does not balance",
     run: async ({ admin, args }) => {
       const data = await verify(admin, args.findText("workspace"));
-      const unbalanced = data.ledgers.filter(({ balanced }) => !balanced).length;
-      const note = data.balanced
-        ? `All ${data.ledgers.length} ledgers balance`
-        : `${unbalanced} of ${data.ledgers.length} ledgers do not balance`;
-      return { data, note, refused: !data.balanced };
+      const balanced = data.ledgers.filter((ledger) => ledger.balanced).length;
+      return { data, note: `Balanced: ${balanced} of ${data.ledgers.length} ledgers`, refused: !data.balanced };
     },
   },
   {

@@ -7,7 +7,7 @@ import { discardBody } from "./body.ts";
 import type { Context } from "./context.ts";
 import { submitDiagnosis } from "./diagnosis.ts";
 import { readPrompt } from "./prompts.ts";
-import { refuse } from "./respond.ts";
+import { refuse, withoutBody } from "./respond.ts";
 
 /** Gives undefined where no route matches. */
 type Route = (request: Request, context: Context) => Promise<Response | undefined>;
@@ -21,13 +21,14 @@ export function createApp(context: Context, basePath = ""): (request: Request) =
     .all("/v1/prompts", allowOnly("GET, HEAD, POST"))
     .post("/v1/diagnosis", submitDiagnosis)
     .all("/v1/diagnosis", allowOnly("POST"));
+  // The router writes on what it is handed, and a request is not ours to write on: handlers get it as the proxy.
+  const route: Route = (request, context) =>
+    router.fetch({ method: request.method, url: request.url, proxy: request }, context);
 
   return async (request) => {
-    const response = await answer(router.fetch, request, context);
-    if (!response.ok) await discardBody(request, context.maxBodyBytes);
-    return request.method === "HEAD"
-      ? new Response(null, { status: response.status, headers: response.headers })
-      : response;
+    const response = await answer(route, request, context);
+    if (!response.ok) await discardBody(request, context.bodyLimit);
+    return request.method === "HEAD" ? withoutBody(response) : response;
   };
 }
 

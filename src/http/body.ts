@@ -1,58 +1,69 @@
-// Reading a request's body: bounded, and as the UTF-8 that JSON is.
-import { bodyTooLarge, invalid } from "../errors.ts";
+// Reading a request's body: bounded in size and time, and as the UTF-8 that JSON is.
+import { bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooSlow, Refusal } from "../errors.ts";
+
+/** How much of a body is read: so many bytes, within so many ms. */
+type Limit = { bytes: number; time: number };
+
+const discardTime = 1000; // ms for a body that nobody wants
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The body as text; refuses more than `limit` bytes, having read no further than that. */
-export async function readText(request: Request, limit: number): Promise<string> {
+/** The body as text; one that is too large is read no further than the limit. */
+export async function readText(request: Request, limit: Limit): Promise<string> {
   const bytes = await readBytes(request, limit);
   try {
     return utf8.decode(bytes);
   } catch {
-    throw invalid("Request body must be UTF-8");
+    throw bodyNotUtf8();
   }
 }
 
 /**
- * Takes in and forgets what a refused client is still sending, up to `limit` bytes, so that its connection stands at the
+ * Takes in and forgets what a refused client is still sending, within the limit, so that its connection stands at the
  * next request: Workers close a connection on which a body was left unread.
  */
-export async function discardBody(request: Request, limit: number): Promise<void> {
+export async function discardBody(request: Request, limit: Limit): Promise<void> {
   if (request.method === "GET" || request.method === "HEAD" || request.bodyUsed) return;
   try {
-    await readBytes(request, limit);
+    await readBytes(request, { ...limit, time: Math.min(limit.time, discardTime) });
   } catch {
     if (!request.bodyUsed) await request.body?.cancel();
   }
 }
 
-async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  const declared = request.headers.get("Content-Length");
-  if (Number(declared) > limit) throw bodyTooLarge(limit);
+async function readBytes(request: Request, limit: Limit): Promise<Uint8Array> {
+  if (Number(request.headers.get("Content-Length")) > limit.bytes) throw bodyTooLarge(limit.bytes);
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    void reader.cancel().catch(() => {});
+  }, limit.time);
   try {
-    // Where the length is declared, the server has the connection keep to it.
-    const bytes = declared === null ? await readChunks(request, limit) : new Uint8Array(await request.arrayBuffer());
-    if (bytes.length <= limit) return bytes;
-  } catch {
-    throw invalid("Request body must be complete");
+    const bytes = await readAll(reader, limit.bytes);
+    if (isLate) throw bodyTooSlow(limit.time / 1000);
+    return bytes;
+  } catch (error) {
+    throw error instanceof Refusal ? error : bodyIncomplete();
+  } finally {
+    clearTimeout(timer);
   }
-  throw bodyTooLarge(limit);
 }
 
-/** Reads until the end, or until the limit is passed: then what was read is longer than the limit. */
-async function readChunks(request: Request, limit: number): Promise<Uint8Array> {
+async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Deno and Node have async iteration of streams; Bun's types and Workers are content with a reader as well.
-  const reader = request.body?.getReader();
-  while (reader !== undefined && length <= limit) {
+  for (;;) {
     const { done, value } = await reader.read();
-    if (done) break;
+    if (done) return chunks.length === 1 ? chunks[0]! : concat(chunks, length);
     chunks.push(value);
     length += value.length;
+    if (length > limit) {
+      await reader.cancel();
+      throw bodyTooLarge(limit);
+    }
   }
-  if (length > limit) await reader?.cancel();
-  return concat(chunks, length);
 }
 
 function concat(chunks: Uint8Array[], length: number): Uint8Array {

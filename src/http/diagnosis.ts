@@ -14,7 +14,7 @@ export async function submitDiagnosis(request: Request, context: Context): Promi
   const keyHash = await hashApiKey(readApiKey(request));
   const { deployId, record } = await readAuthorized(context, { keyHash, at }, async () => ({
     deployId: readDeployId(request),
-    record: toRecord(await readText(request, context.maxBodyBytes)),
+    record: toRecord(await readText(request, context.bodyLimit)),
   }));
   const verdict = await context.ledger.admit({ operation: "submit", keyHash, deployId, at, record });
   if (verdict.outcome !== "recorded") return refuseVerdict(verdict, at);

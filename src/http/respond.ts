@@ -6,11 +6,12 @@ import { stringify } from "../json-text.ts";
 import { endOfMonth } from "../month.ts";
 import type { Refused } from "../store/ledger.ts";
 
-type Headers = Record<string, string>;
+type HeaderValues = Record<string, string>;
 
 const statusOf: Record<ErrorKind, number> = {
   unauthorized: 401,
   invalid: 400,
+  timeout: 408,
   too_large: 413,
   not_found: 404,
   method_not_allowed: 405,
@@ -19,20 +20,28 @@ const statusOf: Record<ErrorKind, number> = {
   internal: 500,
 };
 
-const headersOf: Partial<Record<ErrorKind, Headers>> = {
+const headersOf: Partial<Record<ErrorKind, HeaderValues>> = {
   unauthorized: { "WWW-Authenticate": "Bearer" },
   // The rest of the body is not read, so the connection cannot be used again.
   too_large: { Connection: "close" },
+  timeout: { Connection: "close" },
 };
 
 /** 200 with a JSON body. */
-export const ok = (body: unknown, headers: Headers): Response => json(200, body, headers);
+export const ok = (body: unknown, headers: HeaderValues): Response => json(200, body, headers);
 
 /** 201 with a JSON body. */
-export const created = (body: unknown, headers: Headers): Response => json(201, body, headers);
+export const created = (body: unknown, headers: HeaderValues): Response => json(201, body, headers);
+
+/** The answer to HEAD: an answer's status and headers, and the length that its body would have. */
+export async function withoutBody(response: Response): Promise<Response> {
+  const headers = new Headers(response.headers);
+  headers.set("Content-Length", String((await response.arrayBuffer()).byteLength));
+  return new Response(null, { status: response.status, headers });
+}
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */
-export const refuse = ({ kind, message }: Refusal, headers: Headers = {}): Response =>
+export const refuse = ({ kind, message }: Refusal, headers: HeaderValues = {}): Response =>
   json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers });
 
 /** The answer to a request that the ledger did not accept; `at` is when it arrived, in Unix ms. */
@@ -47,7 +56,7 @@ export function refuseVerdict(verdict: Refused, at: number): Response {
 }
 
 /** The rate-limit headers of the specification; reset is Unix seconds. */
-export const quotaHeaders = (quota: Quota): Headers => ({
+export const quotaHeaders = (quota: Quota): HeaderValues => ({
   "X-RateLimit-Limit": String(quota.limit),
   "X-RateLimit-Remaining": String(Math.max(0, quota.limit - quota.used)),
   "X-RateLimit-Used": String(quota.used),
@@ -56,5 +65,5 @@ export const quotaHeaders = (quota: Quota): Headers => ({
 
 const resetTime = (quota: Quota): number => endOfMonth(quota.month) / 1000;
 
-const json = (status: number, body: unknown, headers: Headers): Response =>
+const json = (status: number, body: unknown, headers: HeaderValues): Response =>
   new Response(stringify(body), { status, headers: { "Content-Type": "application/json", ...headers } });

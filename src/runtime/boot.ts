@@ -2,12 +2,13 @@
 import process from "node:process";
 import { describeDatabase, readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
-import { Refusal } from "../errors.ts";
+import { Refusal, unusable } from "../errors.ts";
 import { createLog, describeError } from "../log.ts";
-import { createService } from "../service.ts";
+import type { Log } from "../log.ts";
+import { serveDatabase } from "../service.ts";
 import type { Service } from "../service.ts";
 import { openDatabase } from "../store/database.ts";
-import type { Database } from "../store/database.ts";
+import type { Database, Purpose } from "../store/database.ts";
 import { migrate } from "../store/migrate.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
 import { readMigrations } from "./migrations.ts";
@@ -23,7 +24,7 @@ export async function boot(listen: Listen): Promise<string> {
   try {
     return await start(listen, readConfig(process.env));
   } catch (error) {
-    process.stderr.write(`promptledger: ${error instanceof Error ? error.message : error}\n`);
+    process.stderr.write(`promptledger: ${error instanceof Refusal ? error.message : describeError(error)}\n`);
     process.exit(1);
   }
 }
@@ -33,14 +34,10 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const write = (line: string) => process.stderr.write(`${line}\n`);
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write });
 
-  const { database } = await openMigrated(config);
-  const service = createService({ database, clock, log, maxBodyBytes: config.maxBodyBytes });
+  const { database } = await openMigrated(config, "serve");
+  const service = serveDatabase(database, { clock, log, maxBodyBytes: config.maxBodyBytes });
   const server = await listenOn(config, () => listen(service.fetch, config));
-  stopOnSignal(async () => {
-    log.info("Stopping");
-    await server.stop();
-    service.close();
-  });
+  stopOnSignal(server, service, log);
 
   const name = config.host.includes(":") ? `[${config.host}]` : config.host;
   const url = `http://${name}:${server.port}`;
@@ -53,37 +50,63 @@ async function listenOn({ host, port }: Config, listen: () => Promise<Server>): 
   try {
     return await listen();
   } catch (error) {
-    throw new Error(`cannot listen on ${host}:${port}: ${describeError(error)}`, { cause: error });
+    throw unusable(`cannot listen on ${host}:${port} (HOST, PORT): ${describeError(error)}`);
   }
 }
 
 /** Opens the configured database and brings its schema up to date; gives the names of the migrations applied. */
-export async function openMigrated({ database: location }: Config): Promise<{ database: Database; applied: string[] }> {
+export async function openMigrated(
+  { database: location }: Config,
+  purpose: Purpose,
+): Promise<{ database: Database; applied: string[] }> {
+  let database: Database | undefined;
   try {
-    const database = openDatabase(location);
+    database = openDatabase(location, purpose);
     return { database, applied: await migrate(database, await readMigrations(), Date.now()) };
   } catch (error) {
+    database?.close();
     const cause = error instanceof Refusal ? error.message : describeError(error);
-    throw new Error(`The database ${describeDatabase(location.url)} cannot be used: ${cause}`, { cause: error });
+    throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);
   }
 }
 
-function stopOnSignal(stop: () => Promise<void>): void {
-  let stopping: Promise<void> | undefined;
+/** On SIGTERM or SIGINT answers what is in flight, closes the database and exits 0; a second signal ends at once. */
+function stopOnSignal(server: Server, service: Service, log: Log): void {
+  let isStopping = false;
+
+  async function stop(): Promise<void> {
+    log.info("Stopping");
+    const isDone = await Promise.race([
+      server.stop().then(() => true),
+      new Promise<boolean>((resolve) => setTimeout(resolve, stopPatience, false)),
+    ]);
+    if (!isDone) log.warn("Stopped before every connection had ended");
+    service.close();
+  }
+
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
-      stopping ??= stop().then(() => process.exit(0), () => process.exit(1));
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      stop().then(() => process.exit(0), (error) => {
+        log.error("Stopping failed", { error: describeError(error) });
+        process.exit(1);
+      });
     });
   }
 }
 
+const stopPatience = 8_000; // ms that requests in flight get once the service stops
+
+// npm sets this for what a checkout's scripts start; an installed package has its own command.
+const command = process.env.npm_lifecycle_event === undefined ? "promptledger" : "npm run -s cli --";
+
 const setupHint = `
 The database is empty. Three commands set it up; each prints the id or key that is needed next:
 
-  npm run -s cli -- workspace create --name "My team"
-  npm run -s cli -- key create --workspace WORKSPACE_ID
-  npm run -s cli -- prompt push prompt.json --workspace WORKSPACE_ID --deploy production
+  ${command} workspace create --name "My team"
+  ${command} key create --workspace WORKSPACE_ID
+  ${command} prompt push prompt.json --workspace WORKSPACE_ID --deploy production
 
 prompt.json holds {"title": "…", "description": "…", "messages": [{"role": "system", "content": "…"}], "llmConfig": {}}.
-To see it all working first: npm run demo
 `;

@@ -23,11 +23,11 @@ const source = JSON.stringify({
   llmConfig: { provider: "openai", model: "gpt-4o", temperature: 0.2 },
 });
 
-const { database } = await openMigrated(readConfig(process.env));
+const { database } = await openMigrated(readConfig(process.env), "manage");
 const admin = { database, clock: Date.now };
 const { id: workspaceId } = await createWorkspace(admin, { name: "Demo", monthlyLimit: 1000, upgradeUrl: null });
 const { key } = await createApiKey(admin, workspaceId, { name: "demo", expiresAt: null });
-const { deployment } = await publishPrompt(admin, { workspaceId, name: "production", source });
+const { deployment } = await publishPrompt(admin, { workspaceId, deploy: "production", source });
 database.close();
 
 const url = await serve();

@@ -18,7 +18,7 @@ export async function readMigrations(): Promise<Migration[]> {
 
 /** Prepares a database for a service that is embedded elsewhere; gives the names of the migrations it applied. */
 export async function migrate(source: DatabaseSource): Promise<string[]> {
-  const database = openDatabase(source);
+  const database = openDatabase(source, "manage");
   try {
     return await migrateDatabase(database, await readMigrations(), Date.now());
   } finally {

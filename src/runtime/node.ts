@@ -9,7 +9,12 @@ import type { Listen } from "./boot.ts";
 export const listen: Listen = (fetch, { host, port }) => {
   // What the adapter cannot make a Request of never reaches the service.
   const errorHandler = () => refuse(invalidTarget());
-  const server = createServer(getRequestListener(fetch, { errorHandler }));
+  const answer = getRequestListener(fetch, { errorHandler });
+  const server = createServer((request, response) => {
+    // While stopping, a connection kept alive ends with the answer it waits for.
+    if (!server.listening) response.shouldKeepAlive = false;
+    return answer(request, response);
+  });
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
     server.once("error", reject);

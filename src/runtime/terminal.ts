@@ -5,9 +5,12 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { invalid } from "../errors.ts";
 
+/** Node's own reader of arguments, which Bun and Deno have too. */
 export { parseArgs };
 
 export type Terminal = {
+  /** The package's version. */
+  version(): Promise<string>;
   args: string[];
   env: Record<string, string | undefined>;
   /** Data goes out here. */
@@ -20,6 +23,7 @@ export type Terminal = {
 
 /** The terminal of this process. */
 export const terminal: Terminal = {
+  version: async () => JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")).version,
   args: process.argv.slice(2),
   env: process.env,
   write: (text) => void process.stdout.write(text),

@@ -1,6 +1,7 @@
 // Rows of api_keys. The secret passes through here only as its hash.
 import type { ApiKey } from "../domain.ts";
 import type { Database, Row } from "./database.ts";
+import { integer, integerOrNull, text } from "./row.ts";
 
 export async function createApiKey(database: Database, key: ApiKey, hash: string): Promise<void> {
   await database.write([{
@@ -24,11 +25,11 @@ export async function revokeApiKey(database: Database, id: string, now: number):
 }
 
 const toApiKey = (row: Row): ApiKey => ({
-  id: String(row.id),
-  workspaceId: String(row.workspace_id),
-  name: String(row.name),
-  prefix: String(row.prefix),
-  createdAt: Number(row.created_at),
-  expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-  revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+  id: text(row, "id"),
+  workspaceId: text(row, "workspace_id"),
+  name: text(row, "name"),
+  prefix: text(row, "prefix"),
+  createdAt: integer(row, "created_at"),
+  expiresAt: integerOrNull(row, "expires_at"),
+  revokedAt: integerOrNull(row, "revoked_at"),
 });

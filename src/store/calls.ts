@@ -1,6 +1,7 @@
 // Reads of the call log. It is written by the ledger alone.
 import type { Call } from "../domain.ts";
 import type { Database, Row } from "./database.ts";
+import { integer, text } from "./row.ts";
 
 /** The accepted requests of a workspace, newest first. */
 export async function listCalls(database: Database, workspaceId: string, limit: number): Promise<Call[]> {
@@ -9,12 +10,12 @@ export async function listCalls(database: Database, workspaceId: string, limit: 
 }
 
 const toCall = (row: Row): Call => ({
-  id: String(row.id),
+  id: text(row, "id"),
   operation: row.operation as Call["operation"],
-  number: Number(row.number),
-  month: String(row.month),
-  keyId: String(row.api_key_id),
-  deployId: String(row.deployment_id),
-  promptVersion: Number(row.prompt_version),
-  createdAt: Number(row.created_at),
+  number: integer(row, "number"),
+  month: text(row, "month"),
+  keyId: text(row, "api_key_id"),
+  deployId: text(row, "deployment_id"),
+  promptVersion: integer(row, "prompt_version"),
+  createdAt: integer(row, "created_at"),
 });

@@ -24,29 +24,36 @@ export type { Client };
 /** Where a store is: a URL, a URL with its token, or a libSQL client of the caller's, which stays theirs to close. */
 export type DatabaseSource = string | DatabaseLocation | Client;
 
-const requestTimeout = 10_000; // ms, for one round trip to a server
-const lockTimeout = 250; // ms that SQLite waits for a lock at a time; it blocks the event loop for so long
-const lockPatience = 5_000; // ms that a statement waits for a lock in all
+/**
+ * What a database is opened for. A service is the one process that checkpoints its file, and gives up on a server that
+ * does not answer. Management may run beside it: it leaves checkpoints alone, since the SQLite inside libSQL can lose
+ * commits when two processes write and checkpoint at the same instant, and it waits for long answers.
+ */
+export type Purpose = "serve" | "manage";
+
+const requestTimeouts: Record<Purpose, number> = { serve: 10_000, manage: 600_000 }; // ms, for one round trip
+const lockTimeout = 25; // ms that SQLite waits for a lock at a time; the event loop stands still for so long
+const lockPatience = 5_000; // ms that an operation waits for a lock in all, from when it was asked for
 
 const pragmas = ["pragma journal_mode = wal", "pragma synchronous = full", "pragma foreign_keys = on"];
+const pragmasFor: Record<Purpose, string[]> = {
+  serve: pragmas,
+  manage: [...pragmas, "pragma wal_autocheckpoint = 0"],
+};
 
 /** Opens a database. The first use of it applies what a file needs; a server is asked nothing until then. */
-export function openDatabase(source: DatabaseSource): Database {
-  if (typeof source === "string") return openDatabase({ url: source });
-  if ("execute" in source) return source.protocol === "file" ? overFile(source) : overClient(source);
+export function openDatabase(source: DatabaseSource, purpose: Purpose = "serve"): Database {
+  if (typeof source === "string") return openDatabase({ url: source }, purpose);
+  if ("execute" in source) return source.protocol === "file" ? overFile(source, purpose) : overClient(source);
   const { url, authToken } = source;
   const isFile = isFileUrl(url) || url === ":memory:";
   const client = createClient({
     url,
     ...(authToken === undefined ? {} : { authToken }),
     // One connection: pragmas belong to a connection, and writers would only wait for each other.
-    ...(isFile ? { concurrency: 1, timeout: lockTimeout } : { fetch: fetchWithTimeout }),
+    ...(isFile ? { concurrency: 1, timeout: lockTimeout } : { fetch: fetchWithin(requestTimeouts[purpose]) }),
   });
-  const close = () => client.close();
-  if (!isFile) return { ...overClient(client), close };
-  // A database in memory lives and dies with its connection.
-  const reconnect = url.includes(":memory:") ? undefined : () => client.reconnect();
-  return { ...overFile(client, reconnect), close };
+  return { ...(isFile ? overFile(client, purpose) : overClient(client)), close: () => client.close() };
 }
 
 function overClient(client: Client): Database {
@@ -58,30 +65,40 @@ function overClient(client: Client): Database {
 }
 
 /** One operation at a time on one connection, with its pragmas; a lock that another process holds is waited for. */
-function overFile(client: Client, reconnect?: () => Promise<void> | void): Database {
+function overFile(client: Client, purpose: Purpose): Database {
   const { read, write, close } = overClient(client);
   let isReady = false;
+  let isInMemory = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function attempt<T>(operation: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + lockPatience;
-    for (;;) {
+  async function prepare(): Promise<void> {
+    if (isReady) return;
+    for (const pragma of pragmasFor[purpose]) await client.execute(pragma);
+    isInMemory = (await client.execute("pragma database_list")).rows[0]?.file === "";
+    isReady = true;
+  }
+
+  async function attempt<T>(operation: () => Promise<T>, deadline: number): Promise<T> {
+    while (performance.now() < deadline) {
       try {
-        if (!isReady) { for (const pragma of pragmas) await client.execute(pragma); }
-        isReady = true;
+        await prepare();
         return await operation();
       } catch (error) {
-        if (!isBusy(error) || reconnect === undefined || performance.now() > deadline) throw error;
+        // What is in memory lives and dies with its connection.
+        if (!isBusy(error) || isInMemory) throw error;
         // After a busy error the connection keeps a statement open, and its later commits fail: take a new one.
-        await reconnect();
+        await client.reconnect();
         isReady = false;
         await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
       }
     }
+    throw new Error(`Another process has held the database's lock for ${lockPatience} ms`);
   }
 
   function inTurn<T>(operation: () => Promise<T>): Promise<T> {
-    const turn = last.then(() => attempt(operation));
+    // Counted from here, so that those who wait in line wait no longer than the first.
+    const deadline = performance.now() + lockPatience;
+    const turn = last.then(() => attempt(operation, deadline));
     last = turn.catch(() => {});
     return turn;
   }
@@ -95,7 +112,7 @@ function overFile(client: Client, reconnect?: () => Promise<void> | void): Datab
 
 const isBusy = (error: unknown) => error instanceof LibsqlError && error.code === "SQLITE_BUSY";
 
-const fetchWithTimeout = (request: Request) => fetch(request, { signal: AbortSignal.timeout(requestTimeout) });
+const fetchWithin = (timeout: number) => (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) });
 
 /** The driver binds a JavaScript number as REAL, and a bigint as INTEGER. */
 function bind({ sql, args = [] }: Statement) {

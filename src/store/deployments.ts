@@ -1,6 +1,7 @@
 // Rows of deployments and their history. Whatever changes a deployment adds to its history in the same transaction.
 import type { Deployment, DeploymentChange } from "../domain.ts";
 import type { Database, Row, Statement } from "./database.ts";
+import { integer, integerOrNull, text } from "./row.ts";
 
 export async function createDeployment(database: Database, deployment: Deployment): Promise<void> {
   const { id, workspaceId, name, promptId, currentVersion, createdAt } = deployment;
@@ -75,18 +76,18 @@ export async function listDeploymentChanges(database: Database, id: string): Pro
 }
 
 const toDeployment = (row: Row): Deployment => ({
-  id: String(row.id),
-  workspaceId: String(row.workspace_id),
-  name: String(row.name),
-  promptId: String(row.prompt_id),
-  currentVersion: Number(row.current_version),
+  id: text(row, "id"),
+  workspaceId: text(row, "workspace_id"),
+  name: text(row, "name"),
+  promptId: text(row, "prompt_id"),
+  currentVersion: integer(row, "current_version"),
   isActive: row.is_active === 1,
-  createdAt: Number(row.created_at),
+  createdAt: integer(row, "created_at"),
 });
 
 const toDeploymentChange = (row: Row): DeploymentChange => ({
   action: row.action as DeploymentChange["action"],
-  fromVersion: row.from_version === null ? null : Number(row.from_version),
-  toVersion: Number(row.to_version),
-  createdAt: Number(row.created_at),
+  fromVersion: integerOrNull(row, "from_version"),
+  toVersion: integer(row, "to_version"),
+  createdAt: integer(row, "created_at"),
 });

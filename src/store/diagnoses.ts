@@ -2,26 +2,55 @@
 import type { Diagnosis } from "../domain.ts";
 import { jsonText, readMembers, stringify } from "../json-text.ts";
 import type { Database, Row } from "./database.ts";
+import { integer, text } from "./row.ts";
 
 /** Which records of a deployment to list, and how many at most. */
 export type DiagnosisFilter = { deployId: string; sessionId?: string; status?: number; limit: number };
 
+const pageBytes = 4 * 1024 * 1024; // of documents in one answer: a libSQL server gives no more than 10 MB
+
 /** Records, newest first. */
 export async function listDiagnoses(database: Database, filter: DiagnosisFilter): Promise<Diagnosis[]> {
-  const { deployId, sessionId, status, limit } = filter;
-  const rows = await database.read({
-    sql: `select * from diagnoses where deployment_id = :deployId
-        ${sessionId === undefined ? "" : "and session_id = :sessionId"}
-        ${status === undefined ? "" : "and status = :status"}
-      order by position desc limit :limit`,
+  const found: Diagnosis[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  while (found.length < filter.limit) {
+    const rows = await readPage(database, { ...filter, limit: filter.limit - found.length }, before);
+    if (rows.length === 0) break;
+    found.push(...rows.map(toDiagnosis));
+    before = integer(rows.at(-1)!, "position");
+  }
+  return found;
+}
+
+/** Up to the limit, but no more than fit in an answer; one at least, where there is one. */
+function readPage(
+  database: Database,
+  { deployId, sessionId, status, limit }: DiagnosisFilter,
+  before: number,
+): Promise<Row[]> {
+  return database.read({
+    sql: `
+      select position, id, prompt_version, created_at, document from (
+        select *, sum(octet_length(document)) over (order by position desc) as bytes,
+          row_number() over (order by position desc) as place
+        from (
+          select * from diagnoses where deployment_id = :deployId and position < :before
+            ${sessionId === undefined ? "" : "and session_id = :sessionId"}
+            ${status === undefined ? "" : "and status = :status"}
+          order by position desc limit :limit
+        )
+      )
+      where place = 1 or bytes <= :pageBytes
+      order by position desc`,
     args: {
       deployId,
+      before,
       limit,
+      pageBytes,
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(status === undefined ? {} : { status }),
     },
   });
-  return rows.map(toDiagnosis);
 }
 
 /**
@@ -29,16 +58,16 @@ export async function listDiagnoses(database: Database, filter: DiagnosisFilter)
  * a member of ours, ours stands, and theirs is found in `submitted`.
  */
 function toDiagnosis(row: Row): Diagnosis {
-  const members = [...readMembers(String(row.document))].map(([name, text]) => [name, jsonText(text)] as const);
+  const members = [...readMembers(text(row, "document"))].map(([name, text]) => [name, jsonText(text)] as const);
   const isShadowed = (name: string) => ["id", "promptVersion", "createdAt", "submitted"].includes(name);
   const shadowed = members.filter(([name]) => isShadowed(name));
   return {
-    id: String(row.id),
+    id: text(row, "id"),
     ...notGiven,
     ...Object.fromEntries(members.filter(([name]) => !isShadowed(name))),
     ...(shadowed.length === 0 ? {} : { submitted: jsonText(stringify(Object.fromEntries(shadowed))) }),
-    promptVersion: Number(row.prompt_version),
-    createdAt: Number(row.created_at),
+    promptVersion: integer(row, "prompt_version"),
+    createdAt: integer(row, "created_at"),
   };
 }
 

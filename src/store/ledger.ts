@@ -6,6 +6,7 @@ import type { JsonText } from "../json-text.ts";
 import { jsonText, makeWellFormed } from "../json-text.ts";
 import { monthOf } from "../month.ts";
 import type { Database, Row } from "./database.ts";
+import { integer, integerOrNull, text, textOrNull } from "./row.ts";
 
 /** A record to store; `document` is the JSON object that is read back. */
 export type NewDiagnosis = { sessionId: string; status: number; document: string };
@@ -81,9 +82,9 @@ function toVerdict(request: (Read | Submit) & { callId: string; month: string },
   if (row.deployment_id === null) return { outcome: "deployment_not_found" };
   const quota = {
     month: request.month,
-    limit: Number(row.monthly_limit),
-    used: Number(row.number ?? row.used),
-    upgradeUrl: row.upgrade_url === null ? null : String(row.upgrade_url),
+    limit: integer(row, "monthly_limit"),
+    used: integerOrNull(row, "number") ?? integer(row, "used"),
+    upgradeUrl: textOrNull(row, "upgrade_url"),
   };
   if (row.number === null) return { outcome: "quota_exhausted", quota };
   if (request.operation === "submit") return { outcome: "recorded", recordId: recordIdOf(request.callId), quota };
@@ -91,18 +92,18 @@ function toVerdict(request: (Read | Submit) & { callId: string; month: string },
 }
 
 const toServedPrompt = (row: Row): ServedPrompt => ({
-  id: String(row.prompt_id),
-  title: String(row.title),
-  description: String(row.description),
-  messages: jsonText(String(row.messages)),
+  id: text(row, "prompt_id"),
+  title: text(row, "title"),
+  description: text(row, "description"),
+  messages: jsonText(text(row, "messages")),
   deploy: {
-    id: String(row.deployment_id),
-    name: String(row.deployment_name),
-    currentVersion: Number(row.current_version),
+    id: text(row, "deployment_id"),
+    name: text(row, "deployment_name"),
+    currentVersion: integer(row, "current_version"),
     isActive: true,
   },
-  workspace: { id: String(row.workspace_id), name: String(row.workspace_name) },
-  llmConfig: jsonText(String(row.llm_config)),
+  workspace: { id: text(row, "workspace_id"), name: text(row, "workspace_name") },
+  llmConfig: jsonText(text(row, "llm_config")),
 });
 
 const findKey = `

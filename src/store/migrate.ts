@@ -1,5 +1,6 @@
 // Brings a database's schema up to date: each migration once, in order, in a transaction of its own, and recorded.
 import type { Database } from "./database.ts";
+import { text } from "./row.ts";
 import { conflict } from "../errors.ts";
 
 /** A file of sql/: `NNN-verb-noun` and its text. */
@@ -10,24 +11,27 @@ export type Migration = { name: string; sql: string };
  * Refuses, untouched, a database that has a migration which is not among the given ones: newer code has been there.
  */
 export async function migrate(database: Database, migrations: Migration[], now: number): Promise<string[]> {
-  await database.write([{
-    sql: "create table if not exists migrations (name text primary key, applied_at integer not null) strict",
-  }]);
   const present = await listApplied(database);
   const unknown = [...present].find((name) => !migrations.some((migration) => migration.name === name));
   if (unknown !== undefined) {
     throw conflict(`The database is newer than this promptledger: it has migration ${unknown}. Run a newer version`);
   }
   const applied: string[] = [];
+  if (present.size === 0) await database.write([{ sql: createMigrations }]);
   for (const migration of migrations) {
     if (!present.has(migration.name) && await apply(database, migration, now)) applied.push(migration.name);
   }
   return applied;
 }
 
+const createMigrations =
+  "create table if not exists migrations (name text primary key, applied_at integer not null) strict";
+
 async function listApplied(database: Database): Promise<Set<string>> {
+  const tables = await database.read({ sql: "select 1 from sqlite_master where name = 'migrations'" });
+  if (tables.length === 0) return new Set();
   const rows = await database.read({ sql: "select name from migrations order by name" });
-  return new Set(rows.map((row) => String(row.name)));
+  return new Set(rows.map((row) => text(row, "name")));
 }
 
 /** Gives false where another process was first. */

@@ -1,7 +1,8 @@
 // Rows of prompts and prompt_versions. Versions are only ever added.
-import type { Prompt, PromptContent, PromptVersion } from "../domain.ts";
+import type { Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
 import { jsonText } from "../json-text.ts";
 import type { Database, Row, Statement } from "./database.ts";
+import { integer, text } from "./row.ts";
 
 /** Stores a new prompt with its version 1. */
 export async function createPrompt(database: Database, prompt: PromptVersion & { workspaceId: string }): Promise<void> {
@@ -81,26 +82,30 @@ export async function findPromptVersion(
   return rows.map(toPromptVersion)[0];
 }
 
-/** All versions of a prompt, newest first. */
-export async function listPromptVersions(database: Database, promptId: string): Promise<PromptVersion[]> {
-  const sql = "select * from prompt_versions where prompt_id = ? order by version desc";
-  return (await database.read({ sql, args: [promptId] })).map(toPromptVersion);
+/** All versions of a prompt without their content, newest first. */
+export async function listPromptVersions(database: Database, promptId: string): Promise<PromptVersionSummary[]> {
+  const sql = "select version, title, created_at from prompt_versions where prompt_id = ? order by version desc";
+  return (await database.read({ sql, args: [promptId] })).map((row) => ({
+    version: integer(row, "version"),
+    title: text(row, "title"),
+    createdAt: integer(row, "created_at"),
+  }));
 }
 
 const toPrompt = (row: Row): Prompt => ({
-  id: String(row.id),
-  workspaceId: String(row.workspace_id),
-  title: String(row.title),
-  latestVersion: Number(row.version),
-  createdAt: Number(row.created_at),
+  id: text(row, "id"),
+  workspaceId: text(row, "workspace_id"),
+  title: text(row, "title"),
+  latestVersion: integer(row, "version"),
+  createdAt: integer(row, "created_at"),
 });
 
 const toPromptVersion = (row: Row): PromptVersion => ({
-  id: String(row.prompt_id),
-  version: Number(row.version),
-  title: String(row.title),
-  description: String(row.description),
-  messages: jsonText(String(row.messages)),
-  llmConfig: jsonText(String(row.llm_config)),
-  createdAt: Number(row.created_at),
+  id: text(row, "prompt_id"),
+  version: integer(row, "version"),
+  title: text(row, "title"),
+  description: text(row, "description"),
+  messages: jsonText(text(row, "messages")),
+  llmConfig: jsonText(text(row, "llm_config")),
+  createdAt: integer(row, "created_at"),
 });

@@ -1,6 +1,7 @@
 // Rows of workspaces.
 import type { Workspace } from "../domain.ts";
 import type { Database, Row } from "./database.ts";
+import { integer, text, textOrNull } from "./row.ts";
 
 export async function createWorkspace(database: Database, workspace: Workspace): Promise<void> {
   const { id, name, monthlyLimit, upgradeUrl, createdAt } = workspace;
@@ -41,9 +42,9 @@ export async function listWorkspaces(database: Database): Promise<Workspace[]> {
 }
 
 const toWorkspace = (row: Row): Workspace => ({
-  id: String(row.id),
-  name: String(row.name),
-  monthlyLimit: Number(row.monthly_limit),
-  upgradeUrl: row.upgrade_url === null ? null : String(row.upgrade_url),
-  createdAt: Number(row.created_at),
+  id: text(row, "id"),
+  name: text(row, "name"),
+  monthlyLimit: integer(row, "monthly_limit"),
+  upgradeUrl: textOrNull(row, "upgrade_url"),
+  createdAt: integer(row, "created_at"),
 });

@@ -24,6 +24,7 @@ async function cli(args: string[], input = "", env: Record<string, string> = {})
   const { read } = realTerminal;
   result.code = await run({
     args,
+    version: realTerminal.version,
     env: { DATABASE_URL, ...env },
     write: (text) => void (result.out += text),
     say: (text) => void (result.said += text),
@@ -162,7 +163,7 @@ test("promotes, deactivates and activates a deployment, and keeps its history", 
   await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
   assert.is((await data(["deploy", "promote", deployId, "--version", "2"])).currentVersion, 2);
   const again = await cli(["deploy", "promote", deployId, "--version", "2"]);
-  assert.equal([again.code, again.said], [0, "Nothing changed: the deployment was so already\n"]);
+  assert.equal([again.code, again.said], [0, "Nothing to change: version 2 is live\n"]);
   assert.is((await data(["deploy", "deactivate", deployId])).isActive, false);
   assert.is((await request(key, deployId)).status, 404);
   await data(["deploy", "deactivate", deployId]);
@@ -232,7 +233,7 @@ test("verify exits 1 when they do not, and says which", async () => {
   await database.write([{ sql: "update quota_usage set reads = 2 where workspace_id = ?", args: [workspaceId] }]);
   const { code, said, json } = await cli(["verify", "--workspace", workspaceId, "--json"]);
   assert.is(code, 1);
-  assert.match(said, "1 of 1 ledgers do not balance");
+  assert.match(said, "Balanced: 0 of 1 ledgers");
   assert.is((json as { balanced: boolean }).balanced, false);
   await database.write([{ sql: "update quota_usage set reads = 1 where workspace_id = ?", args: [workspaceId] }]);
   database.close();
@@ -306,8 +307,8 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   [
     "a prompt with a field it cannot have",
     ["prompt", "push", "-", ...scope],
-    "no other fields than title",
-    '{"llm":1}',
+    "Field llm must be left out: the fields are title",
+    '{"title":"t","messages":[],"llm":1}',
   ],
   [
     "a message without a role",
@@ -361,6 +362,8 @@ const misuses: [name: string, args: string[], error: string][] = [
     ["key", "create", ...scope, "--expires", "2027-01-01T00:00"],
     "--expires must be a time",
   ],
+  ["a day that is none", ["key", "create", ...scope, "--expires", "2027-02-30"], "--expires must be a time"],
+  ["an option twice", ["key", "list", ...scope, ...scope], "--workspace was given 2 times"],
   ["a month that is none", ["usage", ...scope, "--month", "2027-13"], "--month must be a month"],
 ];
 
@@ -380,7 +383,64 @@ test("exits 1 when a setting cannot be used, or the database cannot be opened", 
     DATABASE_URL: `file:${join(folder, "no", "such", "folder.db")}`,
   });
   assert.is(database.code, 1);
-  assert.match(database.said, "folder.db cannot be used");
+  assert.match(database.said, /^promptledger: the database file:.*folder.db \(DATABASE_URL\) cannot be used: /);
+});
+
+test("--status takes a negative number, in either form", async () => {
+  for (const status of [["--status", "-3"], ["--status=-3"]]) {
+    assert.is((await cli(["diagnosis", "list", "--deploy", deployId, ...status])).code, 0);
+  }
+});
+
+test("--json may stand anywhere", async () => {
+  const { code, json } = await cli(["--json", "workspace", "list"]);
+  assert.ok(code === 0 && Array.isArray(json));
+});
+
+test("--version prints the version", async () => {
+  const { code, out } = await cli(["--version"]);
+  assert.is(code, 0);
+  assert.match(out, /^\d+\.\d+\.\d+\n$/);
+});
+
+test("never repeats a secret that is given for a key's id", async () => {
+  const { code, said } = await cli(["key", "revoke", other.key]);
+  assert.equal([code, said], [1, "promptledger: A key is named by its id, key_…, not by its secret\n"]);
+});
+
+test("says so when it makes a database, since another one may have been meant", async () => {
+  const { said } = await cli(["workspace", "list"], "", { DATABASE_URL: `file:${join(folder, "new.db")}` });
+  assert.equal(said, `Made a database: file:${join(folder, "new.db")}\nNothing to list\n`);
+});
+
+test("a list that may go on says how to see more", async () => {
+  await request(other.key, other.deployId);
+  await request(other.key, other.deployId);
+  const list = (limit: string) => cli(["call", "list", "--workspace", other.workspaceId, "--limit", limit]);
+  assert.is((await list("1")).said, "The newest 1; --limit N sets how many\n");
+  assert.is((await list("3")).said, "");
+});
+
+test("push --deploy to a name that several deployments have names them, and takes an id", async () => {
+  const again = ["deploy", "create", ...scope, "--name", "production", "--prompt", promptId];
+  const { id } = await data(again);
+  const push = (deploy: string) =>
+    cli(["prompt", "push", "-", ...scope, "--deploy", deploy], JSON.stringify({ ...promptFile, title: "Several" }));
+  const refused = await push("production");
+  assert.is(refused.code, 1);
+  assert.ok(refused.said.includes(deployId) && refused.said.includes(id!), refused.said);
+  const taken = await push(id!);
+  assert.is(taken.code, 0);
+  assert.ok(taken.said.includes(`it is what production (${id}) serves`), taken.said);
+});
+
+test("what goes live on an inactive deployment is said to be inactive", async () => {
+  await data(["deploy", "deactivate", other.deployId]);
+  const { said } = await cli(
+    ["prompt", "push", "-", "--workspace", other.workspaceId, "--deploy", other.deployId],
+    JSON.stringify(promptFile),
+  );
+  assert.match(said, "inactive");
 });
 
 test("help leads with examples, and without a command goes to standard error", async () => {

@@ -41,7 +41,7 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
   const ledger: Ledger = { admit: fail, isKeyValid: fail };
-  const fetch = createApp({ ledger, clock: () => noon, log, maxBodyBytes: 1000 });
+  const fetch = createApp({ ledger, clock: () => noon, log, bodyLimit: { bytes: 1000, time: 1000 } });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [
     new Request("http://ledger.test/v1/prompts?deployId=d", { headers }),

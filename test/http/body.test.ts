@@ -84,6 +84,21 @@ test("takes in the body of a request that is refused for its key, no further tha
   assert.equal(long.taken, { chunks: limit / 100 + 1, cancelled: true });
 });
 
+test("answers 408 to a body that does not arrive in time, and counts nothing", async () => {
+  const world = await createWorld({ bodyTimeout: 30 });
+  const stalled = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([0x7b])) });
+  const answer = await send(world, stalled);
+  assert.equal([answer.status, answer.json], [408, { error: "Request body must arrive within 0.03 seconds" }]);
+  assert.is(answer.headers.get("Connection"), "close");
+  assert.is((await readUsage(world.admin, world.workspaceId)).used, 0);
+});
+
+test("does not let a refused request's body keep its answer back", async () => {
+  const world = await createWorld({ bodyTimeout: 30 });
+  const stalled = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([0x7b])) });
+  assert.is((await send(world, stalled, { Authorization: "" })).status, 401);
+});
+
 test("answers 400 to a body that breaks off", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("connection reset")) });

@@ -37,7 +37,7 @@ test("tells the quota in the headers", async () => {
 test("serves description and llmConfig as empty where none was pushed", async () => {
   const world = await createWorld();
   const source = JSON.stringify({ title: "Bare", messages: [] });
-  const { deployment } = await publishPrompt(world.admin, { workspaceId: world.workspaceId, name: "bare", source });
+  const { deployment } = await publishPrompt(world.admin, { workspaceId: world.workspaceId, deploy: "bare", source });
   const { json } = await world.read(deployment.id);
   const { description, messages, llmConfig } = json as Record<string, unknown>;
   assert.equal({ description, messages, llmConfig }, { description: "", messages: [], llmConfig: {} });
@@ -50,7 +50,7 @@ test("serves messages and llmConfig as they were pushed: every digit, key, chara
   const llmConfig =
     '{"temperature":1.0,"seed":12345678901234567890,"":1e400,"__proto__":{"b":1,"a":2},"nested":{"x":[[]]}}';
   const source = `{ "llmConfig": ${llmConfig}, "title": "Ünïcode", "messages": ${messages} }`;
-  const { deployment } = await publishPrompt(world.admin, { workspaceId: world.workspaceId, name: "exact", source });
+  const { deployment } = await publishPrompt(world.admin, { workspaceId: world.workspaceId, deploy: "exact", source });
   const { text } = await world.read(deployment.id);
   assert.ok(text.includes(`"messages":${messages}`));
   assert.ok(text.includes(`"llmConfig":${llmConfig}`));

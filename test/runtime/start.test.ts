@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startFile, startService } from "../conformance/processes.ts";
-import { send } from "../conformance/http-client.ts";
+import { openConnection, send, serialize } from "../conformance/http-client.ts";
+import { newApiKey } from "../../src/ids.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite(`start on ${currentRuntime}`);
@@ -13,7 +14,8 @@ const folder = await createFolder();
 test.after(() => folder.remove());
 
 test("on an empty database it starts, and says which three commands set it up", async () => {
-  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, npm_lifecycle_event: "start" };
+  const service = await startService(currentRuntime, settings);
   assert.is((await send(service.url, "/v1/prompts")).status, 401);
   assert.is(await service.stop(), 0);
   const commands = service.output().match(/npm run -s cli -- \w+ \w+/g);
@@ -30,6 +32,58 @@ test("SIGINT stops it as SIGTERM does", async () => {
   assert.equal(events.map(({ message }) => message), ["Listening", "Stopping"]);
 });
 
+test("SIGTERM under load answers what is in flight, and exits 0", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  let isStopping = false;
+  let answered = 0;
+  const clients = Array.from({ length: 16 }, async () => {
+    const connection = openConnection(service.url);
+    for (;;) {
+      connection.write(serialize(service.url, "/v1/prompts", {}, "keep-alive"));
+      try {
+        const { status, headers } = await connection.readAnswer();
+        assert.is(status, 401);
+        answered++;
+        if (headers.get("connection") === "close") break;
+      } catch (error) {
+        // A connection may be closed between two requests, but only once the service is stopping.
+        assert.ok(isStopping, String(error));
+        break;
+      }
+    }
+    connection.close();
+  });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  isStopping = true;
+  const start = performance.now();
+  assert.is(await service.stop(), 0);
+  assert.ok(performance.now() - start < 10_000);
+  await Promise.all(clients);
+  assert.ok(answered > 100);
+});
+
+test("a client that stalls does not keep it from stopping", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  const connection = openConnection(service.url);
+  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
+  connection.write(serialize(service.url, "/v1/diagnosis", request, "keep-alive").subarray(0, -50));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.is(await service.stop(), 0);
+  connection.close();
+});
+
+test("a second signal ends it at once", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  const connection = openConnection(service.url);
+  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
+  connection.write(serialize(service.url, "/v1/diagnosis", request, "keep-alive").subarray(0, -50));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  void service.stop();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.is(await service.stop(), 1);
+  connection.close();
+});
+
 const runService = (settings: Record<string, string>) =>
   runFile(currentRuntime, "src/cli.ts", ["serve"], { PORT: "0", ...settings });
 
@@ -42,17 +96,17 @@ const failures: [name: string, settings: Record<string, string>, error: string][
   [
     "the database cannot be opened",
     { DATABASE_URL: `file:${folder.path}/no/such/folder.db` },
-    "folder.db cannot be used",
+    "folder.db (DATABASE_URL) cannot be used",
   ],
   [
     "the database is another kind of file",
     { DATABASE_URL: `file:${pathOf("package.json")}` },
-    "package.json cannot be used",
+    "package.json (DATABASE_URL) cannot be used",
   ],
   [
     "nothing answers at the database's address",
     { DATABASE_URL: "http://127.0.0.1:1" },
-    "http://127.0.0.1:1 cannot be used",
+    "http://127.0.0.1:1 (DATABASE_URL) cannot be used",
   ],
 ];
 
@@ -73,7 +127,7 @@ test("exits 1 when the port is taken, and says so", async () => {
   const { code, said } = await runService(settings);
   server.close();
   assert.is(code, 1);
-  assert.match(said, new RegExp(`^promptledger: cannot listen on 127.0.0.1:${port}: `));
+  assert.match(said, new RegExp(`^promptledger: cannot listen on 127.0.0.1:${port} \\(HOST, PORT\\): `));
 });
 
 if (currentRuntime === "Node") {

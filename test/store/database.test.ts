@@ -3,6 +3,7 @@ import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import { createFolder } from "../conformance/processes.ts";
 import { openDatabase } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
 
 const test = suite("database");
 
@@ -16,7 +17,7 @@ async function onFile(run: (url: string) => Promise<void>): Promise<void> {
 }
 
 const createTable = { sql: "create table numbers (value integer) strict" };
-const count = async (database: ReturnType<typeof openDatabase>) =>
+const count = async (database: Database) =>
   (await database.read({ sql: "select count(*) as count from numbers" }))[0]!.count;
 
 test("a file is opened in WAL mode, with every commit synced and foreign keys enforced", () =>
@@ -31,9 +32,12 @@ test("a file is opened in WAL mode, with every commit synced and foreign keys en
     database.close();
   }));
 
+const pragmaOf = async (database: Database, name: string) =>
+  Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
+
 test("waits for a lock that another process holds, and works on with the same pragmas", () =>
   onFile(async (url) => {
-    const database = openDatabase(url);
+    const database = openDatabase(url, "manage");
     await database.write([createTable]);
     const foreign = createClient({ url, concurrency: 1 });
     for (let round = 0; round < 3; round++) {
@@ -41,15 +45,63 @@ test("waits for a lock that another process holds, and works on with the same pr
       const writes = [1, 2, 3].map((value) =>
         database.write([{ sql: "insert into numbers values (?)", args: [value] }])
       );
-      await new Promise((resolve) => setTimeout(resolve, 700));
+      await new Promise((resolve) => setTimeout(resolve, 300));
       await lock.rollback();
       await Promise.all(writes);
       assert.is(await count(database), 3 * (round + 1));
+      // Applied again on the new connection: a connection's own is 1000.
+      assert.is(await pragmaOf(database, "wal_autocheckpoint"), 0);
     }
-    assert.is((await database.read({ sql: "pragma synchronous" }))[0]!.synchronous, 2);
     foreign.close();
     database.close();
   }));
+
+test("those who wait in line for a lock wait no longer than the first, and none of them writes", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    await database.write([createTable]);
+    const foreign = createClient({ url, concurrency: 1 });
+    const lock = await foreign.transaction("write");
+    const start = performance.now();
+    const writes = Array.from({ length: 10 }, () => database.write([{ sql: "insert into numbers values (1)" }]));
+    const outcomes = await Promise.allSettled(writes);
+    assert.ok(outcomes.every(({ status }) => status === "rejected"));
+    assert.ok(performance.now() - start < 8_000);
+    await lock.rollback();
+    assert.is(await count(database), 0);
+    await database.write([{ sql: "insert into numbers values (1)" }]);
+    assert.is(await count(database), 1);
+    foreign.close();
+    database.close();
+  }));
+
+test("a client of the caller's recovers from a lock too", () =>
+  onFile(async (url) => {
+    const client = createClient({ url, concurrency: 1 });
+    const database = openDatabase(client);
+    await database.write([createTable]);
+    const foreign = createClient({ url, concurrency: 1 });
+    const lock = await foreign.transaction("write");
+    const write = database.write([{ sql: "insert into numbers values (1)" }]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await lock.rollback();
+    await write;
+    for (let value = 2; value <= 5; value++) {
+      await database.write([{ sql: "insert into numbers values (?)", args: [value] }]);
+    }
+    assert.is(await count(database), 5);
+    foreign.close();
+    client.close();
+  }));
+
+test("what is in memory outlives an error", async () => {
+  for (const source of [":memory:", "file::memory:", createClient({ url: ":memory:" })]) {
+    const database = openDatabase(source);
+    await database.write([createTable]);
+    await database.write([{ sql: "insert into nowhere values (1)" }]).catch(() => {});
+    assert.is(await count(database), 0);
+  }
+});
 
 test("a batch that fails leaves nothing, and the next one works", () =>
   onFile(async (url) => {

@@ -1,0 +1,19 @@
+// Reading a row's columns. A column that is missing or of another type is a mistake in a query, and throws.
+import type { Row } from "./database.ts";
+
+export function text(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value !== "string") throw new TypeError(`Column ${column} is no text`);
+  return value;
+}
+
+export function integer(row: Row, column: string): number {
+  const value = row[column];
+  if (typeof value !== "number") throw new TypeError(`Column ${column} is no number`);
+  return value;
+}
+
+export const textOrNull = (row: Row, column: string): string | null => row[column] === null ? null : text(row, column);
+
+export const integerOrNull = (row: Row, column: string): number | null =>
+  row[column] === null ? null : integer(row, column);
