@@ -26,8 +26,8 @@ export type Config = Readonly<{
 export const defaultMaxBodyBytes = 1024 * 1024;
 
 // A libSQL server takes 5 MB per argument, and a body may triple on its way there: a session id travels in the document
-// and beside it, and escaping can double each. SQLite itself takes 1 GB.
-const mostBodyBytes = { remote: 1.5 * 1024 * 1024, file: 256 * 1024 * 1024 };
+// and beside it, and escaping can double each. A file takes what fits in memory several times.
+const mostBodyBytes = { remote: 1.5 * 1024 * 1024, file: 64 * 1024 * 1024 };
 
 /** Reads the settings; a bad value is refused in a message that names every fault. An empty value counts as not set. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -55,11 +55,17 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const fault = databaseUrlFault(url);
   if (fault) faults.push(`${urlName} ${fault}`);
 
+  const tokenName = read("DATABASE_AUTH_TOKEN") ? "DATABASE_AUTH_TOKEN" : "TURSO_AUTH_TOKEN";
+  const authToken = read(tokenName);
+  if (authToken !== undefined && !/^[!-~]+$/.test(authToken)) {
+    faults.push(`${tokenName} must be printable ASCII without spaces`);
+  }
+
   const host = read("HOST") ?? "127.0.0.1";
   if (/[\s/]/.test(host)) faults.push("HOST must be a host name or an address");
 
   const config: Config = Object.freeze({
-    database: Object.freeze({ url, authToken: read("DATABASE_AUTH_TOKEN") ?? read("TURSO_AUTH_TOKEN") }),
+    database: Object.freeze({ url, authToken }),
     host,
     port: integer("PORT", 8787, 0, 65535),
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytes[isFileUrl(url) ? "file" : "remote"]),
@@ -78,11 +84,13 @@ export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "
 
 function databaseUrlFault(url: string): string | undefined {
   if (isFileUrl(url)) {
-    const path = url.slice("file:".length).replace(/\?.*$/s, "");
     // An empty path opens a database that is thrown away on close; memory is no better.
-    if (/^\/*$/.test(path) || path.includes(":memory:")) return "must name a file after file:";
-    return undefined;
+    const [, path = ""] = /^file:(?:\/\/[^/?]*)?([^?]*)/i.exec(url) ?? [];
+    const isFile = /[^/]/.test(path) && !/:memory:|%3a|%00/i.test(path);
+    return isFile ? undefined : "must name a file after file:";
   }
-  if (/^(https?|libsql):\/\/[^/]/i.test(url) && URL.canParse(url)) return undefined;
-  return "must be a URL with the scheme file:, http:, https: or libsql:";
+  if (!/^(https?|libsql):\/\/[^/]/i.test(url) || !URL.canParse(url)) {
+    return "must be a URL with the scheme file:, http:, https: or libsql:";
+  }
+  return new URL(url).username === "" ? undefined : "must not hold a user: DATABASE_AUTH_TOKEN authenticates";
 }

@@ -21,9 +21,12 @@ export function stringify(value: unknown): string {
 }
 
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
-const escapes = /(\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|(\\u[dD][89a-fA-F]..)|\\./g;
+const escapes = /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./g;
 
-/** Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else. */
+/**
+ * Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else: what is
+ * no JSON stays none.
+ */
 export function makeWellFormed(text: string): string {
   if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, _pair, lone) => lone === undefined ? escape : "\\ufffd");

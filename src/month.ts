@@ -10,4 +10,4 @@ export function endOfMonth(month: string): number {
 }
 
 /** Whether a text is a month as this service writes it. */
-export const isMonth = (text: string): boolean => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
+export const isMonth = (text: string): boolean => /^[1-9]\d{3}-(0[1-9]|1[0-2])$/.test(text);

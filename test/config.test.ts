@@ -55,10 +55,43 @@ for (const port of ["-1", "65536", "80.5", "0x50", "8787 ", "1e3"]) {
 }
 
 for (
-  const url of ["file:", "file://", "file:?x=1", "file::memory:", ":memory:", "ws://host", "http://", "promptledger.db"]
+  const url of [
+    "file:",
+    "file://",
+    "file:?x=1",
+    "file::memory:",
+    "file:%3Amemory%3A",
+    "file://localhost",
+    "file:a%00b",
+    "http://user:pass@host",
+    ":memory:",
+    "ws://host",
+    "http://",
+    "promptledger.db",
+  ]
 ) {
   test(`refuses DATABASE_URL=${url}`, () => assert.match(refusal({ DATABASE_URL: url }), "DATABASE_URL must"));
 }
+
+test("refuses a token that is no header, and does not repeat it", () => {
+  const message = refusal({ DATABASE_AUTH_TOKEN: "SECRET\ntoken" });
+  assert.match(message, "DATABASE_AUTH_TOKEN must be printable ASCII");
+  assert.not.match(message, "SECRET");
+});
+
+test("a file may be anywhere", () => {
+  for (
+    const url of [
+      "file:ledger.db",
+      "file:./a/b.db",
+      "file:/var/lib/ledger.db",
+      "file:///var/lib/ledger.db",
+      "file:../x",
+    ]
+  ) {
+    assert.is(readConfig({ DATABASE_URL: url }).database.url, url);
+  }
+});
 
 test("names the variable that holds the fault", () => {
   assert.match(refusal({ TURSO_DATABASE_URL: "nonsense" }), "TURSO_DATABASE_URL must");

@@ -56,6 +56,25 @@ test("makeWellFormed agrees with toWellFormed, and changes nothing else", () => 
   }));
 });
 
+test("makeWellFormed makes no JSON of what is none", () => {
+  const parts = ["\\u", "d8", "D8", "00", "3d", "dc", "\\", '"', "z", "u", "\\ud83d", "\\ude00"];
+  const isJson = (text: string) => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...parts), { maxLength: 8 }), (parts) => {
+      const text = `"${parts.join("")}"`;
+      assert.is(isJson(makeWellFormed(text)), isJson(text), text);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
 test("an escaped pair of surrogates stays as it was sent, in either case", () => {
   assert.is(makeWellFormed('"\\uD83D\\ude00"'), '"\\uD83D\\ude00"');
   assert.is(makeWellFormed('"\\uD83D\\n\\ude00"'), '"\\ufffd\\n\\ufffd"');

@@ -20,7 +20,9 @@ test("the quota resets with the first millisecond after the month", () => {
 
 test("only YYYY-MM is a month", () => {
   assert.ok(isMonth("2026-01"));
-  for (const text of ["2026-13", "2026-00", "2026-1", "26-01", "2026-01-01", ""]) assert.not(isMonth(text), text);
+  for (const text of ["0050-01", "2026-13", "2026-00", "2026-1", "26-01", "2026-01-01", ""]) {
+    assert.not(isMonth(text), text);
+  }
 });
 
 test.run();

@@ -12,11 +12,16 @@ import type { Admin } from "./workspaces.ts";
 /** A deployment, and whether the action made a difference. */
 export type DeploymentResult = Deployment & { changed: boolean };
 
+type NewDeployment = { workspaceId: string; name: string; promptId: string; version?: number | undefined };
+
 /** Makes an active deployment of a version, or of the newest where none is named. */
-export async function createDeployment(
-  admin: Admin,
-  input: { workspaceId: string; name: string; promptId: string; version?: number | undefined },
-): Promise<Deployment> {
+export async function createDeployment(admin: Admin, input: NewDeployment): Promise<Deployment> {
+  const deployment = await composeDeployment(admin, input);
+  await store.createDeployment(admin.database, deployment, false);
+  return deployment;
+}
+
+async function composeDeployment(admin: Admin, input: NewDeployment): Promise<Deployment> {
   const { workspaceId, promptId } = input;
   const { name } = check(DeploymentInput, { name: input.name });
   await getWorkspace(admin, workspaceId);
@@ -24,9 +29,7 @@ export async function createDeployment(
   const { version } = await getPromptVersion(admin, promptId, input.version);
   const createdAt = admin.clock();
   const id = newId("dep", createdAt);
-  const deployment = { id, workspaceId, name, promptId, currentVersion: version, isActive: true, createdAt };
-  await store.createDeployment(admin.database, deployment);
-  return deployment;
+  return { id, workspaceId, name, promptId, currentVersion: version, isActive: true, createdAt };
 }
 
 /**
@@ -50,11 +53,14 @@ export async function publishPrompt(
   }
   check(DeploymentInput, { name: deploy });
   const pushed = await pushPrompt(admin, { workspaceId, promptId, source });
+  if (target !== undefined) {
+    return { ...pushed, deployment: await promoteDeployment(admin, target.id, pushed.version) };
+  }
   const live = { workspaceId, name: deploy, promptId: pushed.id, version: pushed.version };
-  const deployment = target === undefined
-    ? { ...await createDeployment(admin, live), changed: true }
-    : await promoteDeployment(admin, target.id, pushed.version);
-  return { ...pushed, deployment };
+  const deployment = await composeDeployment(admin, live);
+  const isMade = await store.createDeployment(admin.database, deployment, true);
+  // Where another push has made it meanwhile, that one's prompt gets the version.
+  return isMade ? { ...pushed, deployment: { ...deployment, changed: true } } : publishPrompt(admin, input);
 }
 
 export async function listDeployments(admin: Admin, workspaceId: string): Promise<Deployment[]> {

@@ -97,7 +97,9 @@ function convert(label: string, placeholder: string, text: string): string | num
   if (placeholder === "N" || placeholder === "CODE") {
     const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
     if (Number.isSafeInteger(value) && (value >= 0 || placeholder === "CODE")) return value;
-    throw invalid(`${label} must be ${placeholder === "N" ? "an integer of at least 0" : "an integer"}`);
+    throw invalid(
+      `${label} must be ${placeholder === "N" ? "an integer of at least 0" : "an integer"}, and at most 2^53 - 1`,
+    );
   }
   if (placeholder === "ISO8601") return readTime(label, text);
   if (placeholder === "YYYY-MM" && !isMonth(text)) throw invalid(`${label} must be a month such as 2027-01`);

@@ -10,20 +10,24 @@ export function format(data: object): string {
   const lines = Object.entries(data).map(([name, value]) =>
     Array.isArray(value) && typeof value[0] === "object"
       ? `${name}\n${formatTable(value).replace(/^(?=.)/gm, "  ").trimEnd()}`
-      : `${name.padEnd(margin)}  ${formatValue(name, value)}`
+      : `${oneLine(name).padEnd(margin)}  ${formatValue(name, value)}`
   );
   return `${lines.join("\n")}\n`;
 }
 
 function formatTable(rows: Record<string, unknown>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const table = [names, ...rows.map((row) => names.map((name) => shorten(formatValue(name, row[name]))))];
+  const cell = (row: Record<string, unknown>, name: string) => Object.hasOwn(row, name) ? row[name] : undefined;
+  const table = [
+    names.map((name) => shorten(oneLine(name))),
+    ...rows.map((row) => names.map((name) => shorten(formatValue(name, cell(row, name))))),
+  ];
   const widths = names.map((_, column) => width(table.map((cells) => cells[column]!)));
   const lines = table.map((cells) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
   return `${lines.join("\n")}\n`;
 }
 
-const width = (texts: string[]) => Math.max(...texts.map((text) => text.length));
+const width = (texts: string[]) => texts.reduce((widest, { length }) => Math.max(widest, length), 0);
 
 const shorten = (text: string) => text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text;
 
@@ -40,6 +44,6 @@ function formatValue(name: string, value: unknown): string {
 }
 
 /** A client may send a time that lies beyond what a date can say. */
-const formatTime = (at: number) => at <= 8.64e15 ? new Date(at).toISOString() : String(at);
+const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
 
 const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");

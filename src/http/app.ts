@@ -27,7 +27,7 @@ export function createApp(context: Context, basePath = ""): (request: Request) =
 
   return async (request) => {
     const response = await answer(route, request, context);
-    if (!response.ok) await discardBody(request, context.bodyLimit);
+    if (!response.ok && !await discardBody(request, context.bodyLimit)) response.headers.set("Connection", "close");
     return request.method === "HEAD" ? withoutBody(response) : response;
   };
 }

@@ -20,14 +20,16 @@ export async function readText(request: Request, limit: Limit): Promise<string> 
 
 /**
  * Takes in and forgets what a refused client is still sending, within the limit, so that its connection stands at the
- * next request: Workers close a connection on which a body was left unread.
+ * next request: Workers close a connection on which a body was left unread. Gives false where something was left.
  */
-export async function discardBody(request: Request, limit: Limit): Promise<void> {
-  if (request.method === "GET" || request.method === "HEAD" || request.bodyUsed) return;
+export async function discardBody(request: Request, limit: Limit): Promise<boolean> {
+  if (request.method === "GET" || request.method === "HEAD" || request.bodyUsed) return true;
   try {
     await readBytes(request, { ...limit, time: Math.min(limit.time, discardTime) });
+    return true;
   } catch {
     if (!request.bodyUsed) await request.body?.cancel();
+    return false;
   }
 }
 

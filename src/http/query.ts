@@ -6,6 +6,6 @@ const longestDeployId = 128;
 /** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
 export function readDeployId(request: Request): string {
   const [deployId = "", ...more] = new URL(request.url).searchParams.getAll("deployId");
-  if (deployId === "" || deployId.length > longestDeployId || more.length > 0) throw invalidDeployId();
+  if (deployId === "" || more.length > 0 || [...deployId].length > longestDeployId) throw invalidDeployId();
   return deployId;
 }

@@ -31,6 +31,13 @@ export const terminal: Terminal = {
   read: readUtf8,
 };
 
+// A reader that goes away (`| head`) is no fault; a disk that is full is one.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  process.stderr.write(`promptledger: standard output cannot be written: ${error.message}\n`);
+  process.exit(1);
+});
+
 /** Ends the process with this code as soon as nothing is left to do. */
 export function exitWith(code: number): void {
   process.exitCode = code;

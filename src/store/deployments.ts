@@ -3,20 +3,29 @@ import type { Deployment, DeploymentChange } from "../domain.ts";
 import type { Database, Row, Statement } from "./database.ts";
 import { integer, integerOrNull, text } from "./row.ts";
 
-export async function createDeployment(database: Database, deployment: Deployment): Promise<void> {
+/** Stores a deployment and the first entry of its history; with `ifNameIsFree` only where no other has its name. */
+export async function createDeployment(
+  database: Database,
+  deployment: Deployment,
+  ifNameIsFree: boolean,
+): Promise<boolean> {
   const { id, workspaceId, name, promptId, currentVersion, createdAt } = deployment;
-  await database.write([
+  const [made] = await database.write([
     {
       sql: `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, created_at)
-        values (?, ?, ?, ?, ?, 1, ?)`,
-      args: [id, workspaceId, name, promptId, currentVersion, createdAt],
+        select :id, :workspaceId, :name, :promptId, :currentVersion, 1, :createdAt
+        where not :ifNameIsFree
+          or not exists (select 1 from deployments where workspace_id = :workspaceId and name = :name)
+        returning id`,
+      args: { id, workspaceId, name, promptId, currentVersion, createdAt, ifNameIsFree: Number(ifNameIsFree) },
     },
     {
       sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
-        values (?, 'created', null, ?, ?)`,
-      args: [id, currentVersion, createdAt],
+        select id, 'created', null, current_version, created_at from deployments where id = ?`,
+      args: [id],
     },
   ]);
+  return made!.length > 0;
 }
 
 /** Points the deployment at a version that exists. Gives it, and whether it changed; undefined where there is none. */

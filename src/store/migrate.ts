@@ -25,12 +25,12 @@ export async function migrate(database: Database, migrations: Migration[], now: 
 }
 
 const createMigrations =
-  "create table if not exists migrations (name text primary key, applied_at integer not null) strict";
+  "create table if not exists promptledger_migrations (name text primary key, applied_at integer not null) strict";
 
 async function listApplied(database: Database): Promise<Set<string>> {
-  const tables = await database.read({ sql: "select 1 from sqlite_master where name = 'migrations'" });
+  const tables = await database.read({ sql: "select 1 from sqlite_master where name = 'promptledger_migrations'" });
   if (tables.length === 0) return new Set();
-  const rows = await database.read({ sql: "select name from migrations order by name" });
+  const rows = await database.read({ sql: "select name from promptledger_migrations order by name" });
   return new Set(rows.map((row) => text(row, "name")));
 }
 
@@ -38,7 +38,7 @@ async function listApplied(database: Database): Promise<Set<string>> {
 async function apply(database: Database, { name, sql }: Migration, now: number): Promise<boolean> {
   try {
     await database.write([
-      { sql: "insert into migrations (name, applied_at) values (?, ?)", args: [name, now] },
+      { sql: "insert into promptledger_migrations (name, applied_at) values (?, ?)", args: [name, now] },
       ...splitStatements(sql),
     ]);
     return true;

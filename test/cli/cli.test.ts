@@ -251,7 +251,12 @@ test("without --json data is for people: tables, ISO times, and no control chara
   const { key, workspaceId, deployId } = await setUp();
   const body = { ...goodBody, sessionId: "a\u001b[31m\nb", startAt: 0, endAt: Number.MAX_SAFE_INTEGER };
   await request(key, deployId, JSON.stringify(body));
-  const { out } = await cli(["diagnosis", "list", "--deploy", deployId]);
+  const strange = '"\\u001b[31mRED\\n":1,"fooAt":-1e300,"barAt":1e400,"resetTime":-1e300,"__proto__":1';
+  await request(key, deployId, `${JSON.stringify(goodBody).slice(0, -1)},${strange}}`);
+  const all = await cli(["diagnosis", "list", "--deploy", deployId]);
+  assert.not.match(all.out, /[^\P{Cc}\n]/u);
+  assert.is(all.out.trimEnd().split("\n").length, 3);
+  const { out } = await cli(["diagnosis", "list", "--deploy", deployId, "--session", "a\u001b[31m\nb"]);
   assert.match(out, /^id +sessionId +status/);
   assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
   assert.is(out.trimEnd().split("\n").length, 2);
@@ -419,6 +424,14 @@ test("a list that may go on says how to see more", async () => {
   const list = (limit: string) => cli(["call", "list", "--workspace", other.workspaceId, "--limit", limit]);
   assert.is((await list("1")).said, "The newest 1; --limit N sets how many\n");
   assert.is((await list("3")).said, "");
+});
+
+test("pushes to a new name at the same moment make one deployment", async () => {
+  const { id } = await data(["workspace", "create", "--name", "Race"]);
+  const push = ["prompt", "push", "-", "--workspace", id!, "--deploy", "live"];
+  const codes = await Promise.all(Array.from({ length: 5 }, () => cli(push, JSON.stringify(promptFile))));
+  assert.equal(codes.map(({ code }) => code), [0, 0, 0, 0, 0]);
+  assert.is((await data<Data[]>(["deploy", "list", "--workspace", id!])).length, 1);
 });
 
 test("push --deploy to a name that several deployments have names them, and takes an id", async () => {

@@ -227,6 +227,8 @@ const bodies: [name: string, body: string, error: string][] = [
   ["white space", " \n", "Request body must be valid JSON"],
   ["a body cut short", '{"sessionId":"s"', "Request body must be valid JSON"],
   ["two documents", "{}{}", "Request body must be valid JSON"],
+  ["half a surrogate's escape", String.raw`{"sessionId":"\ud8zz"}`, "Request body must be valid JSON"],
+  ["a quote in a surrogate's escape", String.raw`{"sessionId":"\udc\"}`, "Request body must be valid JSON"],
   ["a literal NUL in a string", '{"sessionId":"\0"}', "Request body must be valid JSON"],
   ["an array", "[]", "Request body must be an object"],
   ["a nested array", deep, "Request body must be an object"],

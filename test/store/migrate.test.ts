@@ -21,7 +21,7 @@ test("applies every file of sql/ in order, once", async () => {
   assert.ok(names.length >= 2 && names.every((name, index) => name.startsWith(String(index + 1).padStart(3, "0"))));
   assert.equal(await migrate(database, migrations, noon), names);
   assert.equal(await migrate(database, migrations, noon), []);
-  const recorded = await database.read({ sql: "select name, applied_at from migrations order by name" });
+  const recorded = await database.read({ sql: "select name, applied_at from promptledger_migrations order by name" });
   assert.equal(recorded.map((row) => [row.name, row.applied_at]), names.map((name) => [name, noon]));
 });
 
@@ -41,7 +41,7 @@ test("applies nothing of a migration that fails, and goes on when it is mended",
   } catch (error) {
     assert.match((error as Error).message, "already exists");
   }
-  assert.equal((await tables(database)).map(([name]) => name), ["migrations", "one"]);
+  assert.equal((await tables(database)).map(([name]) => name), ["one", "promptledger_migrations"]);
   const mended = { ...broken, sql: "create table two (id integer) strict;\n" };
   assert.equal(await migrate(database, [first, mended], noon), ["002-second"]);
 });
