@@ -9,6 +9,8 @@ export type ErrorKind =
   | "not_found"
   | "method_not_allowed"
   | "quota_exhausted"
+  | "key_reused"
+  | "overloaded"
   | "conflict"
   | "internal";
 
@@ -32,6 +34,10 @@ export const deployNotFound = () => new Refusal("not_found", "Deploy not found o
 export const unknownPath = () => new Refusal("not_found", "Not found");
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
+export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was used with another request");
+export const invalidIdempotencyKey = () =>
+  new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");
+export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
 export const internalError = () => new Refusal("internal", "Internal server error");
 
 export const bodyTooLarge = (limit: number) => new Refusal("too_large", `Request body must be at most ${limit} bytes`);

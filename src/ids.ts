@@ -7,15 +7,24 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call" | "req";
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
-export function newId(prefix: IdPrefix, at: number): string {
-  let time = "";
+export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${timeText(at)}${randomText(16)}`;
+
+/** What the ids of a group of calls begin with: all of a call's id but the last two characters. */
+export const newGroupId = (at: number): string => `call_${timeText(at)}${randomText(14)}`;
+
+function timeText(at: number): string {
+  let text = "";
   for (let rest = at, digit = 0; digit < 10; digit++) {
-    time = base32[rest % 32] + time;
+    text = base32.charAt(rest % 32) + text;
     rest = Math.floor(rest / 32);
   }
-  let random = "";
-  for (const byte of crypto.getRandomValues(new Uint8Array(16))) random += base32[byte & 31];
-  return `${prefix}_${time}${random}`;
+  return text;
+}
+
+function randomText(length: number): string {
+  let text = "";
+  for (const byte of crypto.getRandomValues(new Uint8Array(length))) text += base32.charAt(byte & 31);
+  return text;
 }
 
 /** The id of the record that a call stored: the call's own under the record's prefix. */
@@ -41,8 +50,11 @@ export function isApiKey(text: string): boolean {
 }
 
 /** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
-export async function hashApiKey(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+export const hashApiKey = (key: string): Promise<string> => sha256(key);
+
+/** SHA-256 of a text in hexadecimal. */
+export async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

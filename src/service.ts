@@ -52,6 +52,6 @@ export function serveDatabase(database: Database, settings: ServiceSettings): Se
   }
   if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
   const bodyLimit = { bytes: maxBodyBytes, time: bodyTimeout };
-  const context = { ledger: createLedger(database), clock, log: settings.log ?? consoleLog, bodyLimit };
+  const context = { ledger: createLedger(database, clock), clock, log: settings.log ?? consoleLog, bodyLimit };
   return { fetch: createApp(context, basePath), close: database.close };
 }

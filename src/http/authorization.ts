@@ -15,13 +15,13 @@ export function readApiKey(request: Request): string {
 /** Reads what a request carries; where that is refused, an invalid key is refused first. */
 export async function readAuthorized<T>(
   { ledger }: Context,
-  caller: { keyHash: string; at: number },
+  keyHash: string,
   read: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await read();
   } catch (refusal) {
-    if (!await ledger.isKeyValid(caller.keyHash, caller.at)) throw invalidApiKey();
+    if (!await ledger.isKeyValid(keyHash)) throw invalidApiKey();
     throw refusal;
   }
 }

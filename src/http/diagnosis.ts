@@ -6,18 +6,19 @@ import type { NewDiagnosis } from "../store/ledger.ts";
 import { readApiKey, readAuthorized } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Context } from "./context.ts";
+import { readIdempotencyKey } from "./idempotency.ts";
 import { readDeployId } from "./query.ts";
 import { created, quotaHeaders, refuseVerdict } from "./respond.ts";
 
 export async function submitDiagnosis(request: Request, context: Context): Promise<Response> {
-  const at = context.clock();
   const keyHash = await hashApiKey(readApiKey(request));
-  const { deployId, record } = await readAuthorized(context, { keyHash, at }, async () => ({
-    deployId: readDeployId(request),
-    record: toRecord(await readText(request, context.bodyLimit)),
-  }));
-  const verdict = await context.ledger.admit({ operation: "submit", keyHash, deployId, at, record });
-  if (verdict.outcome !== "recorded") return refuseVerdict(verdict, at);
+  const submit = await readAuthorized(context, keyHash, async () => {
+    const deployId = readDeployId(request);
+    const record = toRecord(await readText(request, context.bodyLimit));
+    return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
+  });
+  const verdict = await context.ledger.admit({ operation: "submit", keyHash, ...submit });
+  if (verdict.outcome !== "recorded") return refuseVerdict(verdict, context.clock());
   const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
   return created(body, quotaHeaders(verdict.quota));
 }

@@ -1,15 +1,14 @@
 // GET /v1/prompts: the active prompt of a deployment.
 import { hashApiKey } from "../ids.ts";
-import type { Context } from "./context.ts";
 import { readApiKey, readAuthorized } from "./authorization.ts";
+import type { Context } from "./context.ts";
 import { readDeployId } from "./query.ts";
 import { ok, quotaHeaders, refuseVerdict } from "./respond.ts";
 
 export async function readPrompt(request: Request, context: Context): Promise<Response> {
-  const at = context.clock();
   const keyHash = await hashApiKey(readApiKey(request));
-  const deployId = await readAuthorized(context, { keyHash, at }, () => readDeployId(request));
-  const verdict = await context.ledger.admit({ operation: "read", keyHash, deployId, at });
-  if (verdict.outcome !== "read") return refuseVerdict(verdict, at);
+  const deployId = await readAuthorized(context, keyHash, () => readDeployId(request));
+  const verdict = await context.ledger.admit({ operation: "read", keyHash, deployId });
+  if (verdict.outcome !== "read") return refuseVerdict(verdict, context.clock());
   return ok(verdict.prompt, quotaHeaders(verdict.quota));
 }

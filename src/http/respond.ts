@@ -1,6 +1,6 @@
 // Answers: JSON bodies, our headers, and the only place that knows status codes.
 import type { Quota } from "../domain.ts";
-import { deployNotFound, invalidApiKey, quotaExhausted } from "../errors.ts";
+import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../errors.ts";
 import type { ErrorKind, Refusal } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import { endOfMonth } from "../month.ts";
@@ -17,6 +17,8 @@ const statusOf: Record<ErrorKind, number> = {
   method_not_allowed: 405,
   conflict: 409,
   quota_exhausted: 429,
+  key_reused: 422,
+  overloaded: 503,
   internal: 500,
 };
 
@@ -25,6 +27,7 @@ const headersOf: Partial<Record<ErrorKind, HeaderValues>> = {
   // The rest of the body is not read, so the connection cannot be used again.
   too_large: { Connection: "close" },
   timeout: { Connection: "close" },
+  overloaded: { "Retry-After": "1" },
 };
 
 /** 200 with a JSON body. */
@@ -44,14 +47,24 @@ export async function withoutBody(response: Response): Promise<Response> {
 export const refuse = ({ kind, message }: Refusal, headers: HeaderValues = {}): Response =>
   json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers });
 
-/** The answer to a request that the ledger did not accept; `at` is when it arrived, in Unix ms. */
-export function refuseVerdict(verdict: Refused, at: number): Response {
-  if (verdict.outcome === "key_invalid") return refuse(invalidApiKey());
-  if (verdict.outcome === "deployment_not_found") return refuse(deployNotFound());
-  const { quota } = verdict;
+/** The answer to a request that the ledger did not accept; `now` is Unix ms. */
+export function refuseVerdict(verdict: Refused, now: number): Response {
+  switch (verdict.outcome) {
+    case "key_invalid":
+      return refuse(invalidApiKey());
+    case "deployment_not_found":
+      return refuse(deployNotFound());
+    case "key_reused":
+      return refuse(keyReused());
+    case "quota_exhausted":
+      return refuseQuota(verdict.quota, now);
+  }
+}
+
+function refuseQuota(quota: Quota, now: number): Response {
   const { kind, message } = quotaExhausted();
   const details = { limit: quota.limit, used: quota.used, resetTime: resetTime(quota), upgradeUrl: quota.upgradeUrl };
-  const wait = Math.max(1, Math.ceil((endOfMonth(quota.month) - at) / 1000));
+  const wait = Math.max(1, Math.ceil((endOfMonth(quota.month) - now) / 1000));
   return json(statusOf[kind], { error: message, details }, { ...quotaHeaders(quota), "Retry-After": String(wait) });
 }
 

@@ -57,9 +57,17 @@ export function openDatabase(source: DatabaseSource, purpose: Purpose = "serve")
 }
 
 function overClient(client: Client): Database {
+  async function attempt<T>(operation: Promise<T>): Promise<T> {
+    try {
+      return await operation;
+    } catch (error) {
+      if (mayPass(error)) passing.add(error as object);
+      throw error;
+    }
+  }
   return {
-    read: async (statement) => (await client.execute(bind(statement))).rows,
-    write: async (statements) => (await client.batch(statements.map(bind), "write")).map(({ rows }) => rows),
+    read: async (statement) => (await attempt(client.execute(bind(statement)))).rows,
+    write: async (statements) => (await attempt(client.batch(statements.map(bind), "write"))).map(({ rows }) => rows),
     close() {},
   };
 }
@@ -92,7 +100,9 @@ function overFile(client: Client, purpose: Purpose): Database {
         await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
       }
     }
-    throw new Error(`Another process has held the database's lock for ${lockPatience} ms`);
+    const error = new Error(`Another process has held the database's lock for ${lockPatience} ms`);
+    passing.add(error);
+    throw error;
   }
 
   function inTurn<T>(operation: () => Promise<T>): Promise<T> {
@@ -108,6 +118,20 @@ function overFile(client: Client, purpose: Purpose): Database {
     write: (statements) => inTurn(() => write(statements)),
     close,
   };
+}
+
+const passing = new WeakSet<object>();
+
+/** Whether a failure of a database lies with it as a whole and may pass: the same statements are worth another attempt. */
+export const isPassing = (error: unknown): boolean => typeof error === "object" && error !== null && passing.has(error);
+
+/** Told by class and code, never by the driver's words. */
+function mayPass(error: unknown): boolean {
+  // What fetch rejects with: refused or reset is a TypeError, a timeout a DOMException.
+  if (!(error instanceof LibsqlError)) return error instanceof TypeError || error instanceof DOMException;
+  if (error.code !== "SERVER_ERROR") return isBusy(error) || error.code.startsWith("HRANA_");
+  const status = error.cause instanceof Error && "status" in error.cause ? Number(error.cause.status) : 0;
+  return status === 429 || status >= 500;
 }
 
 const isBusy = (error: unknown) => error instanceof LibsqlError && error.code === "SQLITE_BUSY";

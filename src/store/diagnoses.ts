@@ -1,6 +1,7 @@
 // Reads of stored diagnosis records. They are written by the ledger alone.
 import type { Diagnosis } from "../domain.ts";
 import { jsonText, readMembers, stringify } from "../json-text.ts";
+import { newestPositions } from "./blocks.ts";
 import type { Database, Row } from "./database.ts";
 import { integer, text } from "./row.ts";
 
@@ -28,17 +29,15 @@ function readPage(
   { deployId, sessionId, status, limit }: DiagnosisFilter,
   before: number,
 ): Promise<Row[]> {
+  const condition = `r.deployment_id = :deployId
+    ${sessionId === undefined ? "" : "and r.session_id = :sessionId"}
+    ${status === undefined ? "" : "and r.status = :status"}`;
   return database.read({
     sql: `
       select position, id, prompt_version, created_at, document from (
         select *, sum(octet_length(document)) over (order by position desc) as bytes,
           row_number() over (order by position desc) as place
-        from (
-          select * from diagnoses where deployment_id = :deployId and position < :before
-            ${sessionId === undefined ? "" : "and session_id = :sessionId"}
-            ${status === undefined ? "" : "and status = :status"}
-          order by position desc limit :limit
-        )
+        from diagnoses where position in (${newestPositions("diagnoses", condition)})
       )
       where place = 1 or bytes <= :pageBytes
       order by position desc`,

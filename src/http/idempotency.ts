@@ -1,0 +1,17 @@
+// The Idempotency-Key header: under it a client repeats a submit whose answer it has not got, and nothing happens twice.
+import { invalidIdempotencyKey } from "../errors.ts";
+import { sha256 } from "../ids.ts";
+import type { IdempotencyKey, NewDiagnosis } from "../store/ledger.ts";
+
+/** The key, bare or quoted, with what tells this request from another under the same key; undefined without the header. */
+export async function readIdempotencyKey(
+  request: Request,
+  deployId: string,
+  { document }: NewDiagnosis,
+): Promise<IdempotencyKey | undefined> {
+  const header = request.headers.get("Idempotency-Key");
+  if (header === null) return undefined;
+  const key = /^"(?:[^"\\]|\\["\\])*"$/.test(header) ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
+  if (!/^[ -~]{1,255}$/.test(key)) throw invalidIdempotencyKey();
+  return { key, fingerprint: await sha256(`${deployId}\n${document}`) };
+}

@@ -1,0 +1,144 @@
+// Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
+// costs. One group is under way at a time. What an item is and how a group is decided is handed in.
+import { overloaded } from "../errors.ts";
+
+export type Decider<Item, Result, Attempt> = {
+  /** What all attempts at one group have in common. */
+  begin(): Attempt;
+  /**
+   * Decides a group, all or nothing, and gives a result per item. Where the outcome of an attempt is unknown it is made
+   * again, with the same `attempt`, and must not take effect twice.
+   */
+  decide(items: Item[], attempt: Attempt): Promise<Result[]>;
+  /** Whether a failure lies with the store and may pass, rather than with one of the items. */
+  isPassing(error: unknown): boolean;
+  sizeOf(item: Item): number;
+  /** Items that give the same text are not put in one group. */
+  aloneBy(item: Item): string | undefined;
+};
+
+/** How much may be in a group, and how much may wait; sizes are in whatever `sizeOf` counts. */
+export type GroupLimits = {
+  items: number;
+  size: number;
+  waitingItems: number;
+  waitingSize: number;
+  /** How long an item may take from its arrival to its result, in ms. */
+  patience: number;
+};
+
+type Waiter<Item, Result> = {
+  item: Item;
+  size: number;
+  deadline: number;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+};
+
+const sweepInterval = 250; // ms between looks for overdue items
+const longestPause = 500; // ms between two attempts
+
+/** Gives a function that decides an item in a group with others. It rejects at once where too many wait. */
+export function groupCommit<Item, Result, Attempt>(
+  decider: Decider<Item, Result, Attempt>,
+  limits: GroupLimits,
+): (item: Item) => Promise<Result> {
+  type Group = Waiter<Item, Result>[];
+  let waiting: Group = [];
+  let waitingSize = 0;
+  let isRunning = false;
+
+  function submit(item: Item): Promise<Result> {
+    const size = decider.sizeOf(item);
+    if (waiting.length >= limits.waitingItems || waitingSize + size > limits.waitingSize) {
+      return Promise.reject(overloaded());
+    }
+    return new Promise((resolve, reject) => {
+      waiting.push({ item, size, deadline: performance.now() + limits.patience, resolve, reject });
+      waitingSize += size;
+      if (!isRunning) void run();
+    });
+  }
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (waiting.length > 0) {
+      await untilNoneArrives();
+      const group = takeGroup();
+      const sweeper = setInterval(() => rejectOverdue(group), sweepInterval);
+      await settle(group, decider.begin());
+      clearInterval(sweeper);
+    }
+    isRunning = false;
+  }
+
+  /** What arrives in the same turn of the event loop joins; a turn that brings nothing more starts the group. */
+  async function untilNoneArrives(): Promise<void> {
+    for (let seen = 0; seen < waiting.length && seen < limits.items;) {
+      seen = waiting.length;
+      await endOfTurn();
+    }
+  }
+
+  /** The next items in order of arrival, as many as fit. */
+  function takeGroup(): Group {
+    const group: Group = [];
+    const keptBack: Group = [];
+    const alone = new Set<string>();
+    let size = 0;
+    let next = 0;
+    for (; next < waiting.length && group.length < limits.items; next++) {
+      const waiter = waiting[next]!;
+      if (group.length > 0 && size + waiter.size > limits.size) break;
+      const reason = decider.aloneBy(waiter.item);
+      if (reason !== undefined && alone.has(reason)) {
+        keptBack.push(waiter);
+        continue;
+      }
+      if (reason !== undefined) alone.add(reason);
+      group.push(waiter);
+      size += waiter.size;
+    }
+    waiting = [...keptBack, ...waiting.slice(next)];
+    waitingSize -= size;
+    return group;
+  }
+
+  /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
+  async function settle(group: Group, attempt: Attempt): Promise<void> {
+    for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
+      try {
+        const results = await decider.decide(group.map(({ item }) => item), attempt);
+        group.forEach((waiter, index) => waiter.resolve(results[index]!));
+        return;
+      } catch (error) {
+        if (!decider.isPassing(error)) return await settleApart(group, error);
+        if (group.every(isOverdue)) return group.forEach((waiter) => waiter.reject(error));
+        await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
+      }
+    }
+  }
+
+  async function settleApart(group: Group, error: unknown): Promise<void> {
+    if (group.length === 1) return group[0]!.reject(error);
+    const half = group.length / 2;
+    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, decider.begin());
+  }
+
+  /** An item that has had its time fails; one that waits is then never decided, of one under way the outcome is unknown. */
+  function rejectOverdue(group: Group): void {
+    const overdue = [...group, ...waiting].filter(isOverdue);
+    if (overdue.length === 0) return;
+    waiting = waiting.filter((waiter) => !isOverdue(waiter));
+    waitingSize = waiting.reduce((sum, { size }) => sum + size, 0);
+    for (const waiter of overdue) waiter.reject(new Error(`Not decided within ${limits.patience} ms`));
+  }
+
+  return submit;
+}
+
+const isOverdue = ({ deadline }: { deadline: number }) => performance.now() > deadline;
+
+/** After the input that has arrived already is handled; where a runtime cannot tell, at once. */
+const endOfTurn = (): Promise<void> =>
+  typeof setImmediate === "function" ? new Promise((resolve) => setImmediate(resolve)) : Promise.resolve();
