@@ -1,10 +1,10 @@
 -- What is counted. For every workspace and month: reads + submits of quota_usage = calls = reads served + diagnoses,
--- because one transaction writes all three. No foreign keys: every row is made by a join with what it names, and what
+-- because one transaction writes all of them. No foreign keys: every row is made by a join with what it names, and what
 -- it names is never deleted.
 --
--- Rows of calls and diagnoses only ever go to the end, and so do the entries of their indexes: an index begins with the
--- block of 256 rows that a row stands in. Whoever else writes at the same time, a commit touches the same few pages.
--- What is looked for is then looked for in one block after the other, which takes a search per 256 rows.
+-- Accepted requests have positions, which only go up. So rows are only ever added at the end, and so are the entries of
+-- the indexes, since these begin with the block of 256 positions that a row stands in: whoever writes at the same time, a
+-- transaction touches the same few pages. What is looked for is looked for in one block after the other.
 
 create table quota_usage (
   workspace_id text not null,
@@ -15,34 +15,40 @@ create table quota_usage (
   primary key (workspace_id, month)
 ) strict, without rowid;
 
--- The call log: one row per accepted request, in order of acceptance.
+-- The transactions: what is common to the requests that were accepted together.
+create table commits (
+  -- Its requests have positions from this one on, and below the next one.
+  position integer primary key,
+  next_position integer not null check (next_position > position),
+  -- Made before the first attempt. A call's id is this with its place in the commit, as two hexadecimal digits.
+  id text not null unique,
+  month text not null,
+  created_at integer not null
+) strict;
+
+-- The call log, in order of acceptance. A row stands for calls that were alike: they have `count` positions and numbers,
+-- from the row's own on.
 create table calls (
   position integer primary key,
-  -- Made before the first attempt. Calls that were accepted in one group differ in the last two characters only.
-  id text not null unique,
-  workspace_id text not null,
-  month text not null,
-  -- The request's place in its month, from 1 to the limit.
+  count integer not null check (count >= 1),
+  -- The call's place in its workspace's month, from 1 to the limit.
   number integer not null check (number >= 1),
+  workspace_id text not null,
   api_key_id text not null,
   deployment_id text not null,
   prompt_version integer not null,
-  operation text not null check (operation in ('read', 'submit')),
-  created_at integer not null
+  operation text not null check (operation in ('read', 'submit'))
 ) strict;
 
 create index calls_by_workspace on calls (position >> 8, workspace_id);
 
+-- The records, each at the position of the call that stored it.
 create table diagnoses (
-  -- That of the call that stored the record.
   position integer primary key,
-  -- The id of that call under a prefix of its own, so that it needs no index of its own.
-  id text not null,
   deployment_id text not null,
   prompt_version integer not null,
   session_id text not null,
   status integer not null,
-  created_at integer not null,
   -- The members of the record as a JSON object, as submitted: read back from here, found by the columns above. It stands
   -- last, since what stands behind a long text is reached only through all of it.
   document text not null

@@ -91,8 +91,8 @@ export type Diagnosis =
   & { id: string; promptVersion: number; createdAt: number }
   & Record<string, JsonText | string | number | null>;
 
-/** A workspace's quota in one month. `used` counts accepted requests. */
-export type Quota = { month: string; limit: number; used: number; upgradeUrl: string | null };
+/** A workspace's quota in one month. `used` counts accepted requests; `resetsAt` is the end of the month in Unix ms. */
+export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
 
 /** A month's use, by operation. `resetTime` is Unix seconds. */
 export type Usage = {

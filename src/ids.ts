@@ -9,8 +9,12 @@ export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call" | "req"
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${timeText(at)}${randomText(16)}`;
 
-/** What the ids of a group of calls begin with: all of a call's id but the last two characters. */
-export const newGroupId = (at: number): string => `call_${timeText(at)}${randomText(14)}`;
+/** A new id for what is committed at once: that of its calls and records, but for the prefix and the place. */
+export const newCommitId = (at: number): string => `${timeText(at)}${randomText(14)}`;
+
+/** The id of a call or a record by its place in a commit, from 0 to 255. */
+export const placedId = (prefix: "call" | "diag", commitId: string, place: number): string =>
+  `${prefix}_${commitId}${place.toString(16).padStart(2, "0")}`;
 
 function timeText(at: number): string {
   let text = "";
@@ -26,9 +30,6 @@ function randomText(length: number): string {
   for (const byte of crypto.getRandomValues(new Uint8Array(length))) text += base32.charAt(byte & 31);
   return text;
 }
-
-/** The id of the record that a call stored: the call's own under the record's prefix. */
-export const recordIdOf = (callId: string): string => callId.replace("call_", "diag_");
 
 /** A new API key: `pl_`, 256 random bits and a CRC-32, in base 62. */
 export function newApiKey(): string {

@@ -16,8 +16,16 @@ export function stringify(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (isJsonText(value)) return value.text;
   if (Array.isArray(value)) return `[${value.map(stringify).join(",")}]`;
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${stringify(member)}`).join(",")}}`;
+  const members = new Map<string, string>();
+  for (const [key, member] of Object.entries(value)) if (member !== undefined) members.set(key, stringify(member));
+  return stringifyMembers(members);
+}
+
+/** The text of an object, from its members' texts: undoes readMembers. */
+export function stringifyMembers(members: Map<string, string>): string {
+  let text = "";
+  for (const [key, value] of members) text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${value}`;
+  return text === "" ? "{}" : `${text}}`;
 }
 
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
@@ -46,7 +54,8 @@ export function readMembers(text: string): Map<string, string> {
   let at = skipSpace(text, text.indexOf("{") + 1);
   while (text.charCodeAt(at) !== braceClose) {
     const keyEnd = endOfString(text, at);
-    const key: string = JSON.parse(text.slice(at, keyEnd));
+    const inner = text.slice(at + 1, keyEnd - 1);
+    const key = inner.includes("\\") ? JSON.parse(text.slice(at, keyEnd)) as string : inner;
     const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
     const end = endOfValue(text, start);
     members.delete(key);

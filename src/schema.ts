@@ -1,6 +1,6 @@
 // The shape of every body and query, as superstruct structs, and the words for what does not fit.
 // superstruct's own messages repeat the value (and fail on some), so each struct is named for what is wanted.
-import { define, optional, Struct, type as membersOf, validate } from "superstruct";
+import { define, optional as optionally, Struct, type as membersOf, validate } from "superstruct";
 import type { Infer } from "superstruct";
 import { missingField, notJson, wrongField, wrongWhole } from "./errors.ts";
 import { makeWellFormed, readMembers } from "./json-text.ts";
@@ -23,8 +23,20 @@ export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Re
   return { value: check(struct, value, whole), members: readMembers(text) };
 }
 
+type Test = (value: unknown) => boolean;
+
+// What tells that a value fits: superstruct's walk over a body, which can say why one does not, costs ten times as much.
+const tests = new WeakMap<object, Test>();
+const testOf = (struct: object): Test => tests.get(struct) ?? (() => false);
+
+function tested<S extends object>(struct: S, test: Test): S {
+  tests.set(struct, test);
+  return struct;
+}
+
 /** Refuses a value that does not fit, naming the first faulty field by its path and what is wanted there. */
 export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "Input"): T {
+  if (testOf(struct)(value)) return value as T;
   const [failure, checked] = validate(value, struct);
   if (failure === undefined) return checked;
   if (failure.path.length === 0) throw wrongWhole(whole, failure.type);
@@ -33,8 +45,10 @@ export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "In
 }
 
 /** A struct of one value; `wanted` continues the sentence "Field x must be …". */
-const wanted = <T>(wanted: string, test: (value: unknown) => boolean) =>
-  define<T>(wanted, (value) => test(value) || wanted);
+const wanted = <T>(wanted: string, test: Test) => tested(define<T>(wanted, (value) => test(value) || wanted), test);
+
+const optional = <T, S>(struct: Struct<T, S>): Struct<T | undefined, S> =>
+  tested(optionally(struct), (value) => value === undefined || testOf(struct)(value));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -43,7 +57,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const name = "an object";
   const { entries } = membersOf(schema);
-  return new Struct({ type: name, schema, entries, validator: (value) => isObject(value) || name });
+  const members = Object.entries(schema).map(([name, struct]) => [name, testOf(struct)] as const);
+  return tested(
+    new Struct({ type: name, schema, entries, validator: (value) => isObject(value) || name }),
+    (value) => isObject(value) && members.every(([name, test]) => test(value[name])),
+  );
 }
 
 /** An object with these members and no others: what a person writes may have a typing error in a name. */
@@ -109,12 +127,16 @@ const webUrl = wanted<string | null>(
 );
 const moment = wanted<number | null>("a time", (value) => value === null || isCount(value));
 
-const DiagnosisContent = new Struct({
-  ...object({ input: optional(text), output: optional(text) }),
-  refiner: (value: { input?: string; output?: string }) =>
-    value.input !== undefined || value.output !== undefined ||
-    { message: "empty content", type: "an object with input or output" },
-});
+const texts = object({ input: optional(text), output: optional(text) });
+const hasText = ({ input, output }: Infer<typeof texts>) => input !== undefined || output !== undefined;
+const DiagnosisContent = tested(
+  new Struct({
+    ...texts,
+    refiner: (value: Infer<typeof texts>) =>
+      hasText(value) || { message: "empty content", type: "an object with input or output" },
+  }),
+  (value) => testOf(texts)(value) && hasText(value as Infer<typeof texts>),
+);
 
 /** The body of a submit. Members that are not named here are kept too. */
 export const DiagnosisRequest = object({

@@ -1,12 +1,13 @@
 // The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
+import { createCache } from "./cache.ts";
 import { defaultMaxBodyBytes } from "./config.ts";
 import type { Clock } from "./domain.ts";
 import { invalid } from "./errors.ts";
 import { createApp } from "./http/app.ts";
 import { consoleLog } from "./log.ts";
 import type { Log } from "./log.ts";
-import { openDatabase } from "./store/database.ts";
-import type { Client, Database, DatabaseSource } from "./store/database.ts";
+import type { Client, DatabaseSource } from "./store/client.ts";
+import type { Database } from "./store/database.ts";
 import { createLedger } from "./store/ledger.ts";
 
 /** What has a default. */
@@ -36,12 +37,14 @@ export type Service = {
   close(this: void): void;
 };
 
-/** Makes a service on a database that has been migrated; options that cannot be used are thrown as an error. */
-export function createService(options: ServiceOptions): Service {
+/** Gives `createService`, for where databases are opened in the given way. */
+export const serviceOver = (open: (source: DatabaseSource) => Database) => (options: ServiceOptions): Service => {
   const source = "client" in options ? options.client : options.database;
   if (!source) throw invalid("createService needs a database or a client");
-  return serveDatabase(openDatabase(source), options);
-}
+  return serveDatabase(open(source), options);
+};
+
+const mostKeyHashes = 10_000;
 
 /** Makes a service on an open database, which it closes. */
 export function serveDatabase(database: Database, settings: ServiceSettings): Service {
@@ -52,6 +55,12 @@ export function serveDatabase(database: Database, settings: ServiceSettings): Se
   }
   if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
   const bodyLimit = { bytes: maxBodyBytes, time: bodyTimeout };
-  const context = { ledger: createLedger(database, clock), clock, log: settings.log ?? consoleLog, bodyLimit };
+  const context = {
+    ledger: createLedger(database, clock),
+    keyHashes: createCache<string>(mostKeyHashes),
+    clock,
+    log: settings.log ?? consoleLog,
+    bodyLimit,
+  };
   return { fetch: createApp(context, basePath), close: database.close };
 }

@@ -5,7 +5,7 @@ import { pushPrompt } from "../src/admin/prompts.ts";
 import { createWorkspace } from "../src/admin/workspaces.ts";
 import type { Admin } from "../src/admin/workspaces.ts";
 import type { Database } from "../src/store/database.ts";
-import { openDatabase } from "../src/store/database.ts";
+import { openDatabase } from "../src/store/open.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createLog } from "../src/log.ts";
 import { readMigrations } from "../src/runtime/migrations.ts";

@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { hashApiKey, isApiKey, newApiKey, newId, recordIdOf } from "../src/ids.ts";
+import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, placedId } from "../src/ids.ts";
 
 const test = suite("ids");
+
+const noon = Date.UTC(2026, 10, 15, 12);
 
 test("an id is its prefix and 26 characters of Crockford's base 32", () => {
   assert.match(newId("ws", Date.UTC(2026, 10, 15)), /^ws_[0-9a-hjkmnp-tv-z]{26}$/);
@@ -20,8 +22,11 @@ test("ids made in the same millisecond differ", () => {
   assert.is(new Set(ids).size, 1000);
 });
 
-test("a record has the id of its call under a prefix of its own", () => {
-  assert.is(recordIdOf("call_01abc"), "diag_01abc");
+test("what is committed at once has ids that end in its place, a record that of its call", () => {
+  const commit = newCommitId(noon);
+  assert.match(placedId("call", commit, 0), /^call_[0-9a-hjkmnp-tv-z]{24}00$/);
+  assert.is(placedId("diag", commit, 255), `diag_${commit}ff`);
+  assert.is(commit.slice(0, 10), newId("ws", noon).slice(3, 13));
 });
 
 test("a key is pl_, 43 characters of secret and 6 of checksum", () => {

@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { createService } from "../src/index.ts";
 import { serveDatabase } from "../src/service.ts";
 import { migrate } from "../src/runtime/migrations.ts";
-import { openDatabase } from "../src/store/database.ts";
+import { openDatabase } from "../src/store/open.ts";
 import { createTenant, goodBody, noon, openMemory, readAnswer } from "./helpers.ts";
 
 const test = suite("createService");

@@ -21,9 +21,10 @@ export function createApp(context: Context, basePath = ""): (request: Request) =
     .all("/v1/prompts", allowOnly("GET, HEAD, POST"))
     .post("/v1/diagnosis", submitDiagnosis)
     .all("/v1/diagnosis", allowOnly("POST"));
-  // The router writes on what it is handed, and a request is not ours to write on: handlers get it as the proxy.
+  // The router writes on what it is handed, and a request is not ours to write on: handlers get it as the proxy. They read
+  // its query themselves, since the router's reading drops some of it.
   const route: Route = (request, context) =>
-    router.fetch({ method: request.method, url: request.url, proxy: request }, context);
+    router.fetch({ method: request.method, url: request.url.replace(/\?.*/s, ""), proxy: request }, context);
 
   return async (request) => {
     const response = await answer(route, request, context);

@@ -1,11 +1,20 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
 import { invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
-import { isApiKey } from "../ids.ts";
+import { hashApiKey, isApiKey } from "../ids.ts";
 import type { Context } from "./context.ts";
 
-/** The request's API key; what cannot be one is refused without a query. */
-export function readApiKey(request: Request): string {
-  const [scheme, key = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(request.headers.get("Authorization") ?? "")?.slice(1) ?? [];
+/** The hash of the request's API key; what cannot be a key is refused without a query. */
+export async function readKeyHash(request: Request, { keyHashes }: Context): Promise<string> {
+  const header = request.headers.get("Authorization") ?? "";
+  const known = keyHashes.get(header);
+  if (known !== undefined) return known;
+  const hash = await hashApiKey(readApiKey(header));
+  keyHashes.set(header, hash, 1);
+  return hash;
+}
+
+function readApiKey(header: string): string {
+  const [scheme, key = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(header)?.slice(1) ?? [];
   if (scheme?.toLowerCase() !== "bearer") throw missingAuthorization();
   if (key === "") throw noApiKey();
   if (!isApiKey(key)) throw invalidApiKey();

@@ -34,23 +34,39 @@ export async function discardBody(request: Request, limit: Limit): Promise<boole
 }
 
 async function readBytes(request: Request, limit: Limit): Promise<Uint8Array> {
-  if (Number(request.headers.get("Content-Length")) > limit.bytes) throw bodyTooLarge(limit.bytes);
+  const declared = request.headers.get("Content-Length");
+  if (Number(declared) > limit.bytes) throw bodyTooLarge(limit.bytes);
+  // A body that declares its length is not longer, and is read at once, at a fraction of what a stream costs.
+  if (declared !== null) return await within(limit.time, readWhole(request, limit.bytes), () => {});
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    void reader.cancel().catch(() => {});
-  }, limit.time);
-  try {
-    const bytes = await readAll(reader, limit.bytes);
-    if (isLate) throw bodyTooSlow(limit.time / 1000);
-    return bytes;
-  } catch (error) {
-    throw error instanceof Refusal ? error : bodyIncomplete();
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(limit.time, readAll(reader, limit.bytes), () => void reader.cancel().catch(() => {}));
+}
+
+/** What is read, unless it takes too long, which ends with `cancel`. */
+function within(time: number, reading: Promise<Uint8Array>, cancel: () => void): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(bodyTooSlow(time / 1000));
+      cancel();
+    }, time);
+    reading.then(
+      (bytes) => {
+        clearTimeout(timer);
+        resolve(bytes);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error instanceof Refusal ? error : bodyIncomplete());
+      },
+    );
+  });
+}
+
+async function readWhole(request: Request, limit: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  if (bytes.length > limit) throw bodyTooLarge(limit);
+  return bytes;
 }
 
 async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, limit: number): Promise<Uint8Array> {

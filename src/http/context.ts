@@ -1,10 +1,13 @@
 // What every handler is handed besides the request; there are no globals.
+import type { Cache } from "../cache.ts";
 import type { Clock } from "../domain.ts";
 import type { Log } from "../log.ts";
 import type { Ledger } from "../store/ledger.ts";
 
 export type Context = {
   ledger: Ledger;
+  /** The hashes of keys that were asked for, by Authorization header: hashing costs more than all else that is done there. */
+  keyHashes: Cache<string>;
   clock: Clock;
   log: Log;
   /** The largest body that is read, and how long it may take to arrive, in ms. */

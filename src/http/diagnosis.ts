@@ -1,9 +1,8 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
-import { hashApiKey } from "../ids.ts";
-import { jsonText, stringify } from "../json-text.ts";
+import { stringifyMembers } from "../json-text.ts";
 import { DiagnosisRequest, parse } from "../schema.ts";
-import type { NewDiagnosis } from "../store/ledger.ts";
-import { readApiKey, readAuthorized } from "./authorization.ts";
+import type { NewDiagnosis } from "../store/admission.ts";
+import { readAuthorized, readKeyHash } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
@@ -11,7 +10,7 @@ import { readDeployId } from "./query.ts";
 import { created, quotaHeaders, refuseVerdict } from "./respond.ts";
 
 export async function submitDiagnosis(request: Request, context: Context): Promise<Response> {
-  const keyHash = await hashApiKey(readApiKey(request));
+  const keyHash = await readKeyHash(request, context);
   const submit = await readAuthorized(context, keyHash, async () => {
     const deployId = readDeployId(request);
     const record = toRecord(await readText(request, context.bodyLimit));
@@ -27,6 +26,8 @@ export async function submitDiagnosis(request: Request, context: Context): Promi
 function toRecord(source: string): NewDiagnosis {
   const { value, members } = parse(DiagnosisRequest, source);
   const { sessionId, status, latency, startAt, endAt } = value;
-  const sent = Object.fromEntries([...members].map(([name, text]) => [name, jsonText(text)]));
-  return { sessionId, status, document: stringify({ ...sent, sessionId, status, latency, startAt, endAt }) };
+  for (const [name, scalar] of Object.entries({ sessionId, status, latency, startAt, endAt })) {
+    if (scalar !== undefined) members.set(name, JSON.stringify(scalar));
+  }
+  return { sessionId, status, document: stringifyMembers(members) };
 }

@@ -1,12 +1,11 @@
 // GET /v1/prompts: the active prompt of a deployment.
-import { hashApiKey } from "../ids.ts";
-import { readApiKey, readAuthorized } from "./authorization.ts";
+import { readAuthorized, readKeyHash } from "./authorization.ts";
 import type { Context } from "./context.ts";
 import { readDeployId } from "./query.ts";
 import { ok, quotaHeaders, refuseVerdict } from "./respond.ts";
 
 export async function readPrompt(request: Request, context: Context): Promise<Response> {
-  const keyHash = await hashApiKey(readApiKey(request));
+  const keyHash = await readKeyHash(request, context);
   const deployId = await readAuthorized(context, keyHash, () => readDeployId(request));
   const verdict = await context.ledger.admit({ operation: "read", keyHash, deployId });
   if (verdict.outcome !== "read") return refuseVerdict(verdict, context.clock());

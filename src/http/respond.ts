@@ -3,8 +3,7 @@ import type { Quota } from "../domain.ts";
 import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../errors.ts";
 import type { ErrorKind, Refusal } from "../errors.ts";
 import { stringify } from "../json-text.ts";
-import { endOfMonth } from "../month.ts";
-import type { Refused } from "../store/ledger.ts";
+import type { Refused } from "../store/admission.ts";
 
 type HeaderValues = Record<string, string>;
 
@@ -63,8 +62,9 @@ export function refuseVerdict(verdict: Refused, now: number): Response {
 
 function refuseQuota(quota: Quota, now: number): Response {
   const { kind, message } = quotaExhausted();
-  const details = { limit: quota.limit, used: quota.used, resetTime: resetTime(quota), upgradeUrl: quota.upgradeUrl };
-  const wait = Math.max(1, Math.ceil((endOfMonth(quota.month) - now) / 1000));
+  const { limit, used, resetsAt, upgradeUrl } = quota;
+  const details = { limit, used, resetTime: resetsAt / 1000, upgradeUrl };
+  const wait = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   return json(statusOf[kind], { error: message, details }, { ...quotaHeaders(quota), "Retry-After": String(wait) });
 }
 
@@ -73,10 +73,8 @@ export const quotaHeaders = (quota: Quota): HeaderValues => ({
   "X-RateLimit-Limit": String(quota.limit),
   "X-RateLimit-Remaining": String(Math.max(0, quota.limit - quota.used)),
   "X-RateLimit-Used": String(quota.used),
-  "X-RateLimit-Reset": String(resetTime(quota)),
+  "X-RateLimit-Reset": String(quota.resetsAt / 1000),
 });
-
-const resetTime = (quota: Quota): number => endOfMonth(quota.month) / 1000;
 
 const json = (status: number, body: unknown, headers: HeaderValues): Response =>
   new Response(stringify(body), { status, headers: { "Content-Type": "application/json", ...headers } });

@@ -7,7 +7,7 @@ import { createLog, describeError } from "../log.ts";
 import type { Log } from "../log.ts";
 import { serveDatabase } from "../service.ts";
 import type { Service } from "../service.ts";
-import { openDatabase } from "../store/database.ts";
+import { openDatabase } from "../store/open.ts";
 import type { Database, Purpose } from "../store/database.ts";
 import { migrate } from "../store/migrate.ts";
 import { listWorkspaces } from "../store/workspaces.ts";

@@ -1,7 +1,7 @@
 // The migrations of sql/, read from the package's own files; for runtimes that have a file system.
 import { readdir, readFile } from "node:fs/promises";
-import { openDatabase } from "../store/database.ts";
-import type { DatabaseSource } from "../store/database.ts";
+import { openDatabase } from "../store/open.ts";
+import type { DatabaseSource } from "../store/client.ts";
 import { migrate as migrateDatabase } from "../store/migrate.ts";
 import type { Migration } from "../store/migrate.ts";
 

@@ -1,9 +1,12 @@
 // The entry for Cloudflare Workers: settings are bindings, and the database is remote and migrated beforehand.
-import { isFileUrl, readConfig } from "../config.ts";
-import { invalid } from "../errors.ts";
+import { readConfig } from "../config.ts";
 import { createLog } from "../log.ts";
-import { createService } from "../service.ts";
-import type { Service } from "../service.ts";
+import { serviceOver } from "../service.ts";
+import type { Service, ServiceOptions } from "../service.ts";
+import { openRemote } from "../store/client.ts";
+
+/** Makes a service on a remote database, to be mounted in a Worker of one's own. */
+export const createService: (options: ServiceOptions) => Service = serviceOver(openRemote);
 
 type Env = Record<string, string | undefined>;
 
@@ -11,7 +14,6 @@ let service: Service | undefined;
 
 function open(env: Env): Service {
   const { database, maxBodyBytes, logLevel: level, logFormat: format } = readConfig(env);
-  if (isFileUrl(database.url)) throw invalid("DATABASE_URL must name a remote database: a Worker has no files");
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
   return createService({ database, maxBodyBytes, log });
 }

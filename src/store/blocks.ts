@@ -1,5 +1,5 @@
-// Looking for the newest rows of a table whose indexes begin with the block of 256 rows that a row stands in: one block
-// after the other, from the newest on, until enough rows are found. See sql/002-create-ledger.sql.
+// Looking for the newest rows of a table whose indexes begin with the block of 256 positions that a row stands in: one
+// block after the other, from the newest on, until enough rows are found. See sql/002-create-ledger.sql.
 
 /**
  * A query for the positions of the newest rows (r) of a table that a condition holds for, below :before and at most
@@ -17,3 +17,11 @@ export const newestPositions = (table: "calls" | "diagnoses", condition: string)
     limit :limit + 255
   )
   order by position desc limit :limit`;
+
+/** The commit (m) that a position lies in. */
+export const commitAt = (position: string): string =>
+  `commits m on m.position = (select max(position) from commits where position <= ${position})`;
+
+/** The id of what stands at a position of its commit (m). */
+export const idAt = (prefix: "call" | "diag", position: string): string =>
+  `'${prefix}_' || m.id || printf('%02x', ${position} - m.position)`;

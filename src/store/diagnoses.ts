@@ -1,7 +1,7 @@
 // Reads of stored diagnosis records. They are written by the ledger alone.
 import type { Diagnosis } from "../domain.ts";
 import { jsonText, readMembers, stringify } from "../json-text.ts";
-import { newestPositions } from "./blocks.ts";
+import { commitAt, idAt, newestPositions } from "./blocks.ts";
 import type { Database, Row } from "./database.ts";
 import { integer, text } from "./row.ts";
 
@@ -34,13 +34,15 @@ function readPage(
     ${status === undefined ? "" : "and r.status = :status"}`;
   return database.read({
     sql: `
-      select position, id, prompt_version, created_at, document from (
+      select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
+      from (
         select *, sum(octet_length(document)) over (order by position desc) as bytes,
           row_number() over (order by position desc) as place
         from diagnoses where position in (${newestPositions("diagnoses", condition)})
-      )
+      ) d
+      cross join ${commitAt("d.position")}
       where place = 1 or bytes <= :pageBytes
-      order by position desc`,
+      order by d.position desc`,
     args: {
       deployId,
       before,

@@ -3,15 +3,19 @@
 import { overloaded } from "../errors.ts";
 
 export type Decider<Item, Result, Attempt> = {
-  /** What all attempts at one group have in common. */
-  begin(): Attempt;
+  /** What all attempts at one group have in common; `isApart` for items that could not be decided together. */
+  begin(isApart: boolean): Attempt;
   /**
-   * Decides a group, all or nothing, and gives a result per item. Where the outcome of an attempt is unknown it is made
-   * again, with the same `attempt`, and must not take effect twice.
+   * Decides a group, all or nothing. Items without a result could not be decided together, and have had no effect; apart,
+   * every item has one. Where the outcome of an attempt is unknown it is made again, with the same `attempt`, and must not
+   * take effect twice.
    */
-  decide(items: Item[], attempt: Attempt): Promise<Result[]>;
-  /** Whether a failure lies with the store and may pass, rather than with one of the items. */
-  isPassing(error: unknown): boolean;
+  decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
+  /**
+   * Why an attempt rejected: `passing` is repeated as it was; `refused` had no effect, and lies with one of the items; with
+   * anything else the group is given up.
+   */
+  failureOf(error: unknown): "passing" | "refused" | undefined;
   sizeOf(item: Item): number;
   /** Items that give the same text are not put in one group. */
   aloneBy(item: Item): string | undefined;
@@ -66,7 +70,7 @@ export function groupCommit<Item, Result, Attempt>(
       await untilNoneArrives();
       const group = takeGroup();
       const sweeper = setInterval(() => rejectOverdue(group), sweepInterval);
-      await settle(group, decider.begin());
+      await settle(group, decider.begin(false));
       clearInterval(sweeper);
     }
     isRunning = false;
@@ -109,20 +113,21 @@ export function groupCommit<Item, Result, Attempt>(
     for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
       try {
         const results = await decider.decide(group.map(({ item }) => item), attempt);
-        group.forEach((waiter, index) => waiter.resolve(results[index]!));
-        return;
+        const undecided = group.filter(({ item }) => !results.has(item));
+        for (const { item, resolve } of group) if (results.has(item)) resolve(results.get(item)!);
+        return undecided.length === 0 ? undefined : await settle(undecided, decider.begin(true));
       } catch (error) {
-        if (!decider.isPassing(error)) return await settleApart(group, error);
-        if (group.every(isOverdue)) return group.forEach((waiter) => waiter.reject(error));
+        const failure = decider.failureOf(error);
+        if (failure === "refused" && group.length > 1) return await settleInHalves(group);
+        if (failure !== "passing" || group.every(isOverdue)) return group.forEach((waiter) => waiter.reject(error));
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }
   }
 
-  async function settleApart(group: Group, error: unknown): Promise<void> {
-    if (group.length === 1) return group[0]!.reject(error);
+  async function settleInHalves(group: Group): Promise<void> {
     const half = group.length / 2;
-    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, decider.begin());
+    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, decider.begin(false));
   }
 
   /** An item that has had its time fails; one that waits is then never decided, of one under way the outcome is unknown. */

@@ -1,5 +1,6 @@
 // Reads of the counted quota, and the proof that the books balance. The ledger alone writes them.
 import type { LedgerBalance } from "../domain.ts";
+import { commitAt } from "./blocks.ts";
 import type { Database } from "./database.ts";
 import { integer, text } from "./row.ts";
 
@@ -18,7 +19,7 @@ export async function findUsage(
 
 /**
  * Recounts every month of one workspace, or of all: the quota, the call log and the records, each on its own. A record
- * counts only with the call that stored it, and a call only in the month that its time lies in.
+ * counts only with the call that stored it, and a call only in its commit, in the month that its time lies in.
  */
 export async function listBalances(database: Database, workspaceId: string | undefined): Promise<LedgerBalance[]> {
   const ofWorkspace = workspaceId === undefined ? "" : "where workspace_id = :workspaceId";
@@ -26,30 +27,38 @@ export async function listBalances(database: Database, workspaceId: string | und
     sql: `
       with counted as (
         select workspace_id, month, reads, submits from quota_usage ${ofWorkspace}
+      ), called as (
+        select c.workspace_id, c.operation, c.count, c.number,
+          strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, m.month as month_of_commit,
+          lag(c.number + c.count, 1, 1) over (partition by c.workspace_id, m.month order by c.position) as next_number
+        from calls c
+        left join ${commitAt("c.position")} and c.position + c.count <= m.next_position
+        ${ofWorkspace}
       ), logged as (
-        select workspace_id, month, count(*) as calls, max(number) as last_number, sum(operation = 'read') as reads,
-          sum(operation = 'submit') as submits,
-          sum(month <> strftime('%Y-%m', created_at / 1000, 'unixepoch')) as misdated
-        from calls ${ofWorkspace} group by 1, 2
+        select workspace_id, month, sum(count) as calls, sum(iif(operation = 'read', count, 0)) as reads,
+          sum(iif(operation = 'submit', count, 0)) as submits,
+          sum(number <> next_number or month is not month_of_commit) as strays
+        from called group by 1, 2
       ), recorded as (
-        select p.workspace_id, strftime('%Y-%m', d.created_at / 1000, 'unixepoch') as month, count(*) as records,
-          sum(c.position is null) as orphans
+        select p.workspace_id, strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, count(*) as records,
+          sum(c.position is null) as strays
         from diagnoses d
         join deployments p on p.id = d.deployment_id
-        left join calls c on c.position = d.position and c.operation = 'submit'
+        left join ${commitAt("d.position")}
+        left join calls c on c.position = (select max(position) from calls where position <= d.position)
+          and d.position < c.position + c.count and c.operation = 'submit'
           and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
-          and c.created_at = d.created_at and d.id = replace(c.id, 'call_', 'diag_')
         ${ofWorkspace.replace("workspace_id", "p.workspace_id")} group by 1, 2
       ), months as (
         select workspace_id, month from counted union
         select workspace_id, month from logged union
         select workspace_id, month from recorded
       )
-      select workspace_id, month, coalesce(c.reads + c.submits, 0) as used, coalesce(l.calls, 0) as calls,
-        coalesce(l.reads, 0) as reads, coalesce(r.records, 0) as records,
-        coalesce(c.reads, 0) = coalesce(l.reads, 0) and coalesce(c.submits, 0) = coalesce(l.submits, 0)
-          and coalesce(r.records, 0) = coalesce(l.submits, 0) and coalesce(l.calls, 0) = coalesce(l.last_number, 0)
-          and coalesce(l.misdated, 0) = 0 and coalesce(r.orphans, 0) = 0 as balanced
+      select workspace_id, coalesce(month, 'unknown') as month, coalesce(c.reads + c.submits, 0) as used,
+        coalesce(l.calls, 0) as calls, coalesce(l.reads, 0) as reads, coalesce(r.records, 0) as records,
+        month is not null and coalesce(c.reads, 0) = coalesce(l.reads, 0) and coalesce(c.submits, 0) = coalesce(l.submits, 0)
+          and coalesce(r.records, 0) = coalesce(l.submits, 0)
+          and coalesce(l.strays, 0) = 0 and coalesce(r.strays, 0) = 0 as balanced
       from months
         left join counted c using (workspace_id, month)
         left join logged l using (workspace_id, month)

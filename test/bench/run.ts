@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs, promisify } from "node:util";
-import { openDatabase } from "../../src/store/database.ts";
+import { openDatabase } from "../../src/store/open.ts";
 import { verify } from "../../src/admin/records.ts";
 import { createTenant } from "../helpers.ts";
 import { createFolder, startFile, startService, startSqld } from "../conformance/processes.ts";

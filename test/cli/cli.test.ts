@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { run } from "../../src/cli/run.ts";
 import { terminal as realTerminal } from "../../src/runtime/terminal.ts";
-import { createService } from "../../src/service.ts";
+import { createService } from "../../src/index.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 
 const test = suite("command line");
@@ -228,7 +228,7 @@ test("verify exits 0 while the books balance", async () => {
 test("verify exits 1 when they do not, and says which", async () => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
-  const { openDatabase } = await import("../../src/store/database.ts");
+  const { openDatabase } = await import("../../src/store/open.ts");
   const database = openDatabase(DATABASE_URL);
   await database.write([{ sql: "update quota_usage set reads = 2 where workspace_id = ?", args: [workspaceId] }]);
   const { code, said, json } = await cli(["verify", "--workspace", workspaceId, "--json"]);

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../../src/admin/records.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { openDatabase } from "../../src/store/open.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { cases } from "./cases.ts";
 import type { Target } from "./cases.ts";

@@ -4,7 +4,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createApiKey } from "../../src/admin/api-keys.ts";
 import { listCalls, verify } from "../../src/admin/records.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { openDatabase } from "../../src/store/open.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { readMigrations } from "../../src/runtime/migrations.ts";
 import { createTenant, goodBody } from "../helpers.ts";

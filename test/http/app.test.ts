@@ -1,5 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { createCache } from "../../src/cache.ts";
 import { createApp } from "../../src/http/app.ts";
 import { newApiKey } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
@@ -41,7 +42,8 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
   const ledger: Ledger = { admit: fail, isKeyValid: fail };
-  const fetch = createApp({ ledger, clock: () => noon, log, bodyLimit: { bytes: 1000, time: 1000 } });
+  const bodyLimit = { bytes: 1000, time: 1000 };
+  const fetch = createApp({ ledger, keyHashes: createCache(10), clock: () => noon, log, bodyLimit });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [
     new Request("http://ledger.test/v1/prompts?deployId=d", { headers }),

@@ -2,7 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import { createFolder } from "../conformance/processes.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { openDatabase } from "../../src/store/open.ts";
 import type { Database } from "../../src/store/database.ts";
 
 const test = suite("database");

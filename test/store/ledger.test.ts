@@ -122,13 +122,16 @@ test("verify finds a book that was tampered with", async () => {
     "delete from diagnoses",
     "update calls set operation = 'read' where operation = 'submit'",
     "update calls set number = 7 where number = 2",
-    "update calls set month = '2026-10' where number = 1",
+    "update calls set number = 1",
+    "update calls set count = 2 where number = 2",
+    "update calls set position = 9 where number = 2",
     "update calls set deployment_id = (select max(id) from deployments), prompt_version = 2 where operation = 'submit'",
-    "update calls set id = 'call_x' where operation = 'submit'",
-    "update diagnoses set id = 'diag_x'",
     "update diagnoses set position = (select position from calls where operation = 'read')",
-    "update calls set created_at = created_at + 40 * 86400000 where number = 1",
-    "update diagnoses set created_at = created_at + 40 * 86400000",
+    "update diagnoses set prompt_version = 2",
+    "update commits set month = '2026-10' where position = 1",
+    "update commits set created_at = created_at + 40 * 86400000 where position = 2",
+    "delete from commits where position = 1",
+    "delete from commits",
   ];
   for (const sql of tampering) {
     const world = await createWorld();

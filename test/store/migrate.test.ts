@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readMigrations } from "../../src/runtime/migrations.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { openDatabase } from "../../src/store/open.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { noon, openMemory } from "../helpers.ts";
 

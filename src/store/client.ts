@@ -1,0 +1,52 @@
+// Databases through @libsql/client, of which this is the only importer: a libSQL server over HTTP, or a client of the
+// caller's.
+import { createClient, LibsqlError } from "@libsql/client";
+import type { Client } from "@libsql/client";
+import { isFileUrl } from "../config.ts";
+import type { DatabaseLocation } from "../config.ts";
+import { invalid } from "../errors.ts";
+import { inTurn } from "./connection.ts";
+import { bind, isBusy, tellingFailures } from "./database.ts";
+import type { Database, Purpose } from "./database.ts";
+
+export type { Client };
+
+/** Where a store is: a URL, a URL with its token, or a libSQL client of the caller's, which stays theirs to close. */
+export type DatabaseSource = string | DatabaseLocation | Client;
+
+const requestTimeouts: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // ms, for one round trip
+
+/** Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. */
+export function openRemote(source: DatabaseSource, purpose: Purpose = "serve"): Database {
+  if (typeof source === "string") return openRemote({ url: source }, purpose);
+  if ("execute" in source) return takeClient(source, purpose);
+  const { url, authToken } = source;
+  if (isFileUrl(url)) throw invalid("The database must be remote: there are no files here");
+  const timeout = requestTimeouts[purpose];
+  const client = createClient({
+    url,
+    ...(authToken === undefined ? {} : { authToken }),
+    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
+  });
+  return { ...tellingFailures(over(client), mayPass), close: () => client.close() };
+}
+
+const takeClient = (client: Client, purpose: Purpose): Database =>
+  client.protocol === "file"
+    ? inTurn({ ...over(client), reopen: () => Promise.resolve(client.reconnect()) }, purpose)
+    : tellingFailures(over(client), mayPass);
+
+const over = (client: Client): Database => ({
+  read: async (statement) => (await client.execute(bind(statement))).rows,
+  write: async (statements) => (await client.batch(statements.map(bind), "write")).map(({ rows }) => rows),
+  close() {},
+});
+
+/** Whether a failure of a server may pass; told by class and code, never by the driver's words. */
+function mayPass(error: unknown): boolean {
+  // What fetch rejects with: refused or reset is a TypeError, a timeout a DOMException.
+  if (!(error instanceof LibsqlError)) return error instanceof TypeError || error instanceof DOMException;
+  if (error.code !== "SERVER_ERROR") return isBusy(error) || error.code.startsWith("HRANA_");
+  const status = error.cause instanceof Error && "status" in error.cause ? Number(error.cause.status) : 0;
+  return status === 429 || status >= 500;
+}

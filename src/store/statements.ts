@@ -1,0 +1,180 @@
+// The statements that decide a group of requests: a fixed number of them, whatever the size of the group.
+//
+// :runs          requests that are alike, in one entry each: an array of RunEntry
+// :commit        the id under which the group is committed
+// :now, :month   the moment at which the group is decided, and its month
+// :isApart       whether runs take quota one by one, rather than those of a workspace together or not at all
+//
+// A group that has taken effect already, but whose reply was lost, takes none again and is answered as it was decided.
+import { idAt } from "./blocks.ts";
+import type { Statement } from "./database.ts";
+
+/** Requests that are alike have places in the group one after the other, beginning with `first`. */
+export type RunEntry = [
+  keyHash: string,
+  deployId: string,
+  operation: string,
+  first: number,
+  count: number,
+  /** The version of the deployment's prompt that need not be read; 0 for none. */
+  knownVersion: number,
+  idempotencyKey: string | null,
+];
+
+/** A group of requests as the statements take it; what is by place is a JSON array, null where a request has none. */
+export type Payload = {
+  runs: string;
+  commit: string;
+  now: number;
+  month: string;
+  isApart: 0 | 1;
+  /** The records of submits, by place; undefined where there is no submit. */
+  records: { documents: string; sessions: string; statuses: string } | undefined;
+  /** Idempotency keys and the fingerprints of what was sent with them, by place; undefined where there is none. */
+  keys: { keys: string; fingerprints: string } | undefined;
+};
+
+// The joins are the authorization: a run (r) finds its key (k), workspace (w) and deployment (d).
+const authorized = (join: "cross join" | "left join") => `
+  ${join} api_keys k on k.hash = r.value ->> 0
+    and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+  ${join} workspaces w on w.id = k.workspace_id
+  ${join} deployments d on d.id = r.value ->> 1 and d.workspace_id = k.workspace_id and d.is_active = 1
+  left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
+
+/** The position at which the next commit begins. */
+const start = "coalesce((select next_position from commits order by position desc limit 1), 1)";
+
+/** The calls (c) of this commit (m). */
+const committed = "commits m cross join calls c on c.position >= m.position and c.position < m.next_position";
+
+/** Logs the runs whose workspace's quota suffices; each takes the next numbers of its month. */
+export const logCalls = ({ runs, commit, now, month, isApart }: Payload): Statement => ({
+  sql: logSql,
+  args: { runs, commit, now, month, isApart },
+});
+
+const logSql = `
+  insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
+  select ${start} + first, count, used + ahead + 1, workspace_id, api_key_id, deployment_id, current_version, operation
+  from (
+    select r.value ->> 2 as operation, r.value ->> 3 as first, r.value ->> 4 as count, k.id as api_key_id,
+      w.id as workspace_id, w.monthly_limit, d.id as deployment_id, d.current_version,
+      coalesce(q.reads + q.submits, 0) as used,
+      sum(r.value ->> 4) over (partition by w.id order by r.key * :isApart) as wanted,
+      sum(r.value ->> 4) over (partition by w.id order by r.key rows unbounded preceding) - (r.value ->> 4) as ahead
+    from json_each(:runs) r ${authorized("cross join")}
+    where r.value ->> 6 is null
+      or not exists (select 1 from idempotency_keys where workspace_id = w.id and key = r.value ->> 6)
+  )
+  where used + wanted <= monthly_limit and not exists (select 1 from commits where id = :commit)
+  order by first`;
+
+/** Ends the commit: its calls are those that stand in no other. Where there are none, there is no commit. */
+export const addCommit = ({ commit, now, month }: Payload): Statement => ({
+  sql: endSql,
+  args: { commit, now, month },
+});
+
+const endSql = `
+  insert into commits (position, next_position, id, month, created_at)
+  select s.position, max(c.position + c.count), :commit, :month, :now
+  from (select ${start} as position) s cross join calls c on c.position >= s.position
+  group by s.position`;
+
+/** Counts the commit's calls: those that are numbered beyond what is counted. */
+export const countCalls = ({ commit }: Payload): Statement => ({ sql: countSql, args: { commit } });
+
+const countSql = `
+  insert into quota_usage (workspace_id, month, reads, submits)
+  select c.workspace_id, m.month, sum(iif(c.operation = 'read', c.count, 0)), sum(iif(c.operation = 'submit', c.count, 0))
+  from ${committed}
+  left join quota_usage q on q.workspace_id = c.workspace_id and q.month = m.month
+  where m.id = :commit and c.number > coalesce(q.reads + q.submits, 0)
+  group by c.workspace_id, m.month
+  on conflict do update set reads = reads + excluded.reads, submits = submits + excluded.submits`;
+
+/** The call (c) that a place (r.key) in a commit (m) belongs to, if it was accepted. */
+const acceptedCall = `calls c on c.position = (select max(position) from calls where position <= m.position + r.key)
+      and c.position + c.count > m.position + r.key`;
+
+/** Stores the records of the submits that were accepted, each at its call's position. */
+export const storeRecords = (records: NonNullable<Payload["records"]>, { commit }: Payload): Statement => ({
+  sql: storeSql,
+  args: { ...records, commit },
+});
+
+const storeSql = `
+  insert into diagnoses (position, deployment_id, prompt_version, session_id, status, document)
+  select m.position + r.key, c.deployment_id, c.prompt_version, :sessions ->> r.key, :statuses ->> r.key, r.value
+  from commits m cross join json_each(:documents) r cross join ${acceptedCall}
+  where m.id = :commit and r.value is not null
+  on conflict do nothing`;
+
+/** Keeps the idempotency keys of the submits that were accepted. */
+export const keepKeys = (keys: NonNullable<Payload["keys"]>, { commit }: Payload): Statement => ({
+  sql: keepSql,
+  args: { ...keys, commit },
+});
+
+const keepSql = `
+  insert into idempotency_keys (workspace_id, key, fingerprint, record_id, created_at)
+  select c.workspace_id, r.value, :fingerprints ->> r.key, ${idAt("diag", "m.position + r.key")}, m.created_at
+  from commits m cross join json_each(:keys) r cross join ${acceptedCall}
+  where m.id = :commit and r.value is not null
+  on conflict do nothing`;
+
+/** What a read is served; the texts are null where the version is the known one. */
+export type FoundPrompt = [
+  workspaceId: string,
+  workspaceName: string,
+  deployName: string,
+  promptId: string,
+  version: number,
+  title: string | null,
+  description: string | null,
+  messages: string | null,
+  llmConfig: string | null,
+];
+
+/** What was found for a run. Nothing but `isKeyValid` means anything where that is 0. */
+export type Finding = [
+  isKeyValid: 0 | 1,
+  /** Whether the key's workspace has the deployment, and it is active. */
+  isFound: 0 | 1,
+  limit: number,
+  used: number,
+  upgradeUrl: string | null,
+  prompt: FoundPrompt | null,
+  /** What is stored under the idempotency key. */
+  kept: [recordId: string, fingerprint: string] | null,
+];
+
+/** The group as it stands in the database: what was found by run, and the first number of what was accepted by place. */
+export type Findings = [byRun: Finding[], numbers: Record<string, number>];
+
+/** Gives one row with one column: Findings as JSON, which costs far less than a row per run. */
+export const findGroup = ({ runs, commit, now, month }: Payload): Statement => ({
+  sql: findSql,
+  args: { runs, commit, now, month },
+});
+
+const findSql = `
+  select json_array(
+    (
+      select json_group_array(json_array(
+        k.id is not null, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url,
+        case when r.value ->> 2 = 'read' then json_array(
+          w.id, w.name, d.name, d.prompt_id, d.current_version, v.title, v.description, v.messages, v.llm_config
+        ) end,
+        case when r.value ->> 6 is not null then (
+          select json_array(record_id, fingerprint)
+          from idempotency_keys where workspace_id = w.id and key = r.value ->> 6
+        ) end
+      ))
+      from json_each(:runs) r ${authorized("left join")}
+      left join prompt_versions v on v.prompt_id = d.prompt_id and v.version = d.current_version
+        and r.value ->> 2 = 'read' and v.version <> r.value ->> 5
+    ),
+    (select json_group_object(c.position - m.position, c.number) from ${committed} where m.id = :commit)
+  ) as findings`;
