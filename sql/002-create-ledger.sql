@@ -66,3 +66,6 @@ create table idempotency_keys (
   created_at integer not null,
   primary key (workspace_id, key)
 ) strict, without rowid;
+
+-- Old keys are forgotten by their age.
+create index idempotency_keys_by_age on idempotency_keys (created_at);

@@ -25,9 +25,9 @@ export type Config = Readonly<{
 
 export const defaultMaxBodyBytes = 1024 * 1024;
 
-// A libSQL server takes 5 MB per argument, and a body may triple on its way there: a session id travels in the document
-// and beside it, and escaping can double each. A file takes what fits in memory several times.
-const mostBodyBytes = { remote: 1.5 * 1024 * 1024, file: 64 * 1024 * 1024 };
+// A libSQL server takes 5 MB per argument, and escaping can double a body on its way there. A file takes what fits in
+// memory several times.
+const mostBodyBytes = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
 
 /** Reads the settings; a bad value is refused in a message that names every fault. An empty value counts as not set. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -79,14 +79,24 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 /** Whether a database is a file on this machine. */
 export const isFileUrl = (url: string): boolean => /^file:/i.test(url);
 
+/** The path in a `file:` URL, which may be relative; of a host other than this one a part of it. */
+export function filePathOf(url: string): string {
+  const [, path = url] = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)/i.exec(url) ?? [];
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 /** A database URL without what may be secret in it: user, password and query. */
 export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "").replace(/\/\/[^/]*@/, "//");
 
 function databaseUrlFault(url: string): string | undefined {
   if (isFileUrl(url)) {
     // An empty path opens a database that is thrown away on close; memory is no better.
-    const [, path = ""] = /^file:(?:\/\/[^/?]*)?([^?]*)/i.exec(url) ?? [];
-    const isFile = /[^/]/.test(path) && !/:memory:|%3a|%00/i.test(path);
+    const path = filePathOf(url);
+    const isFile = /[^/]/.test(path) && !path.startsWith("//") && !/:memory:|\0/i.test(path);
     return isFile ? undefined : "must name a file after file:";
   }
   if (!/^(https?|libsql):\/\/[^/]/i.test(url) || !URL.canParse(url)) {

@@ -63,6 +63,7 @@ for (
     "file:%3Amemory%3A",
     "file://localhost",
     "file:a%00b",
+    "file://elsewhere/ledger.db",
     "http://user:pass@host",
     ":memory:",
     "ws://host",

@@ -34,7 +34,27 @@ export function openRemote(source: DatabaseSource, purpose: Purpose = "serve"): 
 const takeClient = (client: Client, purpose: Purpose): Database =>
   client.protocol === "file"
     ? inTurn({ ...over(client), reopen: () => Promise.resolve(client.reconnect()) }, purpose)
-    : tellingFailures(over(client), mayPass);
+    : tellingFailures(within(requestTimeouts[purpose], over(client)), mayPass);
+
+/** A client of the caller's may wait for an answer for ever: here it is given up. */
+function within(timeout: number, database: Database): Database {
+  async function limit<T>(operation: Promise<T>): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new DOMException(`No answer within ${timeout} ms`, "TimeoutError")), timeout);
+    });
+    try {
+      return await Promise.race([operation, tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  return {
+    read: (statement) => limit(database.read(statement)),
+    write: (statements) => limit(database.write(statements)),
+    close: database.close,
+  };
+}
 
 const over = (client: Client): Database => ({
   read: async (statement) => (await client.execute(bind(statement))).rows,

@@ -2,6 +2,7 @@
 // opens files with, but here statements are prepared once, which is half of what a small transaction costs.
 import Libsql from "libsql";
 import { createCache } from "../cache.ts";
+import { filePathOf } from "../config.ts";
 import { inTurn, lockTimeout } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
@@ -10,12 +11,10 @@ import type { Database, Purpose, Row, Statement } from "./database.ts";
 const mostStatements = 100;
 
 /** Opens a file by its URL, or a database in memory by `:memory:`. */
-export const openFile = (url: string, purpose: Purpose = "serve"): Database => inTurn(connect(pathOf(url)), purpose);
-
-/** The path in a `file:` URL, which may be relative. */
-function pathOf(url: string): string {
-  const [, path = url] = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)/i.exec(url) ?? [];
-  return decodeURIComponent(path);
+export function openFile(url: string, purpose: Purpose = "serve"): Database {
+  const path = filePathOf(url);
+  // A path that looks like a URL would be opened as one.
+  return inTurn(connect(path === ":memory:" || path.startsWith("/") ? path : `./${path}`), purpose);
 }
 
 function connect(path: string): Connection {

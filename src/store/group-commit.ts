@@ -27,7 +27,7 @@ export type GroupLimits = {
   size: number;
   waitingItems: number;
   waitingSize: number;
-  /** How long an item may take from its arrival to its result, in ms. */
+  /** How long an item may wait, and attempts at its group may be repeated, counted from its arrival, in ms. */
   patience: number;
 };
 
@@ -66,13 +66,13 @@ export function groupCommit<Item, Result, Attempt>(
 
   async function run(): Promise<void> {
     isRunning = true;
+    const sweeper = setInterval(rejectOverdue, sweepInterval);
     while (waiting.length > 0) {
       await untilNoneArrives();
       const group = takeGroup();
-      const sweeper = setInterval(() => rejectOverdue(group), sweepInterval);
-      await settle(group, decider.begin(false));
-      clearInterval(sweeper);
+      if (group.length > 0) await settle(group, false);
     }
+    clearInterval(sweeper);
     isRunning = false;
   }
 
@@ -109,34 +109,39 @@ export function groupCommit<Item, Result, Attempt>(
   }
 
   /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
-  async function settle(group: Group, attempt: Attempt): Promise<void> {
+  async function settle(group: Group, isApart: boolean): Promise<void> {
+    let attempt: Attempt | undefined;
     for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
       try {
+        attempt ??= decider.begin(isApart);
         const results = await decider.decide(group.map(({ item }) => item), attempt);
         const undecided = group.filter(({ item }) => !results.has(item));
         for (const { item, resolve } of group) if (results.has(item)) resolve(results.get(item)!);
-        return undecided.length === 0 ? undefined : await settle(undecided, decider.begin(true));
+        return undecided.length === 0 ? undefined : await settle(undecided, true);
       } catch (error) {
         const failure = decider.failureOf(error);
-        if (failure === "refused" && group.length > 1) return await settleInHalves(group);
-        if (failure !== "passing" || group.every(isOverdue)) return group.forEach((waiter) => waiter.reject(error));
+        if (failure === "refused" && group.length > 1) return await settleInHalves(group, isApart);
+        // All or none: an attempt that has taken effect unseen is made again for the same items or not at all.
+        if (failure !== "passing" || group.some(isOverdue)) return group.forEach(({ reject }) => reject(error));
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }
   }
 
-  async function settleInHalves(group: Group): Promise<void> {
+  async function settleInHalves(group: Group, isApart: boolean): Promise<void> {
     const half = group.length / 2;
-    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, decider.begin(false));
+    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, isApart);
   }
 
-  /** An item that has had its time fails; one that waits is then never decided, of one under way the outcome is unknown. */
-  function rejectOverdue(group: Group): void {
-    const overdue = [...group, ...waiting].filter(isOverdue);
+  /** An item that has waited for its whole time fails, and is never decided. */
+  function rejectOverdue(): void {
+    const overdue = waiting.filter(isOverdue);
     if (overdue.length === 0) return;
     waiting = waiting.filter((waiter) => !isOverdue(waiter));
-    waitingSize = waiting.reduce((sum, { size }) => sum + size, 0);
-    for (const waiter of overdue) waiter.reject(new Error(`Not decided within ${limits.patience} ms`));
+    for (const { size, reject } of overdue) {
+      waitingSize -= size;
+      reject(new Error(`Not decided within ${limits.patience} ms`));
+    }
   }
 
   return submit;

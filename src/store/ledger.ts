@@ -13,7 +13,7 @@ import type { GroupLimits } from "./group-commit.ts";
 import { text } from "./row.ts";
 import { createPromptCache, serveFrom } from "./served-prompts.ts";
 import type { Serve } from "./served-prompts.ts";
-import { addCommit, countCalls, findGroup, keepKeys, logCalls, storeRecords } from "./statements.ts";
+import { addCommit, countCalls, findGroup, forgetKeys, keepKeys, logCalls, storeRecords } from "./statements.ts";
 import type { Finding, Findings, Payload, RunEntry } from "./statements.ts";
 
 export type Ledger = {
@@ -28,7 +28,7 @@ type Attempt = { commit: string; now: number; month: string; resetsAt: number; i
 
 // A place in a commit has two hexadecimal digits. A libSQL server takes 5 MB per argument, and a character of a document
 // may take three bytes there.
-const limits: GroupLimits = {
+const groupLimits: GroupLimits = {
   items: 256,
   size: 1_500_000,
   waitingItems: 10_000,
@@ -36,7 +36,7 @@ const limits: GroupLimits = {
   patience: 10_000,
 };
 
-export function createLedger(database: Database, clock: Clock): Ledger {
+export function createLedger(database: Database, clock: Clock, limits: GroupLimits = groupLimits): Ledger {
   const admit = groupCommit<Admission, Verdict, Attempt>({
     begin: (isApart) => {
       const now = clock();
@@ -77,7 +77,7 @@ function createDecide(database: Database) {
       addCommit(payload),
       countCalls(payload),
       ...(records === undefined ? [] : [storeRecords(records, payload)]),
-      ...(keys === undefined ? [] : [keepKeys(keys, payload)]),
+      ...(keys === undefined ? [] : [keepKeys(keys, payload), forgetKeys(payload)]),
       findGroup(payload),
     ]);
     const findings = readFindings(results.at(-1)!);

@@ -124,6 +124,14 @@ const keepSql = `
   where m.id = :commit and r.value is not null
   on conflict do nothing`;
 
+/** Forgets idempotency keys that were kept for two days; so many at once that they go faster than they come. */
+export const forgetKeys = ({ now }: Payload): Statement => ({ sql: forgetSql, args: { before: now - 2 * 86_400_000 } });
+
+const forgetSql = `
+  delete from idempotency_keys where (workspace_id, key) in (
+    select workspace_id, key from idempotency_keys where created_at < :before order by created_at limit 512
+  )`;
+
 /** What a read is served; the texts are null where the version is the known one. */
 export type FoundPrompt = [
   workspaceId: string,

@@ -1,8 +1,12 @@
+import { readdir } from "node:fs/promises";
+import { relative as relativePath } from "node:path";
+import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import { createFolder } from "../conformance/processes.ts";
 import { openDatabase } from "../../src/store/open.ts";
+import { failureOf } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 
 const test = suite("database");
@@ -34,6 +38,37 @@ test("a file is opened in WAL mode, with every commit synced and foreign keys en
 
 const pragmaOf = async (database: Database, name: string) =>
   Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
+
+test("a file is named by an absolute or a relative path, with what needs it escaped", async () => {
+  const folder = await createFolder();
+  const name = "a b#%é.db";
+  const database = openDatabase(`file:${folder.path}/${encodeURIComponent(name)}`);
+  await database.write([createTable]);
+  database.close();
+  assert.ok((await readdir(folder.path)).includes(name));
+  const relative = relativePath(process.cwd(), `${folder.path}/${name}`);
+  for (const path of [`//localhost${folder.path}/${name}`, `//${folder.path}/${name}`, relative]) {
+    const again = openDatabase(`file:${path.replaceAll("%", "%25").replaceAll("#", "%23")}`);
+    assert.is(await count(again), 0, path);
+    again.close();
+  }
+  await folder.remove();
+});
+
+test("says of a failure whether it may pass", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    const failure = (operation: Promise<unknown>) => operation.then(() => "none", failureOf);
+    assert.is(await failure(database.write([createTable])), "none");
+    assert.is(await failure(database.write([{ sql: "insert into nowhere values (1)" }])), "refused");
+    assert.is(await failure(database.read({ sql: "nonsense" })), "refused");
+    database.close();
+    const away = openDatabase("http://127.0.0.1:1");
+    assert.is(await failure(away.read({ sql: "select 1" })), "passing");
+    assert.is(await failure(away.write([{ sql: "select 1" }])), "passing");
+    assert.is(failureOf(new Error("another")), undefined);
+    away.close();
+  }));
 
 test("waits for a lock that another process holds, and works on with the same pragmas", () =>
   onFile(async (url) => {

@@ -1,0 +1,30 @@
+// A few rounds of the faults that take little time; `npm run faults` runs all of them for long.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { findSqld } from "../conformance/sqld.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { faults } from "./faults.ts";
+
+const test = suite(`faults on ${currentRuntime}`);
+
+const sqld = await findSqld();
+
+const few: [name: string, rounds: number, needsServer: boolean][] = [
+  ["kill -9 of the service", 2, false],
+  ["lock held for 100 ms", 2, false],
+  ["kill -9 of the server", 1, true],
+  ["reply lost after the commit", 5, true],
+];
+
+for (const [name, rounds, needsServer] of few) {
+  if (needsServer && "missing" in sqld) {
+    console.log(`skipped: ${name}: ${sqld.missing}`);
+    continue;
+  }
+  test(`${name}: nothing is lost or doubled, and the books balance`, async () => {
+    const { lost, doubled, faults: found } = await faults[name]!.hit(currentRuntime, rounds, () => {});
+    assert.equal({ lost, doubled, found }, { lost: 0, doubled: 0, found: [] });
+  });
+}
+
+test.run();

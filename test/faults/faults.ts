@@ -1,0 +1,246 @@
+// The faults, each hitting a service under load. Each gives what came of it; what must not be is told in `faults`.
+import { readFile } from "node:fs/promises";
+import Libsql from "libsql";
+import { sendLoad } from "../conformance/load.ts";
+import { createFolder, startService, startSqld } from "../conformance/processes.ts";
+import { findSqld } from "../conformance/sqld.ts";
+import { goodBody } from "../helpers.ts";
+import type { Runtime } from "../runtimes.ts";
+import { audit, createBooks } from "./books.ts";
+import type { Audit } from "./books.ts";
+import { emptyOutcomes, startLoad } from "./load.ts";
+import type { Outcomes } from "./load.ts";
+import { startProxy } from "./proxy.ts";
+
+export type Report = Audit & { rounds: number; requests: number; figures: string };
+
+export type Fault = {
+  rounds: number;
+  /** Hits a service on this runtime so many times; `say` tells of progress. */
+  hit(runtime: Runtime, rounds: number, say: (text: string) => void): Promise<Report>;
+};
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
+
+/** Runs with a folder that is removed afterwards. */
+async function inFolder<T>(run: (path: string) => Promise<T>): Promise<T> {
+  const folder = await createFolder();
+  try {
+    return await run(folder.path);
+  } finally {
+    await folder.remove();
+  }
+}
+
+async function sqldBinary(): Promise<string> {
+  const found = await findSqld();
+  if ("missing" in found) throw new Error(found.missing);
+  return found.binary;
+}
+
+const spread = ({ statuses }: Outcomes) =>
+  [...statuses].sort().map(([status, count]) => `${count} × ${status || "broken"}`).join(", ");
+
+/** The process is killed outright, again and again, on the same file. */
+const killed: Fault = {
+  rounds: 20,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const books = await createBooks(`file:${path}/ledger.db`);
+      const outcomes = emptyOutcomes();
+      const totals: Audit = { lost: 0, doubled: 0, faults: [] };
+      for (let round = 1; round <= rounds; round++) {
+        const service = await startService(runtime, { DATABASE_URL: books.url });
+        const load = startLoad({ bases: [service.url], connections: 64, tenant: books.tenant, outcomes });
+        await sleep(300 + Math.random() * 700);
+        await service.stop("SIGKILL");
+        await load.stop();
+        const found = await audit(books, outcomes);
+        totals.lost = Math.max(totals.lost, found.lost);
+        totals.doubled = Math.max(totals.doubled, found.doubled);
+        totals.faults.push(...found.faults);
+        say(`${round} of ${rounds}: ${outcomes.requests} requests`);
+      }
+      return { ...totals, rounds, requests: outcomes.requests, figures: spread(outcomes) };
+    }),
+};
+
+/** Three processes take from one quota. */
+const raced = (store: "file" | "sqld"): Fault => ({
+  rounds: 1,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const limit = 1000, requests = 5000;
+      const sqld = store === "sqld" ? await startSqld(await sqldBinary(), path) : undefined;
+      const totals: Audit = { lost: 0, doubled: 0, faults: [] };
+      for (let round = 1; round <= rounds; round++) {
+        const books = await createBooks(sqld?.url ?? `file:${path}/ledger-${round}.db`, limit);
+        const services = await Promise.all([1, 2, 3].map(() => startService(runtime, { DATABASE_URL: books.url })));
+        const { key, deployId } = books.tenant;
+        const headers = [`Authorization: Bearer ${key}`];
+        const statuses = await sendLoad({
+          bases: services.map(({ url }) => url),
+          connections: 150,
+          requests,
+          target: `/v1/prompts?deployId=${deployId}`,
+          request: (index) => ({
+            headers,
+            ...(index % 2 === 0
+              ? {}
+              : { method: "POST", body: JSON.stringify({ ...goodBody, sessionId: `session-${index}` }) }),
+          }),
+        });
+        for (const service of services) await service.stop();
+        const accepted = (statuses.get(200) ?? 0) + (statuses.get(201) ?? 0);
+        totals.lost += Math.max(0, limit - accepted);
+        totals.doubled += Math.max(0, accepted - limit);
+        const { faults } = await audit(books, { ...emptyOutcomes(), statuses });
+        totals.faults.push(...faults);
+        if (statuses.get(429) !== requests - limit) totals.faults.push(`429 was answered ${statuses.get(429)} times`);
+        say(`${round} of ${rounds}: ${accepted} accepted`);
+      }
+      await sqld?.stop("SIGKILL");
+      return { ...totals, rounds, requests: rounds * requests, figures: `${limit} of ${requests} accepted` };
+    }),
+});
+
+/** The libSQL server is killed, stays away, and comes back. */
+const serverKilled: Fault = {
+  rounds: 5,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const binary = await sqldBinary();
+      let sqld = await startSqld(binary, path);
+      const books = await createBooks(sqld.url);
+      const service = await startService(runtime, { DATABASE_URL: sqld.url });
+      const load = startLoad({ bases: [service.url], connections: 32, tenant: books.tenant });
+      let slowest = 0;
+      for (let round = 1; round <= rounds; round++) {
+        await sleep(1000);
+        await sqld.stop("SIGKILL");
+        await sleep(1000 + Math.random() * 2000);
+        sqld = await startSqld(binary, path, Number(new URL(sqld.url).port));
+        const wait = await load.untilSuccess();
+        slowest = Math.max(slowest, wait);
+        say(`${round} of ${rounds}: served again ${seconds(wait)} after the server's return`);
+      }
+      await load.stop();
+      await service.stop();
+      const found = await audit(books, load.outcomes);
+      await sqld.stop("SIGKILL");
+      if (slowest > 5000) found.faults.push(`it took ${seconds(slowest)} until a request succeeded`);
+      const figures = `served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
+      return { ...found, rounds, requests: load.outcomes.requests, figures };
+    }),
+};
+
+async function memory(pid: number): Promise<number> {
+  return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+}
+
+/** The libSQL server takes requests and never answers. */
+const serverSilent: Fault = {
+  rounds: 2,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const sqld = await startSqld(await sqldBinary(), path);
+      const proxy = await startProxy(sqld.url);
+      const books = await createBooks(sqld.url);
+      const service = await startService(runtime, { DATABASE_URL: proxy.url });
+      const load = startLoad({ bases: [service.url], connections: 32, tenant: books.tenant });
+      let slowest = 0, growth = 0;
+      for (let round = 1; round <= rounds; round++) {
+        await sleep(2000);
+        const before = await memory(service.pid);
+        proxy.mode = "silent";
+        await sleep(20_000);
+        growth = Math.max(growth, await memory(service.pid) - before);
+        proxy.mode = "sound";
+        const wait = await load.untilSuccess();
+        slowest = Math.max(slowest, wait);
+        say(`${round} of ${rounds}: served again after ${seconds(wait)}`);
+      }
+      await load.stop();
+      await service.stop();
+      const found = await audit(books, load.outcomes);
+      proxy.close();
+      await sqld.stop("SIGKILL");
+      const { requests, slowest: longest } = load.outcomes;
+      if (longest > 17_000) found.faults.push(`a request took ${seconds(longest)}`);
+      if (growth > 50) found.faults.push(`memory grew by ${growth.toFixed(0)} MiB`);
+      const figures = `every request ended within ${seconds(longest)}, memory ${growth < 0 ? "" : "+"}${
+        growth.toFixed(0)
+      } MiB, served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
+      return { ...found, rounds, requests, figures };
+    }),
+};
+
+/** The reply is lost after the commit. */
+const replyLost: Fault = {
+  rounds: 100,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const sqld = await startSqld(await sqldBinary(), path);
+      const proxy = await startProxy(sqld.url);
+      const books = await createBooks(sqld.url);
+      const service = await startService(runtime, { DATABASE_URL: proxy.url });
+      const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+      for (let round = 1; round <= rounds; round++) {
+        await sleep(20 + Math.random() * 60);
+        proxy.mode = "deaf";
+        while (proxy.dropped < round) await sleep(1);
+        proxy.mode = "sound";
+        if (round % 20 === 0) say(`${round} of ${rounds} replies lost`);
+      }
+      await load.stop();
+      await service.stop();
+      const found = await audit(books, load.outcomes);
+      proxy.close();
+      await sqld.stop("SIGKILL");
+      const failed = load.outcomes.requests - (load.outcomes.statuses.get(200) ?? 0) - load.outcomes.recorded.length;
+      if (failed > 0) found.faults.push(`${failed} requests failed`);
+      return { ...found, rounds: proxy.dropped, requests: load.outcomes.requests, figures: spread(load.outcomes) };
+    }),
+};
+
+/** Another process holds the lock of the file. */
+const lockHeld = (time: number): Fault => ({
+  rounds: 20,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const books = await createBooks(`file:${path}/ledger.db`);
+      const service = await startService(runtime, { DATABASE_URL: books.url });
+      const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+      const foreign = new Libsql(`${path}/ledger.db`, { timeout: 5000 });
+      let slowest = 0;
+      for (let round = 1; round <= rounds; round++) {
+        await sleep(300);
+        foreign.exec("begin immediate");
+        await sleep(time);
+        foreign.exec("rollback");
+        const wait = await load.untilSuccess();
+        slowest = Math.max(slowest, wait);
+        say(`${round} of ${rounds}: served again after ${seconds(wait)}`);
+      }
+      foreign.close();
+      await load.stop();
+      await service.stop();
+      const found = await audit(books, load.outcomes);
+      if (slowest > 1000) found.faults.push(`it took ${seconds(slowest)} until a request succeeded`);
+      const figures = `served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
+      return { ...found, rounds, requests: load.outcomes.requests, figures };
+    }),
+});
+
+export const faults: Record<string, Fault> = {
+  "kill -9 of the service": killed,
+  "quota race on a file": raced("file"),
+  "quota race on a server": raced("sqld"),
+  "kill -9 of the server": serverKilled,
+  "server that never answers": serverSilent,
+  "reply lost after the commit": replyLost,
+  "lock held for 100 ms": lockHeld(100),
+  "lock held for 2 s": lockHeld(2_000),
+  "lock held for 10 s": lockHeld(10_000),
+};

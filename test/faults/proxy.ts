@@ -1,0 +1,50 @@
+// A TCP proxy that fails as networks do.
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+
+export type Proxy = {
+  url: string;
+  /** `silent` takes requests and never answers them; `deaf` hands them on and drops the connection at the reply. */
+  mode: "sound" | "silent" | "deaf";
+  /** How many replies were dropped. */
+  dropped: number;
+  close(): void;
+};
+
+/** Stands before a server, with each connection's bytes handed on or not as the mode says. */
+export async function startProxy(target: string): Promise<Proxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect({ host: hostname, port: Number(port) });
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+      sockets.delete(client);
+    };
+    sockets.add(client);
+    for (const socket of [client, upstream]) socket.on("error", end).on("close", end);
+    client.on("data", (data) => {
+      if (proxy.mode !== "silent") upstream.write(data);
+    });
+    upstream.on("data", (data) => {
+      if (proxy.mode === "deaf") {
+        proxy.dropped++;
+        end();
+      } else {
+        client.write(data);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const proxy: Proxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    mode: "sound",
+    dropped: 0,
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+  return proxy;
+}
