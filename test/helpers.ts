@@ -39,7 +39,7 @@ export type World = Tenant & {
   send(path: string, init?: RequestInit): Promise<Answer>;
   read(deployId?: string, key?: string): Promise<Answer>;
   /** Submits a body: text as it is, anything else as JSON. */
-  submit(body?: unknown, deployId?: string, key?: string): Promise<Answer>;
+  submit(body?: unknown, deployId?: string, key?: string, headers?: Record<string, string>): Promise<Answer>;
   close(): void;
 };
 
@@ -81,10 +81,10 @@ export async function createWorld(
     },
     read: (deployId = tenant.deployId, key = tenant.key) =>
       world.send(`/v1/prompts?deployId=${deployId}`, { headers: bearer(key) }),
-    submit: (body: unknown = goodBody, deployId = tenant.deployId, key = tenant.key) =>
+    submit: (body: unknown = goodBody, deployId = tenant.deployId, key = tenant.key, headers = {}) =>
       world.send(`/v1/diagnosis?deployId=${deployId}`, {
         method: "POST",
-        headers: { ...bearer(key), "Content-Type": "application/json" },
+        headers: { ...bearer(key), "Content-Type": "application/json", ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
   });

@@ -31,6 +31,7 @@ export function openRemote(source: DatabaseSource, purpose: Purpose = "serve"): 
   return { ...tellingFailures(over(client), mayPass), close: () => client.close() };
 }
 
+// After a busy error the client keeps a statement open on its connection, and later commits fail there.
 const takeClient = (client: Client, purpose: Purpose): Database =>
   client.protocol === "file"
     ? inTurn({ ...over(client), reopen: () => Promise.resolve(client.reconnect()) }, purpose)

@@ -2,8 +2,8 @@
 import { isBusy, tellingFailures } from "./database.ts";
 import type { Database, Purpose, Statement } from "./database.ts";
 
-/** A database on one connection, which can be exchanged for a new one. */
-export type Connection = Database & { reopen(): Promise<void> };
+/** A database on one connection. `reopen` takes a new one, where a busy error makes the old one useless. */
+export type Connection = Database & { reopen?(): Promise<void> };
 
 /** ms that SQLite waits for a lock at a time; the event loop stands still for so long. */
 export const lockTimeout = 25;
@@ -38,9 +38,10 @@ export function inTurn(connection: Connection, purpose: Purpose): Database {
       } catch (error) {
         // What is in memory lives and dies with its connection.
         if (!isBusy(error) || isInMemory) throw error;
-        // After a busy error the connection keeps a statement open, and its later commits fail: take a new one.
-        await connection.reopen();
-        isReady = false;
+        if (connection.reopen !== undefined) {
+          await connection.reopen();
+          isReady = false;
+        }
         await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
       }
     }

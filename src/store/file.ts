@@ -14,43 +14,10 @@ const mostStatements = 100;
 export function openFile(url: string, purpose: Purpose = "serve"): Database {
   const path = filePathOf(url);
   // A path that looks like a URL would be opened as one.
-  return inTurn(connect(path === ":memory:" || path.startsWith("/") ? path : `./${path}`), purpose);
+  return inTurn(connect(path === ":memory:" || path.startsWith("/") ? path : `./${path}`, purpose), purpose);
 }
 
-function connect(path: string): Connection {
-  let { database, run } = open(path);
-
-  function close(): void {
-    if (!database.open) return;
-    if (database.inTransaction) database.exec("rollback");
-    database.close();
-  }
-
-  return {
-    // deno-lint-ignore require-await -- what libsql throws must be a rejection
-    read: async (statement) => run(statement),
-    // deno-lint-ignore require-await
-    write: async (statements) => {
-      run({ sql: "begin immediate" });
-      try {
-        const results = statements.map(run);
-        run({ sql: "commit" });
-        return results;
-      } catch (error) {
-        if (database.inTransaction) run({ sql: "rollback" });
-        throw error;
-      }
-    },
-    // deno-lint-ignore require-await
-    reopen: async () => {
-      close();
-      ({ database, run } = open(path));
-    },
-    close,
-  };
-}
-
-function open(path: string) {
+function connect(path: string, purpose: Purpose): Connection {
   const database = new Libsql(path, { timeout: lockTimeout });
   const prepared = createCache<Libsql.Statement>(mostStatements);
 
@@ -70,5 +37,32 @@ function open(path: string) {
     return [];
   }
 
-  return { database, run };
+  return {
+    // deno-lint-ignore require-await -- what libsql throws must be a rejection
+    read: async (statement) => run(statement),
+    // deno-lint-ignore require-await
+    write: async (statements) => {
+      // A busy error leaves a statement open, and commits fail until it is run again: this one always is.
+      run({ sql: "begin immediate" });
+      try {
+        const results = statements.map(run);
+        run({ sql: "commit" });
+        return results;
+      } catch (error) {
+        if (database.inTransaction) run({ sql: "rollback" });
+        throw error;
+      }
+    },
+    close() {
+      if (!database.open) return;
+      if (database.inTransaction) run({ sql: "rollback" });
+      try {
+        // While prepared statements live, libsql leaves undone what SQLite does last: taking the log over into the file.
+        if (purpose === "serve") run({ sql: "pragma wal_checkpoint(truncate)" });
+      } catch {
+        // The log stays beside the file, and is read with it.
+      }
+      database.close();
+    },
+  };
 }

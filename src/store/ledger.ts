@@ -14,7 +14,7 @@ import { text } from "./row.ts";
 import { createPromptCache, serveFrom } from "./served-prompts.ts";
 import type { Serve } from "./served-prompts.ts";
 import { addCommit, countCalls, findGroup, forgetKeys, keepKeys, logCalls, storeRecords } from "./statements.ts";
-import type { Finding, Findings, Payload, RunEntry } from "./statements.ts";
+import type { Finding, Payload, RunEntry } from "./statements.ts";
 
 export type Ledger = {
   /** Decides a request and makes it count. Requests that come while others are decided share the next transaction. */
@@ -36,7 +36,8 @@ const groupLimits: GroupLimits = {
   patience: 10_000,
 };
 
-export function createLedger(database: Database, clock: Clock, limits: GroupLimits = groupLimits): Ledger {
+/** Makes the ledger of a database; `limits` replaces those of its own. */
+export function createLedger(database: Database, clock: Clock, limits: Partial<GroupLimits> = {}): Ledger {
   const admit = groupCommit<Admission, Verdict, Attempt>({
     begin: (isApart) => {
       const now = clock();
@@ -48,7 +49,7 @@ export function createLedger(database: Database, clock: Clock, limits: GroupLimi
     sizeOf: (admission) => admission.operation === "submit" ? admission.record.document.length : 0,
     // A repeat under the same key is decided when the first has been.
     aloneBy: (admission) => idempotencyOf(admission)?.key,
-  }, limits);
+  }, { ...groupLimits, ...limits });
   return {
     admit: admit as Ledger["admit"],
     isKeyValid: async (keyHash) =>
@@ -69,19 +70,20 @@ function createDecide(database: Database) {
     const payload = toPayload(runs, attempt, serve.knownVersion);
     if (isLookedAtFirst && admissions.length > 1) {
       const findings = readFindings(await database.read(findGroup(payload)));
-      if (!findings[0].some(hasRoom)) return toVerdicts(runs, findings, attempt, serve.prompt);
+      if (!findings.some(hasRoom)) return toVerdicts(runs, findings, attempt, serve.prompt);
     }
     const { records, keys } = payload;
     const results = await database.write([
+      ...(keys === undefined ? [] : [forgetKeys(payload)]),
       logCalls(payload),
       addCommit(payload),
       countCalls(payload),
       ...(records === undefined ? [] : [storeRecords(records, payload)]),
-      ...(keys === undefined ? [] : [keepKeys(keys, payload), forgetKeys(payload)]),
+      ...(keys === undefined ? [] : [keepKeys(keys, payload)]),
       findGroup(payload),
     ]);
     const findings = readFindings(results.at(-1)!);
-    isLookedAtFirst = !findings[0].some(hasRoom);
+    isLookedAtFirst = !findings.some(hasRoom);
     return toVerdicts(runs, findings, attempt, serve.prompt);
   };
 }
@@ -89,7 +91,7 @@ function createDecide(database: Database) {
 /** Whether one more request like the run's could be accepted. */
 const hasRoom = ([, isFound, limit, used]: Finding) => isFound === 1 && used < limit;
 
-const readFindings = ([row]: Row[]): Findings => JSON.parse(text(row!, "findings"));
+const readFindings = ([row]: Row[]): Finding[] => JSON.parse(text(row!, "findings"));
 
 function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: string) => number): Payload {
   const { commit, now, month, isApart } = attempt;
@@ -124,27 +126,27 @@ function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: strin
 const toJson = (value: unknown) => makeWellFormed(JSON.stringify(value));
 
 /** A verdict for each request, but for those that are to be decided apart. */
-function toVerdicts(runs: Run[], [byRun, numbers]: Findings, attempt: Attempt, serve: Serve) {
+function toVerdicts(runs: Run[], findings: Finding[], attempt: Attempt, serve: Serve) {
   const verdicts = new Map<Admission, Verdict>();
   for (const [index, { first, admissions }] of runs.entries()) {
-    const number = numbers[first];
     for (const [turn, admission] of admissions.entries()) {
-      const accepted = number === undefined ? undefined : { number: number + turn, place: first + turn };
-      const verdict = toVerdict(admission, byRun[index]!, accepted, attempt, serve);
+      const verdict = toVerdict(admission, findings[index]!, turn, first + turn, attempt, serve);
       if (verdict !== undefined) verdicts.set(admission, verdict);
     }
   }
   return verdicts;
 }
 
+/** `turn` is the request's place in its run, `place` that in the commit. */
 function toVerdict(
   admission: Admission,
-  [isKeyValid, isFound, limit, used, upgradeUrl, prompt, kept]: Finding,
-  accepted: { number: number; place: number } | undefined,
+  [isKeyValid, isFound, limit, used, upgradeUrl, number, prompt, kept]: Finding,
+  turn: number,
+  place: number,
   { commit, resetsAt, isApart }: Attempt,
   serve: Serve,
 ): Verdict | undefined {
-  const quota = { limit, used: accepted?.number ?? used, resetsAt, upgradeUrl };
+  const quota = { limit, used: number === null ? used : number + turn, resetsAt, upgradeUrl };
   if (isKeyValid === 0) return { outcome: "key_invalid" };
   if (kept !== null) {
     const [recordId, fingerprint] = kept;
@@ -153,8 +155,8 @@ function toVerdict(
       : { outcome: "key_reused" };
   }
   if (isFound === 0) return { outcome: "deployment_not_found" };
-  if (accepted === undefined) return isApart || used >= limit ? { outcome: "quota_exhausted", quota } : undefined;
+  if (number === null) return isApart || used >= limit ? { outcome: "quota_exhausted", quota } : undefined;
   return prompt === null
-    ? { outcome: "recorded", recordId: placedId("diag", commit, accepted.place), quota }
+    ? { outcome: "recorded", recordId: placedId("diag", commit, place), quota }
     : { outcome: "read", prompt: serve(admission.deployId, prompt), quota };
 }

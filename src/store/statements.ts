@@ -35,18 +35,15 @@ export type Payload = {
 };
 
 // The joins are the authorization: a run (r) finds its key (k), workspace (w) and deployment (d).
-const authorized = (join: "cross join" | "left join") => `
+const authorized = (join: "cross join" | "left join", isAccepted: string) => `
   ${join} api_keys k on k.hash = r.value ->> 0
-    and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+    and (${isAccepted} or k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
   ${join} workspaces w on w.id = k.workspace_id
-  ${join} deployments d on d.id = r.value ->> 1 and d.workspace_id = k.workspace_id and d.is_active = 1
+  ${join} deployments d on d.id = r.value ->> 1 and d.workspace_id = k.workspace_id and (${isAccepted} or d.is_active = 1)
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
 /** The position at which the next commit begins. */
 const start = "coalesce((select next_position from commits order by position desc limit 1), 1)";
-
-/** The calls (c) of this commit (m). */
-const committed = "commits m cross join calls c on c.position >= m.position and c.position < m.next_position";
 
 /** Logs the runs whose workspace's quota suffices; each takes the next numbers of its month. */
 export const logCalls = ({ runs, commit, now, month, isApart }: Payload): Statement => ({
@@ -63,7 +60,7 @@ const logSql = `
       coalesce(q.reads + q.submits, 0) as used,
       sum(r.value ->> 4) over (partition by w.id order by r.key * :isApart) as wanted,
       sum(r.value ->> 4) over (partition by w.id order by r.key rows unbounded preceding) - (r.value ->> 4) as ahead
-    from json_each(:runs) r ${authorized("cross join")}
+    from json_each(:runs) r ${authorized("cross join", "false")}
     where r.value ->> 6 is null
       or not exists (select 1 from idempotency_keys where workspace_id = w.id and key = r.value ->> 6)
   )
@@ -88,14 +85,15 @@ export const countCalls = ({ commit }: Payload): Statement => ({ sql: countSql, 
 const countSql = `
   insert into quota_usage (workspace_id, month, reads, submits)
   select c.workspace_id, m.month, sum(iif(c.operation = 'read', c.count, 0)), sum(iif(c.operation = 'submit', c.count, 0))
-  from ${committed}
+  from commits m cross join calls c on c.position >= m.position and c.position < m.next_position
   left join quota_usage q on q.workspace_id = c.workspace_id and q.month = m.month
   where m.id = :commit and c.number > coalesce(q.reads + q.submits, 0)
   group by c.workspace_id, m.month
   on conflict do update set reads = reads + excluded.reads, submits = submits + excluded.submits`;
 
-/** The call (c) that a place (r.key) in a commit (m) belongs to, if it was accepted. */
-const acceptedCall = `calls c on c.position = (select max(position) from calls where position <= m.position + r.key)
+/** The call (c) that a place (r.key) in a commit (m) belongs to, if it was accepted; behind its end stand those of others. */
+const acceptedCall = `calls c on m.position + r.key < m.next_position
+      and c.position = (select max(position) from calls where position <= m.position + r.key)
       and c.position + c.count > m.position + r.key`;
 
 /** Stores the records of the submits that were accepted, each at its call's position. */
@@ -153,36 +151,33 @@ export type Finding = [
   limit: number,
   used: number,
   upgradeUrl: string | null,
+  /** Of the run's first call, where it was accepted; then all else is as it was decided, whatever has changed since. */
+  number: number | null,
   prompt: FoundPrompt | null,
   /** What is stored under the idempotency key. */
   kept: [recordId: string, fingerprint: string] | null,
 ];
 
-/** The group as it stands in the database: what was found by run, and the first number of what was accepted by place. */
-export type Findings = [byRun: Finding[], numbers: Record<string, number>];
-
-/** Gives one row with one column: Findings as JSON, which costs far less than a row per run. */
+/** Gives one row with one column: a Finding for each run as JSON, which costs far less than a row per run. */
 export const findGroup = ({ runs, commit, now, month }: Payload): Statement => ({
   sql: findSql,
   args: { runs, commit, now, month },
 });
 
 const findSql = `
-  select json_array(
-    (
-      select json_group_array(json_array(
-        k.id is not null, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url,
-        case when r.value ->> 2 = 'read' then json_array(
-          w.id, w.name, d.name, d.prompt_id, d.current_version, v.title, v.description, v.messages, v.llm_config
-        ) end,
-        case when r.value ->> 6 is not null then (
-          select json_array(record_id, fingerprint)
-          from idempotency_keys where workspace_id = w.id and key = r.value ->> 6
-        ) end
-      ))
-      from json_each(:runs) r ${authorized("left join")}
-      left join prompt_versions v on v.prompt_id = d.prompt_id and v.version = d.current_version
-        and r.value ->> 2 = 'read' and v.version <> r.value ->> 5
-    ),
-    (select json_group_object(c.position - m.position, c.number) from ${committed} where m.id = :commit)
-  ) as findings`;
+  select json_group_array(json_array(
+    k.id is not null, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number,
+    case when r.value ->> 2 = 'read' then json_array(
+      w.id, w.name, d.name, d.prompt_id, coalesce(c.prompt_version, d.current_version),
+      v.title, v.description, v.messages, v.llm_config
+    ) end,
+    case when r.value ->> 6 is not null then (
+      select json_array(record_id, fingerprint) from idempotency_keys where workspace_id = w.id and key = r.value ->> 6
+    ) end
+  )) as findings
+  from json_each(:runs) r
+  left join commits m on m.id = :commit
+  left join calls c on c.position = m.position + (r.value ->> 3) and c.position < m.next_position
+  ${authorized("left join", "c.position is not null")}
+  left join prompt_versions v on v.prompt_id = d.prompt_id and v.version = coalesce(c.prompt_version, d.current_version)
+    and r.value ->> 2 = 'read' and v.version <> r.value ->> 5`;

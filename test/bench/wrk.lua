@@ -1,8 +1,20 @@
--- One request over and over, as the environment says; prints what came of it as JSON.
-wrk.method = os.getenv("BENCH_METHOD")
-wrk.body = os.getenv("BENCH_BODY")
-wrk.headers["Authorization"] = os.getenv("BENCH_AUTHORIZATION")
-wrk.headers["Content-Type"] = "application/json"
+-- Sends the requests that the environment lists, one after the other and over again; prints what came of them as JSON.
+-- BENCH_CALLS has a line `METHOD PATH KEY` for each, BENCH_BODY is the body of those that are a POST.
+local requests = {}
+local turn = 0
+
+function init()
+  for method, path, key in os.getenv("BENCH_CALLS"):gmatch("(%S+) (%S+) (%S+)") do
+    local headers = { ["Host"] = wrk.headers["Host"], ["Authorization"] = "Bearer " .. key }
+    if method == "POST" then headers["Content-Type"] = "application/json" end
+    requests[#requests + 1] = wrk.format(method, path, headers, method == "POST" and os.getenv("BENCH_BODY") or nil)
+  end
+end
+
+function request()
+  turn = turn % #requests + 1
+  return requests[turn]
+end
 
 function done(summary, latency)
   local errors = summary.errors

@@ -310,6 +310,41 @@ const bodyCases: Case[] = [
   }],
 ];
 
+/** Submits under an Idempotency-Key. */
+const submitUnder = (target: Target, idempotencyKey: string, body: unknown = goodBody, path?: string) =>
+  submit(target, body, { headers: [bearer(target.key), `Idempotency-Key: ${idempotencyKey}`] }, path);
+
+const idempotencyCases: Case[] = [
+  ["a submit repeated under its Idempotency-Key, bare or quoted, is stored and counted once", async (target) => {
+    const first = await submitUnder(target, "repeated");
+    const id = isRecorded(first);
+    for (const [key, path] of [["repeated", "/v1/diagnosis"], ['"repeated"', "/v1/prompts"]] as const) {
+      const repeat = await submitUnder(target, key, goodBody, path);
+      assert.is(isRecorded(repeat), id);
+      assert.is(repeat.headers.get("x-ratelimit-used"), first.headers.get("x-ratelimit-used"));
+    }
+    const [newest, before] = await listDiagnoses(target.admin, { deployId: target.deployId, limit: 2 });
+    assert.is(newest?.id, id);
+    assert.is.not(before?.id, id);
+  }],
+  ["many submits at once under one Idempotency-Key are answered with one record", async (target) => {
+    const sessionId = "under one key";
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => submitUnder(target, "at once", { ...goodBody, sessionId })),
+    );
+    const found = await listDiagnoses(target.admin, { deployId: target.deployId, sessionId, limit: 20 });
+    assert.equal(found.map(({ id }) => id), [...new Set(answers.map(isRecorded))]);
+  }],
+  ["an Idempotency-Key that was used with another request answers 422, one that is malformed 400", async (target) => {
+    isRecorded(await submitUnder(target, "used"));
+    const reused = "Idempotency-Key was used with another request";
+    isRefusal(await submitUnder(target, "used", { ...goodBody, status: 2 }), 422, reused);
+    isRefusal(await submitUnder({ ...target, deployId: target.secondVersionDeployId }, "used"), 422, reused);
+    const malformed = "Idempotency-Key header must be 1 to 255 printable ASCII characters";
+    for (const key of ["", '""', "x".repeat(256), "é"]) isRefusal(await submitUnder(target, key), 400, malformed);
+  }],
+];
+
 const protocolCases: Case[] = [
   ["an unknown path is 404", async (target) => {
     for (const path of ["/", "/v1", "/v1/nothing", "/v2/prompts", "/v1/prompts/x"]) {
@@ -363,4 +398,11 @@ const protocolCases: Case[] = [
   }],
 ];
 
-export const cases: Case[] = [...readCases, ...authorizationCases, ...submitCases, ...bodyCases, ...protocolCases];
+export const cases: Case[] = [
+  ...readCases,
+  ...authorizationCases,
+  ...submitCases,
+  ...bodyCases,
+  ...idempotencyCases,
+  ...protocolCases,
+];

@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { copyFile, readdir, stat } from "node:fs/promises";
 import { relative as relativePath } from "node:path";
 import process from "node:process";
 import { suite } from "uvu";
@@ -54,6 +54,20 @@ test("a file is named by an absolute or a relative path, with what needs it esca
   }
   await folder.remove();
 });
+
+test("a service that is closed leaves all of it in the file", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    await database.write([createTable, { sql: "insert into numbers values (1)" }]);
+    database.close();
+    database.close();
+    const path = url.replace("file:", "");
+    assert.is((await stat(`${path}-wal`)).size, 0);
+    await copyFile(path, `${path}-copy`);
+    const copy = openDatabase(`${url}-copy`);
+    assert.is(await count(copy), 1);
+    copy.close();
+  }));
 
 test("says of a failure whether it may pass", () =>
   onFile(async (url) => {

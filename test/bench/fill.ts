@@ -1,0 +1,118 @@
+// Data of any size, made by SQL as the service would have made it: the books balance. Nothing else may write meanwhile.
+import type { Admin } from "../../src/admin/workspaces.ts";
+import { newCommitId } from "../../src/ids.ts";
+import { monthOf } from "../../src/month.ts";
+import type { Statement } from "../../src/store/database.ts";
+import { promptFile } from "../helpers.ts";
+import { postBody } from "./load.ts";
+
+export const workspaces = 10_000;
+export const keys = 100_000;
+
+/** The numbers from 0 to below :count, as `numbers (n)`. */
+const numbers = "with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n + 1 < :count)";
+
+const randomId = (prefix: string) => `'${prefix}_' || lower(hex(randomblob(13)))`;
+
+/** Adds workspaces to those there are, with keys that no one has, a prompt and a deployment each. */
+export async function fillCatalog({ database, clock }: Admin): Promise<void> {
+  const now = clock();
+  const [row] = await database.read({ sql: "select count(*) as present from workspaces" });
+  const { title, description, messages, llmConfig } = promptFile;
+  const version = { title, description, messages: JSON.stringify(messages), llmConfig: JSON.stringify(llmConfig), now };
+  await database.write([
+    {
+      sql: `${numbers} insert into workspaces (id, name, monthly_limit, created_at)
+        select ${randomId("ws")}, 'Workspace ' || n, ${Number.MAX_SAFE_INTEGER}, :now from numbers`,
+      args: { count: workspaces - Number(row!.present), now },
+    },
+    {
+      sql: `${numbers} insert into api_keys (id, workspace_id, name, hash, prefix, created_at)
+        select ${randomId("key")}, w.id, 'filled', lower(hex(randomblob(32))), 'pl_filled', :now
+        from workspaces w cross join numbers where n > 0 or w.id not in (select workspace_id from api_keys)`,
+      args: { count: keys / workspaces, now },
+    },
+    {
+      sql: `insert into prompts (id, workspace_id, created_at)
+        select ${randomId("prompt")}, id, :now from workspaces where id not in (select workspace_id from prompts)`,
+      args: { now },
+    },
+    {
+      sql: `insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, created_at)
+        select id, 1, :title, :description, :messages, :llmConfig, :now
+        from prompts where id not in (select prompt_id from prompt_versions)`,
+      args: version,
+    },
+    {
+      sql: `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, created_at)
+        select ${randomId("dep")}, workspace_id, 'production', id, 1, 1, :now
+        from prompts where id not in (select prompt_id from deployments)`,
+      args: { now },
+    },
+    {
+      sql: `insert into deployment_changes (deployment_id, action, to_version, created_at)
+        select id, 'created', 1, :now from deployments where id not in (select deployment_id from deployment_changes)`,
+      args: { now },
+    },
+  ]);
+}
+
+/** Adds records, each stored by a submit that follows a read; a batch has one of each workspace at most. */
+export async function fillRecords(
+  { database, clock }: Admin,
+  count: number,
+  progress: (done: number) => void,
+): Promise<void> {
+  for (let done = 0; done < count;) {
+    const batch = Math.min(workspaces, count - done);
+    const [row] = await database.read({ sql: "select coalesce(max(next_position), 1) as start from commits" });
+    await database.write(recordBatch(batch, Number(row!.start), clock()));
+    done += batch;
+    progress(done);
+  }
+}
+
+const callsPerCommit = 64;
+
+const recordBatch = (count: number, start: number, now: number): Statement[] => {
+  const month = monthOf(now);
+  return [
+    {
+      // Multiplied by a prime, the workspaces come in another order than their rows stand in.
+      sql: `${numbers}
+        insert into calls
+          (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
+        select :start + 2 * n + o.key, 1, coalesce(q.reads + q.submits, 0) + 1 + o.key, w.id,
+          (select id from api_keys where workspace_id = w.id order by id limit 1), d.id, d.current_version, o.value
+        from numbers cross join workspaces w on w.rowid = 1 + n * 7919 % ${workspaces}
+          cross join deployments d on d.workspace_id = w.id
+          left join quota_usage q on q.workspace_id = w.id and q.month = :month
+          cross join json_each('["read", "submit"]') o`,
+      args: { count, start, month },
+    },
+    {
+      sql: `with recursive firsts (position) as (
+          select :start union all select position + ${callsPerCommit} from firsts
+          where position + ${callsPerCommit} < :end
+        )
+        insert into commits (position, next_position, id, month, created_at)
+        select position, min(position + ${callsPerCommit}, :end), substr(:id, 1, 16) || printf('%08x', position),
+          :month, :now
+        from firsts`,
+      args: { start, end: start + 2 * count, id: newCommitId(now), month, now },
+    },
+    {
+      sql: `insert into diagnoses (position, deployment_id, prompt_version, session_id, status, document)
+        select position, deployment_id, prompt_version, 'order-' || position, 1,
+          replace(:document, 'order-4711', 'order-' || position)
+        from calls where position >= :start and operation = 'submit'`,
+      args: { start, document: postBody },
+    },
+    {
+      sql: `insert into quota_usage (workspace_id, month, reads, submits)
+        select workspace_id, :month, 1, 1 from calls where position >= :start and operation = 'submit'
+        on conflict do update set reads = reads + 1, submits = submits + 1`,
+      args: { start, month },
+    },
+  ];
+};

@@ -1,0 +1,71 @@
+// `flood`: what a client still gets while another, with as many connections, sends requests that are refused; and, to
+// compare, while another sends requests that are accepted.
+import { newApiKey } from "../../src/ids.ts";
+import type { Runtime } from "../runtimes.ts";
+import { callOf, load, measure, methods } from "./load.ts";
+import type { Call, Method } from "./load.ts";
+import type { Options, StoreKind } from "./options.ts";
+import { createTenants, say, withFreshService } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import { ratio } from "./tables.ts";
+import type { Row, Table } from "./tables.ts";
+
+const connections = 32; // of each client
+const unknownKeys = 300;
+
+export async function flood(options: Options): Promise<Table[]> {
+  const rows: Row[] = [];
+  for (const runtime of options.runtimes) {
+    for (const store of options.stores) {
+      for (const method of methods) {
+        say(`flood: ${runtime}, ${method} on ${store}`);
+        rows.push(...await measureFloods(runtime, store, method, options.seconds));
+      }
+    }
+  }
+  return [{ title: `flood: a good client and another at ${connections} connections each`, rows }];
+}
+
+const measureFloods = (runtime: Runtime, store: StoreKind, method: Method, seconds: number): Promise<Row[]> =>
+  withFreshService(runtime, store, async (stage) => {
+    const { good, others } = await createClients(stage, method);
+    const rows: Row[] = [];
+    for (const [other, calls] of Object.entries(others)) {
+      const alone = await measure(stage.url, good, { connections, seconds });
+      // The other lasts from the good client's warm-up to a little beyond its load.
+      const [beside, flooding] = await Promise.all([
+        measure(stage.url, good, { connections, seconds }),
+        load(stage.url, calls, { connections, seconds: seconds + 2 }),
+      ]);
+      rows.push({
+        runtime,
+        store,
+        method,
+        "the other": other,
+        "good alone/s": alone.perSecond,
+        "good beside it/s": beside.perSecond,
+        ratio: ratio(beside.perSecond, alone.perSecond),
+        "the other/s": flooding.perSecond,
+        "failed good": alone.failed + beside.failed,
+      });
+    }
+    return rows;
+  });
+
+async function createClients({ admin }: Stage, method: Method): Promise<{
+  good: Call[];
+  others: Record<string, Call[]>;
+}> {
+  const [good, another] = await createTenants(admin, 2);
+  const exhausted = await createTenants(admin, 1, 10);
+  const unknown = Array.from({ length: unknownKeys }, () => ({ deployId: good!.deployId, key: newApiKey() }));
+  const toCall = callOf(method);
+  return {
+    good: [toCall(good!)],
+    others: {
+      "accepted": [toCall(another!)],
+      "unknown keys": unknown.map(toCall),
+      "exhausted quota": exhausted.map(toCall),
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// Load from wrk: which requests are sent over and over, and what came of them.
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { promisify } from "node:util";
+import type { Tenant } from "../helpers.ts";
+import { pathOf } from "../runtimes.ts";
+
+export type Method = "GET" | "POST";
+export const methods: Method[] = ["GET", "POST"];
+
+/** A request that is sent in turn with others. */
+export type Call = { method: Method; deployId: string; key: string };
+
+export const callOf = (method: Method) => ({ deployId, key }: Pick<Tenant, "deployId" | "key">): Call => ({
+  method,
+  deployId,
+  key,
+});
+
+/** How hard and how long. */
+export type Pressure = { connections: number; seconds: number };
+
+/** `failed` counts answers of 400 and above, and requests without one; latencies are in ms. */
+export type Load = { requests: number; seconds: number; perSecond: number; p50: number; p99: number; failed: number };
+
+/** What every POST sends. */
+export const postBody = JSON.stringify({
+  sessionId: "order-4711",
+  status: 1,
+  content: { input: "Where is my parcel? I ordered it a week ago.", output: "It arrives tomorrow between 9 and 12." },
+  latency: 840.5,
+  startAt: 1763000000000,
+  endAt: 1763000000840,
+  additional_properties: {
+    trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+    token_usage: { prompt_tokens: 52, completion_tokens: 9 },
+  },
+});
+
+const run = promisify(execFile);
+
+export const hasWrk = (): Promise<boolean> => run("wrk", ["-v"]).then(() => true, (error) => error.code !== "ENOENT");
+
+/** Sends the calls in turn, for as long as is said. */
+export async function load(url: string, calls: Call[], { connections, seconds }: Pressure): Promise<Load> {
+  const { stdout } = await run(
+    "wrk",
+    ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", pathOf("test/bench/wrk.lua"), url],
+    {
+      env: {
+        ...process.env,
+        BENCH_CALLS: calls.map(({ method, deployId, key }) => `${method} /v1/prompts?deployId=${deployId} ${key}`)
+          .join("\n"),
+        BENCH_BODY: postBody,
+      },
+    },
+  );
+  const told = JSON.parse(stdout.trim().split("\n").at(-1)!);
+  return { ...told, perSecond: Math.round(told.requests / told.seconds) };
+}
+
+/** The same for a second, so that what follows meets code that is compiled and caches that are filled. */
+export async function warmUp(url: string, calls: Call[], { connections }: Pressure): Promise<void> {
+  await load(url, calls, { connections, seconds: 1 });
+}
+
+/** A load after a warm-up that is not counted. */
+export async function measure(url: string, calls: Call[], pressure: Pressure): Promise<Load> {
+  await warmUp(url, calls, pressure);
+  return load(url, calls, pressure);
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

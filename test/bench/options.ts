@@ -1,0 +1,65 @@
+// The options of `npm run bench`: what is measured, on what, and how hard.
+import { parseArgs } from "node:util";
+import type { Runtime } from "../runtimes.ts";
+
+const runtimes = ["Node", "Bun", "Deno"] as const satisfies Runtime[];
+const stores = ["file", "sqld"] as const;
+const scenarios = ["throughput", "lone", "spread", "flood", "memory", "growth"] as const;
+
+export type StoreKind = (typeof stores)[number];
+export type ScenarioName = (typeof scenarios)[number];
+
+export type Options = {
+  scenarios: ScenarioName[];
+  runtimes: Runtime[];
+  stores: StoreKind[];
+  /** Of one measured load. */
+  seconds: number;
+  connections: number;
+  /** Of `memory`: how many requests in all. */
+  requests: number;
+  /** Of `growth`: how many records there are, in rising order. */
+  sizes: number[];
+  json: boolean;
+};
+
+/** Reads the options; throws an error whose message is one line where one of them is unknown or cannot be used. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      scenario: { type: "string", multiple: true, default: ["throughput"] },
+      runtime: { type: "string", multiple: true, default: [...runtimes] },
+      store: { type: "string", multiple: true, default: [...stores] },
+      seconds: { type: "string", default: "5" },
+      connections: { type: "string", default: "64" },
+      requests: { type: "string", default: "1000000" },
+      sizes: { type: "string", default: "0,100000,1000000,5000000" },
+      json: { type: "boolean", default: false },
+    },
+  });
+  return {
+    scenarios: choices("scenario", values.scenario, scenarios),
+    runtimes: choices("runtime", values.runtime, runtimes),
+    stores: choices("store", values.store, stores),
+    seconds: integer("seconds", values.seconds, 1),
+    connections: integer("connections", values.connections, 1),
+    requests: integer("requests", values.requests, 1),
+    sizes: values.sizes.split(",").map((size) => integer("sizes", size, 0)).sort((a, b) => a - b),
+    json: values.json,
+  };
+}
+
+function choices<T extends string>(name: string, values: readonly string[], known: readonly T[]): T[] {
+  return [...new Set(values)].map((value) => {
+    const choice = known.find((candidate) => candidate === value);
+    if (choice === undefined) throw new Error(`--${name} must be one of ${known.join(", ")}, not "${value}"`);
+    return choice;
+  });
+}
+
+function integer(name: string, text: string, least: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (value >= least) return value;
+  throw new Error(`--${name} takes ${name === "sizes" ? "integers" : "an integer"} from ${least} on, not "${text}"`);
+}

@@ -1,0 +1,52 @@
+// The service as src/runtime/boot.ts starts it, but for two things: it counts its round trips to the database, which it
+// tells as a line of JSON on SIGUSR2, and GROUP_OF in the environment says how many requests may share a transaction.
+import process from "node:process";
+import { createCache } from "../../src/cache.ts";
+import { readConfig } from "../../src/config.ts";
+import { createApp } from "../../src/http/app.ts";
+import { createLog } from "../../src/log.ts";
+import { openMigrated } from "../../src/runtime/boot.ts";
+import type { Listen } from "../../src/runtime/boot.ts";
+import type { Database } from "../../src/store/database.ts";
+import { createLedger } from "../../src/store/ledger.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const { listen }: { listen: Listen } = await import(`../../src/runtime/${currentRuntime.toLowerCase()}.ts`);
+
+const config = readConfig(process.env);
+const clock = Date.now;
+const write = (line: string) => process.stderr.write(`${line}\n`);
+
+const { database } = await openMigrated(config, "serve");
+let roundTrips = 0;
+const counted: Database = {
+  read(statement) {
+    roundTrips++;
+    return database.read(statement);
+  },
+  write(statements) {
+    roundTrips++;
+    return database.write(statements);
+  },
+  close: database.close,
+};
+
+const { GROUP_OF } = process.env;
+const fetch = createApp({
+  ledger: createLedger(counted, clock, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) }),
+  keyHashes: createCache<string>(10_000),
+  clock,
+  log: createLog({ level: config.logLevel, format: config.logFormat, clock, write }),
+  bodyLimit: { bytes: config.maxBodyBytes, time: 30_000 },
+});
+const server = await listen(fetch, config);
+
+process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));
+process.on("SIGTERM", async () => {
+  setTimeout(() => process.exit(1), 10_000);
+  await server.stop();
+  database.close();
+  process.exit(0);
+});
+
+console.log(`Listening url=http://127.0.0.1:${server.port}`);

@@ -1,0 +1,39 @@
+// `spread`: load on many workspaces at once beside the same load on one of them.
+import type { Runtime } from "../runtimes.ts";
+import { callOf, measure, methods } from "./load.ts";
+import type { Method } from "./load.ts";
+import type { Options, StoreKind } from "./options.ts";
+import { createTenants, say, withFreshService } from "./stage.ts";
+import { ratio } from "./tables.ts";
+import type { Row, Table } from "./tables.ts";
+
+const workspaces = 50;
+
+export async function spread(options: Options): Promise<Table[]> {
+  const rows: Row[] = [];
+  for (const runtime of options.runtimes) {
+    for (const store of options.stores) {
+      for (const method of methods) {
+        say(`spread: ${runtime}, ${method} on ${store}`);
+        rows.push(await compare(runtime, store, method, options));
+      }
+    }
+  }
+  return [{ title: `spread over ${workspaces} workspaces at ${options.connections} connections`, rows }];
+}
+
+const compare = (runtime: Runtime, store: StoreKind, method: Method, options: Options): Promise<Row> =>
+  withFreshService(runtime, store, async ({ url, admin }) => {
+    const calls = (await createTenants(admin, workspaces)).map(callOf(method));
+    const one = await measure(url, calls.slice(0, 1), options);
+    const many = await measure(url, calls, options);
+    return {
+      runtime,
+      store,
+      method,
+      "one workspace/s": one.perSecond,
+      [`${workspaces} workspaces/s`]: many.perSecond,
+      ratio: ratio(many.perSecond, one.perSecond),
+      failed: one.failed + many.failed,
+    };
+  });

@@ -1,0 +1,510 @@
+// What the ledger does with many requests at once, and with a database that fails it.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createApiKey } from "../../src/admin/api-keys.ts";
+import { createDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
+import { listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
+import { updateWorkspace } from "../../src/admin/workspaces.ts";
+import { hashApiKey, newApiKey } from "../../src/ids.ts";
+import { stringify } from "../../src/json-text.ts";
+import type { Read, Submit, Verdict } from "../../src/store/admission.ts";
+import { tellingFailures } from "../../src/store/database.ts";
+import type { Database, Statement } from "../../src/store/database.ts";
+import { createLedger } from "../../src/store/ledger.ts";
+import * as statements from "../../src/store/statements.ts";
+import { createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
+import type { Answer, Tenant, World } from "../helpers.ts";
+
+const test = suite("groups");
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+const idOf = ({ json }: Answer) => (json as { id: string }).id;
+const isAccepted = ({ status }: Answer) => status === 200 || status === 201;
+
+/** After all that can go on without waiting has done so. */
+const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 10));
+
+/** How many answers there are of each status. */
+function statusesOf(answers: Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** The numbers that accepted requests have in their month, sorted. */
+const numbersOf = (answers: Answer[]) =>
+  answers.filter(isAccepted).map(({ headers }) => Number(headers.get("X-RateLimit-Used"))).sort((a, b) => a - b);
+
+/** The records of a deployment, as `ID SESSION`, sorted. */
+const recordsOf = async ({ admin }: World, deployId: string) =>
+  (await listDiagnoses(admin, { deployId, limit: 10_000 }))
+    .map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`).sort();
+
+const bodyOf = (sessionId: string) => ({ ...goodBody, sessionId });
+
+/** A ledger to ask without the router, where the order of arrival matters: how long a router takes is its own affair. */
+const ledgerOf = (world: World) => createLedger(world.database, () => world.now);
+
+const readBy = async ({ key, deployId }: Tenant): Promise<Read | Submit> => ({
+  operation: "read",
+  keyHash: await hashApiKey(key),
+  deployId,
+});
+
+const submitBy = async ({ key, deployId }: Tenant, idempotencyKey?: string): Promise<Read | Submit> => ({
+  operation: "submit",
+  keyHash: await hashApiKey(key),
+  deployId,
+  record: { sessionId: "s", status: 1, document: '{"sessionId":"s"}' },
+  idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
+});
+
+test("many requests at once of several workspaces, good and bad, each get the answer they would get alone", async () => {
+  const world = await createWorld();
+  const { admin, workspaceId, promptId, deployId } = world;
+  const other = await createTenant(admin, 1000, "Other");
+  const { key: secondKey } = await createApiKey(admin, workspaceId, { name: "second", expiresAt: null });
+  const { id: inactive } = await createDeployment(admin, { workspaceId, name: "inactive", promptId });
+  await setDeploymentActive(admin, inactive, false);
+
+  const sent: [tenant: string, request: Promise<Answer>, status: number, found: unknown][] = [];
+  const stored: Record<string, string[]> = { [workspaceId]: [], [other.workspaceId]: [] };
+  for (let round = 0; round < 12; round++) {
+    const sessions = upTo(3).map((turn) => `session ${round}.${turn}`);
+    sent.push(
+      [workspaceId, world.read(), 200, deployId],
+      [workspaceId, world.submit(bodyOf(sessions[0]!)), 201, sessions[0]],
+      [other.workspaceId, world.read(other.deployId, other.key), 200, other.deployId],
+      ["", world.read(deployId, newApiKey()), 401, "Invalid API key"],
+      [workspaceId, world.read(deployId, secondKey), 200, deployId],
+      ["", world.submit("{}"), 400, "Missing required field sessionId"],
+      ["", world.read("dep_0"), 404, "Deploy not found or not accessible"],
+      [other.workspaceId, world.submit(bodyOf(sessions[1]!), other.deployId, other.key), 201, sessions[1]],
+      ["", world.submit(goodBody, deployId, other.key), 404, "Deploy not found or not accessible"],
+      ["", world.submit(goodBody, inactive), 404, "Deploy not found or not accessible"],
+      [workspaceId, world.submit(bodyOf(sessions[2]!), deployId, secondKey), 201, sessions[2]],
+      ["", world.submit("{}", "dep_0", newApiKey()), 401, "Invalid API key"],
+    );
+  }
+  const numbers: Record<string, Answer[]> = { [workspaceId]: [], [other.workspaceId]: [] };
+  for (const [tenant, request, status, found] of sent) {
+    const answer = await request;
+    assert.is(answer.status, status);
+    const body = answer.json as { error?: string; deploy?: { id: string } };
+    if (status === 201) stored[tenant]!.push(`${idOf(answer)} ${found}`);
+    else assert.is(body.error ?? body.deploy?.id, found);
+    numbers[tenant]?.push(answer);
+  }
+  assert.equal(numbersOf(numbers[workspaceId]!), upTo(48));
+  assert.equal(numbersOf(numbers[other.workspaceId]!), upTo(24));
+  assert.equal(await recordsOf(world, deployId), stored[workspaceId]!.sort());
+  assert.equal(await recordsOf(world, other.deployId), stored[other.workspaceId]!.sort());
+  assert.ok((await verify(admin)).balanced);
+});
+
+test("more requests than fit in a group are all decided", async () => {
+  const world = await createWorld({ monthlyLimit: 600 });
+  const answers = await Promise.all(upTo(610).map(() => world.submit()));
+  assert.is(statusesOf(answers)[429], 10);
+  assert.equal(numbersOf(answers), upTo(600));
+  const records = answers.filter(({ status }) => status === 201).map((answer) => `${idOf(answer)} session-1`);
+  assert.equal(await recordsOf(world, world.deployId), records.sort());
+  // An id has room for the place of one request in 256.
+  assert.ok(records.every((record) => /^diag_[0-9a-z]{26} /.test(record)));
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("where 10,000 requests wait already, one more is answered 503, and the others are decided", async () => {
+  const memory = await openMemory();
+  let release = () => {};
+  let isUnderWay = Promise.resolve();
+  const database: Database = {
+    ...memory,
+    write: async (statements) => {
+      await isUnderWay;
+      return memory.write(statements);
+    },
+  };
+  const world = await createWorld({ database, monthlyLimit: 100_000 });
+  await world.read();
+  isUnderWay = new Promise((resolve) => release = resolve);
+  const first = world.read();
+  await nextTurn();
+  const others = Array.from({ length: 10_000 }, () => world.read());
+  await nextTurn();
+  const refused = await world.read();
+  assert.equal([refused.status, refused.json], [503, { error: "Too many requests are waiting" }]);
+  assert.is(refused.headers.get("Retry-After"), "1");
+  release();
+  assert.equal(statusesOf(await Promise.all([first, ...others])), { 200: 10_001 });
+});
+
+for (
+  const [name, alternating] of [
+    ["reads and submits", async (world: World) => [await readBy(world), await submitBy(world)]],
+    ["two keys of one workspace", async (world: World) => {
+      const { key } = await createApiKey(world.admin, world.workspaceId, { name: "second", expiresAt: null });
+      return [await readBy(world), await readBy({ ...world, key })];
+    }],
+  ] as const
+) {
+  test(`where the quota ends within a group, the first to arrive are accepted: ${name} in turn`, async () => {
+    const world = await createWorld({ monthlyLimit: 7 });
+    const ledger = ledgerOf(world);
+    const [first, second] = await alternating(world);
+    const verdicts = await Promise.all(
+      upTo(20).map((index) => ledger.admit({ ...(index % 2 === 1 ? first! : second!) })),
+    );
+    const accepted = verdicts.map(({ outcome }) => outcome !== "quota_exhausted");
+    assert.equal(accepted, upTo(20).map((index) => index <= 7));
+    assert.equal(
+      verdicts.map((verdict) => "quota" in verdict && verdict.quota.used),
+      upTo(20).map((index) => Math.min(index, 7)),
+    );
+    assert.ok((await verify(world.admin)).balanced);
+  });
+}
+
+/** A database, and how often it was asked since that was last set to 0. */
+function counting(database: Database) {
+  const counts = { reads: 0, writes: 0 };
+  return {
+    counts,
+    database: {
+      ...database,
+      read: (statement: Statement) => {
+        counts.reads++;
+        return database.read(statement);
+      },
+      write: (statements: Statement[]) => {
+        counts.writes++;
+        return database.write(statements);
+      },
+    },
+  };
+}
+
+test("a group in which all is refused, after another such group, takes no write lock", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, monthlyLimit: 1 });
+  const unknownKey = newApiKey();
+  await world.read();
+  const refused = () =>
+    Promise.all([
+      world.read(),
+      world.read("dep_0"),
+      world.read(world.deployId, unknownKey),
+      world.read(world.deployId, unknownKey),
+    ]);
+  await refused();
+  counts.writes = 0;
+  assert.equal(statusesOf(await refused()), { 429: 1, 404: 1, 401: 2 });
+  assert.is(counts.writes, 0);
+
+  await updateWorkspace(world.admin, world.workspaceId, { monthlyLimit: 2 });
+  assert.equal(statusesOf(await refused()), { 200: 1, 404: 1, 401: 2 });
+});
+
+test("a lone request takes one round trip, of whatever kind it is", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, monthlyLimit: 4 });
+  const { deployId, key } = world;
+  const idempotent = { "Idempotency-Key": "a" };
+  const requests: [send: () => Promise<Answer>, status: number][] = [
+    [() => world.read(deployId, newApiKey()), 401],
+    [() => world.read(), 200],
+    [() => world.submit(), 201],
+    [() => world.submit(goodBody, deployId, key, idempotent), 201],
+    [() => world.submit(goodBody, deployId, key, idempotent), 201],
+    [() => world.submit(bodyOf("another"), deployId, key, idempotent), 422],
+    [() => world.read("dep_0"), 404],
+    [() => world.submit("{}"), 400],
+    [() => world.submit("{}", deployId, newApiKey()), 401],
+    [() => world.read(), 200],
+    [() => world.read(), 429],
+    [() => world.submit(), 429],
+  ];
+  for (const [send, status] of requests) {
+    counts.reads = counts.writes = 0;
+    assert.is((await send()).status, status);
+    assert.is(counts.reads + counts.writes, 1);
+  }
+});
+
+/** A database whose write takes effect, but whose reply is lost, so many times; `meanwhile` something else happens. */
+function losingReplies(database: Database, loss: { times: number; meanwhile?: () => Promise<unknown> }): Database {
+  const lost = new Error("The reply was lost");
+  return tellingFailures({
+    ...database,
+    write: async (statements) => {
+      const results = await database.write(statements);
+      if (loss.times === 0) return results;
+      loss.times--;
+      await loss.meanwhile?.();
+      throw lost;
+    },
+  }, (error) => error === lost);
+}
+
+for (const times of [1, 4]) {
+  test(`a request whose reply is lost ${times} times is answered as it was decided, and takes effect once`, async () => {
+    const loss = { times: 0 };
+    const world = await createWorld({ database: losingReplies(await openMemory(), loss) });
+    const key = { "Idempotency-Key": "a" };
+    const requests: [send: () => Promise<Answer>, status: number, used: number][] = [
+      [() => world.read(), 200, 1],
+      [() => world.submit(bodyOf("first")), 201, 2],
+      [() => world.submit(bodyOf("second"), world.deployId, world.key, key), 201, 3],
+      [() => world.submit(bodyOf("second"), world.deployId, world.key, key), 201, 3],
+    ];
+    const answers: Answer[] = [];
+    for (const [send, status, used] of requests) {
+      loss.times = times;
+      const answer = await send();
+      assert.equal([answer.status, answer.headers.get("X-RateLimit-Used")], [status, String(used)]);
+      answers.push(answer);
+    }
+    const [, first, second, repeat] = answers;
+    assert.is(idOf(repeat!), idOf(second!));
+    assert.equal(await recordsOf(world, world.deployId), [`${idOf(first!)} first`, `${idOf(second!)} second`].sort());
+    const { reads, submits } = await readUsage(world.admin, world.workspaceId);
+    assert.equal({ reads, submits }, { reads: 1, submits: 2 });
+    assert.ok((await verify(world.admin)).balanced);
+    assert.equal(world.logged, []);
+  });
+}
+
+test("where the quota ends within a group, lost replies change nothing, also after a group that was refused", async () => {
+  const loss = { times: 0 };
+  const world = await createWorld({ database: losingReplies(await openMemory(), loss), monthlyLimit: 5 });
+  const other = await createTenant(world.admin, 3, "Other");
+  const send = () =>
+    Promise.all(
+      upTo(6).flatMap((index) => [
+        world.read(),
+        world.submit(goodBody, world.deployId, world.key, { "Idempotency-Key": `${world.now} ${index}` }),
+        world.submit(goodBody, other.deployId, other.key),
+      ]),
+    );
+  const all: Answer[][] = [];
+  for (const limit of [5, 5, 9]) {
+    await updateWorkspace(world.admin, world.workspaceId, { monthlyLimit: limit });
+    world.now += 1;
+    loss.times = 3;
+    all.push(await send());
+    loss.times = 0;
+  }
+  const [first, second, third] = all;
+  assert.equal(numbersOf(first!), [...upTo(5), ...upTo(3)].sort());
+  assert.equal(statusesOf(second!), { 429: 18 });
+  assert.equal(numbersOf(third!), [6, 7, 8, 9]);
+  const records = all.flat().filter(({ status }) => status === 201).map((answer) => `${idOf(answer)} session-1`);
+  const stored = [...await recordsOf(world, world.deployId), ...await recordsOf(world, other.deployId)];
+  assert.equal(stored.sort(), records.sort());
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("what another process does while a reply is lost stays its own", async () => {
+  const memory = await openMemory();
+  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const world = await createWorld({ database: losingReplies(memory, loss) });
+  const elsewhere = await createWorld({ database: memory });
+  const exhausted = await createTenant(world.admin, 0, "Exhausted");
+  const ledger = ledgerOf(world);
+  const group = await Promise.all([
+    readBy(world),
+    submitBy(world, "a"),
+    submitBy(exhausted),
+    submitBy(exhausted, "b"),
+    submitBy(exhausted),
+    submitBy(exhausted),
+  ]);
+  loss.times = 1;
+  // These calls take the positions after those of the lost commit, where the refused ones would have stood.
+  loss.meanwhile = async () => {
+    await elsewhere.read();
+    await elsewhere.submit(bodyOf("elsewhere"));
+    await elsewhere.read(world.deployId, world.key);
+    await elsewhere.read();
+  };
+  const verdicts = await Promise.all(group.map((admission) => ledger.admit(admission)));
+  const refused = "quota_exhausted";
+  assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", refused, refused, refused, refused]);
+  const [, recorded] = verdicts;
+  assert.equal(await recordsOf(world, world.deployId), [`${recorded?.outcome === "recorded" && recorded.recordId} s`]);
+  assert.equal((await recordsOf(world, elsewhere.deployId)).map((record) => record.split(" ")[1]), ["elsewhere"]);
+  const kept = await memory.read({ sql: "select workspace_id from idempotency_keys" });
+  assert.equal(kept.map(({ workspace_id }) => workspace_id), [world.workspaceId]);
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("a request that was accepted is answered so, though its deployment goes while the reply is lost", async () => {
+  const memory = await openMemory();
+  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const world = await createWorld({ database: losingReplies(memory, loss) });
+  const admin = { ...world.admin, database: memory };
+  for (const [send, status] of [[() => world.read(), 200], [() => world.submit(), 201]] as const) {
+    loss.times = 1;
+    loss.meanwhile = () => setDeploymentActive(admin, world.deployId, false);
+    assert.is((await send()).status, status);
+    await setDeploymentActive(admin, world.deployId, true);
+  }
+});
+
+test("a request that the database cannot take fails alone, whoever else is in its group", async () => {
+  const memory = await openMemory();
+  const poison = "poison";
+  const database = tellingFailures({
+    ...memory,
+    write: (statements) =>
+      JSON.stringify(statements).includes(poison)
+        ? Promise.reject(new Error("A document cannot be stored"))
+        : memory.write(statements),
+  }, () => false);
+  const world = await createWorld({ database });
+  const answers = await Promise.all(
+    upTo(30).map((index) => index % 3 === 0 ? world.read() : world.submit(bodyOf(index === 13 ? poison : `s${index}`))),
+  );
+  assert.equal(statusesOf(answers), { 200: 10, 201: 19, 500: 1 });
+  assert.is(answers.findIndex(({ status }) => status === 500), 12);
+  assert.equal(numbersOf(answers), upTo(29));
+  assert.is((await recordsOf(world, world.deployId)).length, 19);
+  assert.ok((await verify(world.admin)).balanced);
+  assert.is(world.logged.length, 1);
+});
+
+test("no statement goes through a table", async () => {
+  const database = await openMemory();
+  const entries: statements.RunEntry[] = [
+    ["0".repeat(64), "dep_1", "read", 0, 1, 0, null],
+    ["0".repeat(64), "dep_1", "submit", 1, 1, 0, "key"],
+  ];
+  const payload: statements.Payload = {
+    runs: JSON.stringify(entries),
+    commit: "commit",
+    now: 1,
+    month: "2026-11",
+    isApart: 0,
+    records: { documents: '[null,"{}"]', sessions: '[null,"s"]', statuses: "[null,1]" },
+    keys: { keys: '[null,"key"]', fingerprints: '[null,"f"]' },
+  };
+  const { logCalls, addCommit, countCalls, storeRecords, keepKeys, forgetKeys, findGroup } = statements;
+  const all = [
+    logCalls(payload),
+    addCommit(payload),
+    countCalls(payload),
+    storeRecords(payload.records!, payload),
+    keepKeys(payload.keys!, payload),
+    forgetKeys(payload),
+    findGroup(payload),
+  ];
+  // The requests themselves are gone through, and what was made of them before; of commits, only the last one is read.
+  const harmless = /^SCAN (r VIRTUAL TABLE .*|\(subquery-\d+\)|CONSTANT ROW|s|commits)$/;
+  for (const { sql, args } of all) {
+    const plan = await database.read({ sql: `explain query plan ${sql}`, args: args! });
+    const details = plan.map(({ detail }) => String(detail));
+    assert.ok(details.some((detail) => /^SEARCH /.test(detail)));
+    assert.equal(details.filter((detail) => /^SCAN |AUTOMATIC/.test(detail) && !harmless.test(detail)), []);
+    const lastCommit = /select next_position from commits order by position desc limit 1/;
+    assert.is(details.includes("SCAN commits"), lastCommit.test(sql));
+  }
+});
+
+/** The books as they are thought: what becomes of requests that are decided one after the other. */
+function createModel(tenants: Tenant[], limits: number[]) {
+  const used = tenants.map(() => 0);
+  const kept = new Map<string, { of: number; fingerprint: string }>();
+  let records = 0;
+
+  return {
+    used,
+    /** Gives what a request is answered, and for a submit which record, by the number of its storing. */
+    decide({ tenant, kind, idempotencyKey }: Step): [outcome: Verdict["outcome"], record?: number] {
+      if (kind === "bad key") return ["key_invalid"];
+      const name = `${tenant} ${idempotencyKey}`;
+      const known = idempotencyKey === undefined || kind === "read" ? undefined : kept.get(name);
+      if (known !== undefined) return known.fingerprint === kind ? ["recorded", known.of] : ["key_reused"];
+      if (kind === "inactive") return ["deployment_not_found"];
+      if (used[tenant]! >= limits[tenant]!) return ["quota_exhausted"];
+      used[tenant]!++;
+      if (kind === "read") return ["read"];
+      if (idempotencyKey !== undefined) kept.set(name, { of: records, fingerprint: kind });
+      return ["recorded", records++];
+    },
+  };
+}
+
+type Step = {
+  tenant: number;
+  kind: "read" | "submit" | "bad key" | "inactive";
+  idempotencyKey: string | undefined;
+};
+
+/** The order in which steps are decided: those under a key that is in the group already come in a later one. */
+function inOrder(steps: Step[]): Step[] {
+  const names = steps.map(({ kind, idempotencyKey }) => kind === "read" ? undefined : idempotencyKey);
+  const isFirst = (name: string | undefined, index: number) => name === undefined || names.indexOf(name) === index;
+  const group = steps.filter((_, index) => isFirst(names[index], index));
+  const rest = steps.filter((_, index) => !isFirst(names[index], index));
+  return rest.length === 0 ? group : [...group, ...inOrder(rest)];
+}
+
+test("whatever groups come, they are decided as if their requests came one after the other", async () => {
+  const step: fc.Arbitrary<Step> = fc.record({
+    tenant: fc.nat({ max: 2 }),
+    kind: fc.constantFrom("read", "read", "submit", "submit", "bad key", "inactive"),
+    idempotencyKey: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),
+  });
+  const group = fc.array(step, { minLength: 1, maxLength: 15 });
+  const limits = fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(group, { minLength: 1, maxLength: 6 }), limits, async (groups, limits) => {
+      const world = await createWorld();
+      const tenants: Tenant[] = [];
+      for (const limit of limits) tenants.push(await createTenant(world.admin, limit));
+      const ledger = ledgerOf(world);
+      const model = createModel(tenants, limits);
+      const ids = new Map<number, string>();
+      for (const steps of groups) {
+        world.now += 1;
+        const admissions = await Promise.all(steps.map(({ tenant, kind, idempotencyKey }) => {
+          const from = { ...tenants[tenant]! };
+          if (kind === "bad key") from.key = "unknown";
+          if (kind === "inactive") from.deployId = "inactive";
+          return kind === "read" ? readBy(from) : submitBy(from, idempotencyKey);
+        }));
+        const before = [...model.used];
+        const expected = new Map(inOrder(steps).map((step) => [step, model.decide(step)]));
+        const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+        const numbers = tenants.map(() => new Set<number>());
+        for (const [index, step] of steps.entries()) {
+          const verdict: Verdict = verdicts[index]!;
+          const [outcome, record] = expected.get(step)!;
+          assert.is(verdict.outcome, outcome);
+          if (verdict.outcome === "recorded") {
+            ids.set(record!, ids.get(record!) ?? verdict.recordId);
+            assert.is(verdict.recordId, ids.get(record!));
+          }
+          if (verdict.outcome === "recorded" || verdict.outcome === "read") {
+            numbers[step.tenant]!.add(verdict.quota.used);
+          }
+        }
+        for (const [tenant, numbersNow] of numbers.entries()) {
+          for (let number = before[tenant]! + 1; number <= model.used[tenant]!; number++) {
+            assert.ok(numbersNow.has(number));
+          }
+        }
+      }
+      const { balanced, ledgers } = await verify(world.admin);
+      assert.ok(balanced);
+      const used = tenants.map(({ workspaceId }) => ledgers.find((one) => one.workspaceId === workspaceId)?.used ?? 0);
+      assert.equal(used, model.used);
+      assert.is(new Set(ids.values()).size, ledgers.reduce((sum, { records }) => sum + records, 0));
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test.run();
