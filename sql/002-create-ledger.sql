@@ -31,7 +31,7 @@ create table commits (
 create table calls (
   position integer primary key,
   count integer not null check (count >= 1),
-  -- The call's place in its workspace's month, from 1 to the limit.
+  -- The first call's number in its workspace's month, from 1 to the limit.
   number integer not null check (number >= 1),
   workspace_id text not null,
   api_key_id text not null,

@@ -44,7 +44,7 @@ export const serviceOver = (open: (source: DatabaseSource) => Database) => (opti
   return serveDatabase(open(source), options);
 };
 
-const mostKeyHashes = 10_000;
+const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 
 /** Makes a service on an open database, which it closes. */
 export function serveDatabase(database: Database, settings: ServiceSettings): Service {
@@ -57,7 +57,7 @@ export function serveDatabase(database: Database, settings: ServiceSettings): Se
   const bodyLimit = { bytes: maxBodyBytes, time: bodyTimeout };
   const context = {
     ledger: createLedger(database, clock),
-    keyHashes: createCache<string>(mostKeyHashes),
+    keyHashes: createCache<string>(mostKeyCharacters),
     clock,
     log: settings.log ?? consoleLog,
     bodyLimit,

@@ -9,7 +9,7 @@ export async function readKeyHash(request: Request, { keyHashes }: Context): Pro
   const known = keyHashes.get(header);
   if (known !== undefined) return known;
   const hash = await hashApiKey(readApiKey(header));
-  keyHashes.set(header, hash, 1);
+  keyHashes.set(header, hash, header.length);
   return hash;
 }
 

@@ -28,7 +28,8 @@ export async function discardBody(request: Request, limit: Limit): Promise<boole
     await readBytes(request, { ...limit, time: Math.min(limit.time, discardTime) });
     return true;
   } catch {
-    if (!request.bodyUsed) await request.body?.cancel();
+    // A body that has failed, or that someone else reads, cannot be cancelled.
+    if (!request.bodyUsed) await request.body?.cancel().catch(() => {});
     return false;
   }
 }

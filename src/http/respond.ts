@@ -46,22 +46,20 @@ export async function withoutBody(response: Response): Promise<Response> {
 export const refuse = ({ kind, message }: Refusal, headers: HeaderValues = {}): Response =>
   json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers });
 
+// Made once: an error notes where it comes from, which is not told here and would be most of what a refusal costs.
+const refusals = {
+  key_invalid: invalidApiKey(),
+  deployment_not_found: deployNotFound(),
+  key_reused: keyReused(),
+  quota_exhausted: quotaExhausted(),
+};
+
 /** The answer to a request that the ledger did not accept; `now` is Unix ms. */
-export function refuseVerdict(verdict: Refused, now: number): Response {
-  switch (verdict.outcome) {
-    case "key_invalid":
-      return refuse(invalidApiKey());
-    case "deployment_not_found":
-      return refuse(deployNotFound());
-    case "key_reused":
-      return refuse(keyReused());
-    case "quota_exhausted":
-      return refuseQuota(verdict.quota, now);
-  }
-}
+export const refuseVerdict = (verdict: Refused, now: number): Response =>
+  verdict.outcome === "quota_exhausted" ? refuseQuota(verdict.quota, now) : refuse(refusals[verdict.outcome]);
 
 function refuseQuota(quota: Quota, now: number): Response {
-  const { kind, message } = quotaExhausted();
+  const { kind, message } = refusals.quota_exhausted;
   const { limit, used, resetsAt, upgradeUrl } = quota;
   const details = { limit, used, resetTime: resetsAt / 1000, upgradeUrl };
   const wait = Math.max(1, Math.ceil((resetsAt - now) / 1000));

@@ -32,6 +32,8 @@ export async function boot(listen: Listen): Promise<string> {
 async function start(listen: Listen, config: Config): Promise<string> {
   const clock = Date.now;
   const write = (line: string) => process.stderr.write(`${line}\n`);
+  // Whoever reads the log may go; the service stays.
+  process.stderr.on("error", () => {});
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write });
 
   const { database } = await openMigrated(config, "serve");

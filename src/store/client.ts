@@ -7,7 +7,7 @@ import type { DatabaseLocation } from "../config.ts";
 import { invalid } from "../errors.ts";
 import { inTurn } from "./connection.ts";
 import { bind, isBusy, tellingFailures } from "./database.ts";
-import type { Database, Purpose } from "./database.ts";
+import type { Database, Failure, Purpose } from "./database.ts";
 
 export type { Client };
 
@@ -28,14 +28,14 @@ export function openRemote(source: DatabaseSource, purpose: Purpose = "serve"): 
     ...(authToken === undefined ? {} : { authToken }),
     fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
   });
-  return { ...tellingFailures(over(client), mayPass), close: () => client.close() };
+  return { ...tellingFailures(over(client), judge), close: () => client.close() };
 }
 
 // After a busy error the client keeps a statement open on its connection, and later commits fail there.
 const takeClient = (client: Client, purpose: Purpose): Database =>
   client.protocol === "file"
     ? inTurn({ ...over(client), reopen: () => Promise.resolve(client.reconnect()) }, purpose)
-    : tellingFailures(within(requestTimeouts[purpose], over(client)), mayPass);
+    : tellingFailures(within(requestTimeouts[purpose], over(client)), judge);
 
 /** A client of the caller's may wait for an answer for ever: here it is given up. */
 function within(timeout: number, database: Database): Database {
@@ -63,11 +63,18 @@ const over = (client: Client): Database => ({
   close() {},
 });
 
-/** Whether a failure of a server may pass; told by class and code, never by the driver's words. */
-function mayPass(error: unknown): boolean {
-  // What fetch rejects with: refused or reset is a TypeError, a timeout a DOMException.
-  if (!(error instanceof LibsqlError)) return error instanceof TypeError || error instanceof DOMException;
-  if (error.code !== "SERVER_ERROR") return isBusy(error) || error.code.startsWith("HRANA_");
-  const status = error.cause instanceof Error && "status" in error.cause ? Number(error.cause.status) : 0;
-  return status === 429 || status >= 500;
+/** Told by class and code, never by the driver's words. */
+function judge(error: unknown): Failure | undefined {
+  // Only what the server itself says of a statement tells that it took no effect; all else is a reply that did not come.
+  if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "unknown";
+  if (error.code === "SERVER_ERROR") return judgeStatus(error.cause);
+  return isBusy(error) ? "blocked" : "refused";
+}
+
+function judgeStatus(cause: unknown): Failure | undefined {
+  const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;
+  if (status === 429) return "blocked";
+  if (status >= 500) return "unknown";
+  // Without a valid token nothing can run, whatever the statements.
+  return status === 401 || status === 403 ? undefined : "refused";
 }

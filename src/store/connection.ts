@@ -45,7 +45,7 @@ export function inTurn(connection: Connection, purpose: Purpose): Database {
         await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
       }
     }
-    throw Object.assign(new Error(`Another process has held the database's lock for ${lockPatience} ms`), {
+    throw Object.assign(new Error(`The database's lock was not to be had for ${lockPatience} ms`), {
       code: "SQLITE_BUSY",
     });
   }
@@ -62,5 +62,5 @@ export function inTurn(connection: Connection, purpose: Purpose): Database {
     read: (statement: Statement) => afterOthers(() => connection.read(statement)),
     write: (statements: Statement[]) => afterOthers(() => connection.write(statements)),
     close: connection.close,
-  }, isBusy);
+  }, (error) => isBusy(error) ? "blocked" : "refused");
 }

@@ -23,24 +23,25 @@ export type Database = {
 export type Purpose = "serve" | "manage";
 
 /**
- * Why an operation failed. `passing`: the fault lies with the database as a whole, the same statements are worth another
- * attempt, and whether they took effect is unknown. `refused`: a statement cannot run, and nothing took effect.
+ * Why an operation failed. `blocked`: it took no effect, and may succeed later. `unknown`: the reply is lost or no reply, so
+ * it may have taken effect. `refused`: one of its statements cannot run, and none took effect.
  */
-export type Failure = "passing" | "refused";
+export type Failure = "blocked" | "unknown" | "refused";
 
 const failures = new WeakMap<object, Failure>();
 
-/** Why a database operation rejected with this error; undefined for any other error. */
+/** Why a database operation rejected with this error; undefined where neither holds, or it comes from elsewhere. */
 export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
-/** The same database, of whose errors `failureOf` tells. */
-export function tellingFailures(database: Database, mayPass: (error: unknown) => boolean): Database {
+/** The same database, of whose errors `failureOf` tells what `judge` says. */
+export function tellingFailures(database: Database, judge: (error: unknown) => Failure | undefined): Database {
   async function attempt<T>(operation: Promise<T>): Promise<T> {
     try {
       return await operation;
     } catch (error) {
-      failures.set(error as object, mayPass(error) ? "passing" : "refused");
+      const failure = judge(error);
+      if (failure !== undefined) failures.set(error as object, failure);
       throw error;
     }
   }

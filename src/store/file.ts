@@ -19,13 +19,13 @@ export function openFile(url: string, purpose: Purpose = "serve"): Database {
 
 function connect(path: string, purpose: Purpose): Connection {
   const database = new Libsql(path, { timeout: lockTimeout });
-  const prepared = createCache<Libsql.Statement>(mostStatements);
+  const statements = createCache<Libsql.Statement>(mostStatements);
 
   function prepare(sql: string): Libsql.Statement {
-    const known = prepared.get(sql);
+    const known = statements.get(sql);
     if (known !== undefined) return known;
     const statement = database.prepare(sql);
-    prepared.set(sql, statement, 1);
+    statements.set(sql, statement, 1);
     return statement;
   }
 

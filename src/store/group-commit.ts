@@ -12,12 +12,12 @@ export type Decider<Item, Result, Attempt> = {
    */
   decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
   /**
-   * Why an attempt rejected: `passing` is repeated as it was; `refused` had no effect, and lies with one of the items; with
-   * anything else the group is given up.
+   * Why an attempt rejected. `blocked`: it had no effect, and another may have; `unknown`: it may have had its effect, so
+   * that only the same may be made again; `refused`: it had none, and one of the items is why. Else it is given up.
    */
-  failureOf(error: unknown): "passing" | "refused" | undefined;
+  failureOf(error: unknown): "blocked" | "unknown" | "refused" | undefined;
   sizeOf(item: Item): number;
-  /** Items that give the same text are not put in one group. */
+  /** Items that give the same text are not put in one group: the second begins the next. */
   aloneBy(item: Item): string | undefined;
 };
 
@@ -54,7 +54,8 @@ export function groupCommit<Item, Result, Attempt>(
 
   function submit(item: Item): Promise<Result> {
     const size = decider.sizeOf(item);
-    if (waiting.length >= limits.waitingItems || waitingSize + size > limits.waitingSize) {
+    const isTooMuch = waiting.length > 0 && waitingSize + size > limits.waitingSize;
+    if (isTooMuch || waiting.length >= limits.waitingItems) {
       return Promise.reject(overloaded());
     }
     return new Promise((resolve, reject) => {
@@ -86,24 +87,19 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** The next items in order of arrival, as many as fit. */
   function takeGroup(): Group {
-    const group: Group = [];
-    const keptBack: Group = [];
     const alone = new Set<string>();
     let size = 0;
-    let next = 0;
-    for (; next < waiting.length && group.length < limits.items; next++) {
-      const waiter = waiting[next]!;
-      if (group.length > 0 && size + waiter.size > limits.size) break;
+    let count = 0;
+    for (const waiter of waiting.slice(0, limits.items)) {
       const reason = decider.aloneBy(waiter.item);
-      if (reason !== undefined && alone.has(reason)) {
-        keptBack.push(waiter);
-        continue;
-      }
+      const fits = count === 0 || size + waiter.size <= limits.size;
+      if (!fits || reason !== undefined && alone.has(reason)) break;
       if (reason !== undefined) alone.add(reason);
-      group.push(waiter);
       size += waiter.size;
+      count++;
     }
-    waiting = [...keptBack, ...waiting.slice(next)];
+    const group = waiting.slice(0, count);
+    waiting = waiting.slice(count);
     waitingSize -= size;
     return group;
   }
@@ -111,6 +107,7 @@ export function groupCommit<Item, Result, Attempt>(
   /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
   async function settle(group: Group, isApart: boolean): Promise<void> {
     let attempt: Attempt | undefined;
+    let isUnknown = false;
     for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
       try {
         attempt ??= decider.begin(isApart);
@@ -120,9 +117,13 @@ export function groupCommit<Item, Result, Attempt>(
         return undecided.length === 0 ? undefined : await settle(undecided, true);
       } catch (error) {
         const failure = decider.failureOf(error);
-        if (failure === "refused" && group.length > 1) return await settleInHalves(group, isApart);
-        // All or none: an attempt that has taken effect unseen is made again for the same items or not at all.
-        if (failure !== "passing" || group.some(isOverdue)) return group.forEach(({ reject }) => reject(error));
+        isUnknown ||= failure === "unknown";
+        // Once an attempt may have taken effect unseen, the same one is made again or none.
+        if (failure === "refused" && !isUnknown && group.length > 1) return await settleInHalves(group, isApart);
+        if (failure !== "blocked" && !isUnknown) return group.forEach(({ reject }) => reject(error));
+        for (const { reject } of group.filter(isOverdue)) reject(error);
+        if (group.every(isOverdue)) return;
+        if (!isUnknown) group = group.filter((waiter) => !isOverdue(waiter));
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }

@@ -95,10 +95,15 @@ const readFindings = ([row]: Row[]): Finding[] => JSON.parse(text(row!, "finding
 
 function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: string) => number): Payload {
   const { commit, now, month, isApart } = attempt;
+  const asked = new Set<string>();
   const entries = runs.map(({ first, admissions: [admission, ...more] }): RunEntry => {
     const { keyHash, deployId, operation } = admission!;
     const key = idempotencyOf(admission!)?.key ?? null;
-    return [keyHash, deployId, operation, first, 1 + more.length, knownVersion(deployId), key];
+    // Apart, runs may be for the same prompt: the first that is accepted reads its texts for them all.
+    const name = `${keyHash} ${deployId}`;
+    const version = operation === "read" && !asked.has(name) ? knownVersion(deployId) : null;
+    if (operation === "read") asked.add(name);
+    return [keyHash, deployId, operation, first, 1 + more.length, version, key];
   });
   const submits = runs.flatMap(({ admissions }) =>
     admissions.map((admission) => admission.operation === "submit" ? admission : null)

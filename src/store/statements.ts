@@ -1,5 +1,8 @@
 // The statements that decide a group of requests: a fixed number of them, whatever the size of the group.
 //
+// A request has a place in its group, from 0; when it is accepted also a position in the call log, which is that of its
+// commit plus its place, and a number in its workspace's month, from 1 to the limit.
+//
 // :runs          requests that are alike, in one entry each: an array of RunEntry
 // :commit        the id under which the group is committed
 // :now, :month   the moment at which the group is decided, and its month
@@ -16,8 +19,8 @@ export type RunEntry = [
   operation: string,
   first: number,
   count: number,
-  /** The version of the deployment's prompt that need not be read; 0 for none. */
-  knownVersion: number,
+  /** The version of the deployment's prompt that need not be read, 0 for none; null where no text is asked for. */
+  knownVersion: number | null,
   idempotencyKey: string | null,
 ];
 
@@ -34,16 +37,18 @@ export type Payload = {
   keys: { keys: string; fingerprints: string } | undefined;
 };
 
-// The joins are the authorization: a run (r) finds its key (k), workspace (w) and deployment (d).
-const authorized = (join: "cross join" | "left join", isAccepted: string) => `
+// The joins are the authorization: a run (r) finds its key (k), workspace (w), deployment (d) and quota (q). Where it
+// has been accepted already, it finds them whatever has become of them since.
+const authorized = (join: "cross join" | "left join", hasBeenAccepted: string) => `
   ${join} api_keys k on k.hash = r.value ->> 0
-    and (${isAccepted} or k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
+    and (${hasBeenAccepted} or k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
   ${join} workspaces w on w.id = k.workspace_id
-  ${join} deployments d on d.id = r.value ->> 1 and d.workspace_id = k.workspace_id and (${isAccepted} or d.is_active = 1)
+  ${join} deployments d on d.id = r.value ->> 1 and d.workspace_id = k.workspace_id
+    and (${hasBeenAccepted} or d.is_active = 1)
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
 /** The position at which the next commit begins. */
-const start = "coalesce((select next_position from commits order by position desc limit 1), 1)";
+const nextPosition = "coalesce((select next_position from commits order by position desc limit 1), 1)";
 
 /** Logs the runs whose workspace's quota suffices; each takes the next numbers of its month. */
 export const logCalls = ({ runs, commit, now, month, isApart }: Payload): Statement => ({
@@ -53,11 +58,12 @@ export const logCalls = ({ runs, commit, now, month, isApart }: Payload): Statem
 
 const logSql = `
   insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
-  select ${start} + first, count, used + ahead + 1, workspace_id, api_key_id, deployment_id, current_version, operation
+  select ${nextPosition} + first, count, used + ahead + 1, workspace_id, api_key_id, deployment_id, current_version, operation
   from (
     select r.value ->> 2 as operation, r.value ->> 3 as first, r.value ->> 4 as count, k.id as api_key_id,
       w.id as workspace_id, w.monthly_limit, d.id as deployment_id, d.current_version,
       coalesce(q.reads + q.submits, 0) as used,
+      -- Together, all of a workspace's runs are peers in this order, so each is told what they want in all.
       sum(r.value ->> 4) over (partition by w.id order by r.key * :isApart) as wanted,
       sum(r.value ->> 4) over (partition by w.id order by r.key rows unbounded preceding) - (r.value ->> 4) as ahead
     from json_each(:runs) r ${authorized("cross join", "false")}
@@ -69,14 +75,14 @@ const logSql = `
 
 /** Ends the commit: its calls are those that stand in no other. Where there are none, there is no commit. */
 export const addCommit = ({ commit, now, month }: Payload): Statement => ({
-  sql: endSql,
+  sql: addSql,
   args: { commit, now, month },
 });
 
-const endSql = `
+const addSql = `
   insert into commits (position, next_position, id, month, created_at)
   select s.position, max(c.position + c.count), :commit, :month, :now
-  from (select ${start} as position) s cross join calls c on c.position >= s.position
+  from (select ${nextPosition} as position) s cross join calls c on c.position >= s.position
   group by s.position`;
 
 /** Counts the commit's calls: those that are numbered beyond what is counted. */
@@ -130,7 +136,7 @@ const forgetSql = `
     select workspace_id, key from idempotency_keys where created_at < :before order by created_at limit 512
   )`;
 
-/** What a read is served; the texts are null where the version is the known one. */
+/** What a read is served; the texts are null where it is not accepted, or they were not asked for. */
 export type FoundPrompt = [
   workspaceId: string,
   workspaceName: string,
@@ -143,7 +149,7 @@ export type FoundPrompt = [
   llmConfig: string | null,
 ];
 
-/** What was found for a run. Nothing but `isKeyValid` means anything where that is 0. */
+/** What was found for a run; nothing but `isKeyValid` where that is 0. */
 export type Finding = [
   isKeyValid: 0 | 1,
   /** Whether the key's workspace has the deployment, and it is active. */
@@ -165,8 +171,8 @@ export const findGroup = ({ runs, commit, now, month }: Payload): Statement => (
 });
 
 const findSql = `
-  select json_group_array(json_array(
-    k.id is not null, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number,
+  select json_group_array(case when k.id is null then json_array(0) else json_array(
+    1, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number,
     case when r.value ->> 2 = 'read' then json_array(
       w.id, w.name, d.name, d.prompt_id, coalesce(c.prompt_version, d.current_version),
       v.title, v.description, v.messages, v.llm_config
@@ -174,10 +180,10 @@ const findSql = `
     case when r.value ->> 6 is not null then (
       select json_array(record_id, fingerprint) from idempotency_keys where workspace_id = w.id and key = r.value ->> 6
     ) end
-  )) as findings
+  ) end) as findings
   from json_each(:runs) r
   left join commits m on m.id = :commit
   left join calls c on c.position = m.position + (r.value ->> 3) and c.position < m.next_position
   ${authorized("left join", "c.position is not null")}
-  left join prompt_versions v on v.prompt_id = d.prompt_id and v.version = coalesce(c.prompt_version, d.current_version)
+  left join prompt_versions v on c.position is not null and v.prompt_id = d.prompt_id and v.version = c.prompt_version
     and r.value ->> 2 = 'read' and v.version <> r.value ->> 5`;

@@ -28,27 +28,29 @@ export async function listBalances(database: Database, workspaceId: string | und
       with counted as (
         select workspace_id, month, reads, submits from quota_usage ${ofWorkspace}
       ), called as (
-        select c.workspace_id, c.operation, c.count, c.number,
+        select c.workspace_id, c.operation, c.count, c.number, p.id is null or k.id is null as names_nothing,
           strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, m.month as month_of_commit,
           lag(c.number + c.count, 1, 1) over (partition by c.workspace_id, m.month order by c.position) as next_number
         from calls c
         left join ${commitAt("c.position")} and c.position + c.count <= m.next_position
-        ${ofWorkspace}
+        left join deployments p on p.id = c.deployment_id and p.workspace_id = c.workspace_id
+        left join api_keys k on k.id = c.api_key_id and k.workspace_id = c.workspace_id
+        ${ofWorkspace.replace("workspace_id", "c.workspace_id")}
       ), logged as (
         select workspace_id, month, sum(count) as calls, sum(iif(operation = 'read', count, 0)) as reads,
           sum(iif(operation = 'submit', count, 0)) as submits,
-          sum(number <> next_number or month is not month_of_commit) as strays
+          sum(number <> next_number or month is not month_of_commit or names_nothing) as strays
         from called group by 1, 2
       ), recorded as (
-        select p.workspace_id, strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, count(*) as records,
+        select coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id, strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, count(*) as records,
           sum(c.position is null) as strays
         from diagnoses d
-        join deployments p on p.id = d.deployment_id
+        left join deployments p on p.id = d.deployment_id
         left join ${commitAt("d.position")}
         left join calls c on c.position = (select max(position) from calls where position <= d.position)
           and d.position < c.position + c.count and c.operation = 'submit'
           and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
-        ${ofWorkspace.replace("workspace_id", "p.workspace_id")} group by 1, 2
+        ${ofWorkspace.replace("workspace_id", "coalesce(c.workspace_id, p.workspace_id)")} group by 1, 2
       ), months as (
         select workspace_id, month from counted union
         select workspace_id, month from logged union

@@ -101,6 +101,17 @@ test("does not let a refused request's body keep its answer back", async () => {
   assert.is((await send(world, stalled, { Authorization: "" })).status, 401);
 });
 
+test("answers where someone else reads the body, and where it has failed", async () => {
+  const world = await createWorld({ maxBodyBytes: limit });
+  const headers = { Authorization: "" };
+  const url = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
+  const locked = new Request(url, { method: "POST", headers, body: "x" });
+  locked.body!.getReader();
+  assert.is((await world.fetch(locked)).status, 401);
+  const broken = new ReadableStream({ start: (controller) => controller.error(new Error("connection reset")) });
+  assert.is((await send(world, broken, { "Content-Length": "1000" })).status, 413);
+});
+
 test("answers 400 to a body that breaks off", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("connection reset")) });

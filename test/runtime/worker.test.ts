@@ -60,6 +60,11 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     assert.equal([read.status, (read.json as { title: string }).title], [200, "Greeting"]);
     const submit = new Request(url, { method: "POST", headers, body: JSON.stringify(goodBody) });
     assert.is((await worker.fetch(submit, env)).status, 201);
+    // A Worker's request that waits for what another one does is never answered: none shares a transaction.
+    const atOnce = Array.from({ length: 8 }, () => worker.fetch(new Request(url, { headers }), env));
+    for (const answer of await Promise.all(atOnce)) assert.is(answer.status, 200);
+    const [row] = await database.read({ sql: "select count(*) as commits from commits" });
+    assert.is(row!.commits, 10);
   } finally {
     database.close();
     await server.stop("SIGKILL");

@@ -1,4 +1,6 @@
 import { copyFile, readdir, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { relative as relativePath } from "node:path";
 import process from "node:process";
 import { suite } from "uvu";
@@ -7,7 +9,7 @@ import { createClient } from "@libsql/client";
 import { createFolder } from "../conformance/processes.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { failureOf } from "../../src/store/database.ts";
-import type { Database } from "../../src/store/database.ts";
+import type { Database, Failure } from "../../src/store/database.ts";
 
 const test = suite("database");
 
@@ -78,11 +80,49 @@ test("says of a failure whether it may pass", () =>
     assert.is(await failure(database.read({ sql: "nonsense" })), "refused");
     database.close();
     const away = openDatabase("http://127.0.0.1:1");
-    assert.is(await failure(away.read({ sql: "select 1" })), "passing");
-    assert.is(await failure(away.write([{ sql: "select 1" }])), "passing");
+    assert.is(await failure(away.read({ sql: "select 1" })), "unknown");
+    assert.is(await failure(away.write([{ sql: "select 1" }])), "unknown");
     assert.is(failureOf(new Error("another")), undefined);
     away.close();
   }));
+
+const statuses: [status: number, failure: Failure | undefined][] = [
+  [401, undefined],
+  [403, undefined],
+  [413, "refused"],
+  [429, "blocked"],
+  [500, "unknown"],
+  [502, "unknown"],
+];
+
+for (const [status, failure] of statuses) {
+  test(`takes a server's ${status} as ${failure ?? "nothing that another attempt would change"}`, async () => {
+    const server = createServer((_, response) => response.writeHead(status).end("{}"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const database = openDatabase(`http://127.0.0.1:${port}`);
+    await database.write([createTable]).then(
+      () => assert.unreachable(),
+      (error) => assert.is(failureOf(error), failure),
+    );
+    database.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+}
+
+test("a reply that is none leaves unknown what took effect", async () => {
+  const server = createServer((_, response) => response.end("<html></html>"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const database = openDatabase(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await database.write([createTable]).then(
+    () => assert.unreachable(),
+    (error) => assert.is(failureOf(error), "unknown"),
+  );
+  database.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
 
 test("waits for a lock that another process holds, and works on with the same pragmas", () =>
   onFile(async (url) => {

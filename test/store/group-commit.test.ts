@@ -13,7 +13,7 @@ type Decide = (items: string[], attempt: Attempt) => Promise<Map<string, string>
 /** Decides all: the result of a text is the text in capitals. */
 const decideAll: Decide = (items) => Promise.resolve(new Map(items.map((item) => [item, item.toUpperCase()])));
 
-const failing = (failure: "passing" | "refused" | undefined, message = "no luck") =>
+const failing = (failure: "blocked" | "unknown" | "refused" | undefined, message = "no luck") =>
   new Error(message, { cause: failure });
 
 const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, patience: 60_000 };
@@ -32,7 +32,7 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
       attempts.push(attempt);
       return decide(items, attempt);
     },
-    failureOf: (error) => (error as { cause?: "passing" | "refused" }).cause,
+    failureOf: (error) => (error as { cause?: "blocked" | "unknown" | "refused" }).cause,
     sizeOf: (item) => item.length,
     aloneBy: (item) => /^(.*):/.exec(item)?.[1],
   }, { ...wide, ...limits });
@@ -54,7 +54,7 @@ function hold() {
 const nextTurn = () => new Promise((resolve) => setTimeout(resolve));
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 10_000 && !holds(); turn++) await nextTurn();
+  for (let turn = 0; turn < 100_000 && !holds(); turn++) await nextTurn();
   assert.ok(holds(), String(holds));
 }
 
@@ -173,7 +173,7 @@ test("whatever is at fault, goes only apart or fails in passing, each item gets 
       const decided: string[] = [];
       const kindOf = (item: string) => item.split("-")[0];
       const { settleAll } = start((items, { isApart }) => {
-        if (failures.shift()) return Promise.reject(failing("passing"));
+        if (failures.shift()) return Promise.reject(failing("blocked"));
         if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("refused", items.join(" ")));
         const results = items.filter((item) => isApart || items.length === 1 || kindOf(item) === "good");
         decided.push(...results);
@@ -191,7 +191,7 @@ test("whatever is at fault, goes only apart or fails in passing, each item gets 
 test("a failure in passing is repeated with the very same attempt, and a new group has a new one", async () => {
   let failures = 3;
   const { submitAll, groups, attempts } = start((items, attempt) =>
-    failures-- > 0 ? Promise.reject(failing("passing")) : decideAll(items, attempt)
+    failures-- > 0 ? Promise.reject(failing("unknown")) : decideAll(items, attempt)
   );
   assert.equal(await submitAll("a b"), ["A", "B"]);
   await submitAll("c");
@@ -203,7 +203,7 @@ test("a failure in passing is repeated with the very same attempt, and a new gro
 test("failures in passing that do not end reject the group when its patience ends, and what waits when its own does", async () => {
   let isDown = true;
   const { submit, submitAll, groups } = start(
-    (items, attempt) => isDown ? Promise.reject(failing("passing")) : decideAll(items, attempt),
+    (items, attempt) => isDown ? Promise.reject(failing("unknown")) : decideAll(items, attempt),
     { patience: 50 },
   );
   const results = [submit("a"), submit("b")];
@@ -215,6 +215,48 @@ test("failures in passing that do not end reject the group when its patience end
   groups.length = 0;
   assert.equal(await submitAll("d"), ["D"]);
   assert.equal(groups, ["d"]);
+});
+
+test("once an attempt may have taken effect unseen, it is not halved, whatever comes after", async () => {
+  const failures = [failing("unknown"), failing("refused"), failing(undefined), failing("blocked")];
+  const { submitAll, groups, attempts } = start((items, attempt) => {
+    const failure = failures.shift();
+    return failure === undefined ? decideAll(items, attempt) : Promise.reject(failure);
+  });
+  assert.equal(await submitAll("a b"), ["A", "B"]);
+  assert.equal(groups, ["a b", "a b", "a b", "a b", "a b"]);
+  assert.is(new Set(attempts).size, 1);
+});
+
+for (const [failure, last] of [["blocked", "young"], ["unknown", "old young"]] as const) {
+  test(`where attempts are ${failure}, each item ends with its own patience, and "${last}" is decided at last`, async () => {
+    const { decide, release } = hold();
+    let isDown = false;
+    const { submit, groups } = start(
+      (items, attempt) => isDown ? Promise.reject(failing(failure)) : decide(items, attempt),
+      { patience: 1000 },
+    );
+    const before = submit("before");
+    await until(() => groups.length === 1);
+    const old = submit("old");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const young = submit("young");
+    isDown = true;
+    release();
+    await before;
+    assert.equal(outcomes(await Promise.allSettled([old])), ["no luck"]);
+    isDown = false;
+    const decided = groups.length;
+    await until(() => groups.length > decided);
+    release();
+    assert.is(await young, "YOUNG");
+    assert.is(groups.at(-1), last);
+  });
+}
+
+test("an item that is larger than all that may wait is taken where nothing else waits", async () => {
+  const { submit } = start(decideAll, { waitingSize: 3 });
+  assert.is(await submit("abcd"), "ABCD");
 });
 
 test("an item whose patience ends while it waits is rejected, never decided, and no longer in the way of others", async () => {
@@ -278,10 +320,10 @@ test("a group that is apart when it is refused stays so in its halves", async ()
   assert.equal(attempts.map(({ isApart }) => isApart), [false, true, true, true]);
 });
 
-test("items alone by the same text are in no group together, and in order", async () => {
+test("items alone by the same text are in no group together, and none overtakes another", async () => {
   const { submitAll, groups } = start(decideAll, { items: 3 });
   assert.equal(await submitAll("k:1 a k:2 m:1 k:3 m:2 b"), ["K:1", "A", "K:2", "M:1", "K:3", "M:2", "B"]);
-  assert.equal(groups, ["k:1 a m:1", "k:2 m:2 b", "k:3"]);
+  assert.equal(groups, ["k:1 a", "k:2 m:1", "k:3 m:2 b"]);
 });
 
 test.run();

@@ -4,13 +4,14 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createApiKey } from "../../src/admin/api-keys.ts";
 import { createDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
+import { pushPrompt } from "../../src/admin/prompts.ts";
 import { listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
 import { updateWorkspace } from "../../src/admin/workspaces.ts";
 import { hashApiKey, newApiKey } from "../../src/ids.ts";
 import { stringify } from "../../src/json-text.ts";
 import type { Read, Submit, Verdict } from "../../src/store/admission.ts";
 import { tellingFailures } from "../../src/store/database.ts";
-import type { Database, Statement } from "../../src/store/database.ts";
+import type { Database, Row, Statement } from "../../src/store/database.ts";
 import { createLedger } from "../../src/store/ledger.ts";
 import * as statements from "../../src/store/statements.ts";
 import { createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
@@ -245,7 +246,7 @@ function losingReplies(database: Database, loss: { times: number; meanwhile?: ()
       await loss.meanwhile?.();
       throw lost;
     },
-  }, (error) => error === lost);
+  }, (error) => error === lost ? "unknown" : "refused");
 }
 
 for (const times of [1, 4]) {
@@ -362,7 +363,7 @@ test("a request that the database cannot take fails alone, whoever else is in it
       JSON.stringify(statements).includes(poison)
         ? Promise.reject(new Error("A document cannot be stored"))
         : memory.write(statements),
-  }, () => false);
+  }, () => "refused");
   const world = await createWorld({ database });
   const answers = await Promise.all(
     upTo(30).map((index) => index % 3 === 0 ? world.read() : world.submit(bodyOf(index === 13 ? poison : `s${index}`))),
@@ -412,6 +413,39 @@ test("no statement goes through a table", async () => {
   }
 });
 
+test("the texts of a prompt are read for an accepted request, and once for all that share its group", async () => {
+  const memory = await openMemory();
+  let longest = 0;
+  const note = (row: Row | undefined) => {
+    longest = Math.max(longest, String(row?.findings ?? "").length);
+  };
+  const database: Database = {
+    ...memory,
+    read: async (statement) => {
+      const rows = await memory.read(statement);
+      note(rows[0]);
+      return rows;
+    },
+    write: async (statements) => {
+      const results = await memory.write(statements);
+      note(results.at(-1)?.[0]);
+      return results;
+    },
+  };
+  const world = await createWorld({ database, monthlyLimit: 10 });
+  const size = 100_000;
+  const source = JSON.stringify({ title: "Long", messages: [{ role: "user", content: "x".repeat(size) }] });
+  const { id: promptId } = await pushPrompt(world.admin, { workspaceId: world.workspaceId, source });
+  const { workspaceId } = world;
+  const { id: deployId } = await createDeployment(world.admin, { workspaceId, name: "long", promptId });
+  const answers = await Promise.all(upTo(40).map(() => world.read(deployId)));
+  assert.equal(statusesOf(answers), { 200: 10, 429: 30 });
+  assert.ok(longest > size && longest < 2 * size);
+  longest = 0;
+  assert.is((await world.read(deployId)).status, 429);
+  assert.ok(longest < 1000);
+});
+
 /** The books as they are thought: what becomes of requests that are decided one after the other. */
 function createModel(tenants: Tenant[], limits: number[]) {
   const used = tenants.map(() => 0);
@@ -442,15 +476,6 @@ type Step = {
   idempotencyKey: string | undefined;
 };
 
-/** The order in which steps are decided: those under a key that is in the group already come in a later one. */
-function inOrder(steps: Step[]): Step[] {
-  const names = steps.map(({ kind, idempotencyKey }) => kind === "read" ? undefined : idempotencyKey);
-  const isFirst = (name: string | undefined, index: number) => name === undefined || names.indexOf(name) === index;
-  const group = steps.filter((_, index) => isFirst(names[index], index));
-  const rest = steps.filter((_, index) => !isFirst(names[index], index));
-  return rest.length === 0 ? group : [...group, ...inOrder(rest)];
-}
-
 test("whatever groups come, they are decided as if their requests came one after the other", async () => {
   const step: fc.Arbitrary<Step> = fc.record({
     tenant: fc.nat({ max: 2 }),
@@ -476,7 +501,7 @@ test("whatever groups come, they are decided as if their requests came one after
           return kind === "read" ? readBy(from) : submitBy(from, idempotencyKey);
         }));
         const before = [...model.used];
-        const expected = new Map(inOrder(steps).map((step) => [step, model.decide(step)]));
+        const expected = new Map(steps.map((step) => [step, model.decide(step)]));
         const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
         const numbers = tenants.map(() => new Set<number>());
         for (const [index, step] of steps.entries()) {
