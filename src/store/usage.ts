@@ -42,7 +42,8 @@ export async function listBalances(database: Database, workspaceId: string | und
           sum(number <> next_number or month is not month_of_commit or names_nothing) as strays
         from called group by 1, 2
       ), recorded as (
-        select coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id, strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, count(*) as records,
+        select coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id,
+          strftime('%Y-%m', m.created_at / 1000, 'unixepoch') as month, count(*) as records,
           sum(c.position is null) as strays
         from diagnoses d
         left join deployments p on p.id = d.deployment_id
@@ -58,7 +59,8 @@ export async function listBalances(database: Database, workspaceId: string | und
       )
       select workspace_id, coalesce(month, 'unknown') as month, coalesce(c.reads + c.submits, 0) as used,
         coalesce(l.calls, 0) as calls, coalesce(l.reads, 0) as reads, coalesce(r.records, 0) as records,
-        month is not null and coalesce(c.reads, 0) = coalesce(l.reads, 0) and coalesce(c.submits, 0) = coalesce(l.submits, 0)
+        month is not null
+          and coalesce(c.reads, 0) = coalesce(l.reads, 0) and coalesce(c.submits, 0) = coalesce(l.submits, 0)
           and coalesce(r.records, 0) = coalesce(l.submits, 0)
           and coalesce(l.strays, 0) = 0 and coalesce(r.strays, 0) = 0 as balanced
       from months

@@ -2,10 +2,10 @@
 // compare, while another sends requests that are accepted.
 import { newApiKey } from "../../src/ids.ts";
 import type { Runtime } from "../runtimes.ts";
-import { callOf, load, measure, methods } from "./load.ts";
+import { callOf, load, measure } from "./load.ts";
 import type { Call, Method } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
-import { createTenants, say, withFreshService } from "./stage.ts";
+import { createTenants, rowsOf, withFreshService } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import { ratio } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -14,15 +14,11 @@ const connections = 32; // of each client
 const unknownKeys = 300;
 
 export async function flood(options: Options): Promise<Table[]> {
-  const rows: Row[] = [];
-  for (const runtime of options.runtimes) {
-    for (const store of options.stores) {
-      for (const method of methods) {
-        say(`flood: ${runtime}, ${method} on ${store}`);
-        rows.push(...await measureFloods(runtime, store, method, options.seconds));
-      }
-    }
-  }
+  const rows = await rowsOf(
+    "flood",
+    options,
+    (runtime, store, method) => measureFloods(runtime, store, method, options.seconds),
+  );
   return [{ title: `flood: a good client and another at ${connections} connections each`, rows }];
 }
 

@@ -1,23 +1,19 @@
 // `lone`: how long one request takes on an idle server, beside a bare round trip to the libSQL server.
 import { createClient } from "@libsql/client";
 import type { Runtime } from "../runtimes.ts";
-import { callOf, measure, methods } from "./load.ts";
+import { callOf, measure } from "./load.ts";
 import type { Method } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
-import { createTenants, say, withFreshService } from "./stage.ts";
+import { createTenants, rowsOf, withFreshService } from "./stage.ts";
 import { round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 
 export async function lone(options: Options): Promise<Table[]> {
-  const rows: Row[] = [];
-  for (const runtime of options.runtimes) {
-    for (const store of options.stores) {
-      for (const method of methods) {
-        say(`lone: ${runtime}, ${method} on ${store}`);
-        rows.push(await measureLone(runtime, store, method, options.seconds));
-      }
-    }
-  }
+  const rows = await rowsOf(
+    "lone",
+    options,
+    (runtime, store, method) => measureLone(runtime, store, method, options.seconds),
+  );
   return [{ title: "lone: one connection to an idle service", rows }];
 }
 

@@ -1,8 +1,9 @@
 // `memory`: what the service's process holds while it serves many requests, and after a rest.
+import { memoryOf } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
 import { callOf, load, methods, pause } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
-import { createTenants, memoryOf, say, withFreshService } from "./stage.ts";
+import { createTenants, say, withFreshService } from "./stage.ts";
 import type { Row, Table } from "./tables.ts";
 
 const rest = 10_000; // ms

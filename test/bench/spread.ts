@@ -1,24 +1,16 @@
 // `spread`: load on many workspaces at once beside the same load on one of them.
 import type { Runtime } from "../runtimes.ts";
-import { callOf, measure, methods } from "./load.ts";
+import { callOf, measure } from "./load.ts";
 import type { Method } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
-import { createTenants, say, withFreshService } from "./stage.ts";
+import { createTenants, rowsOf, withFreshService } from "./stage.ts";
 import { ratio } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 
 const workspaces = 50;
 
 export async function spread(options: Options): Promise<Table[]> {
-  const rows: Row[] = [];
-  for (const runtime of options.runtimes) {
-    for (const store of options.stores) {
-      for (const method of methods) {
-        say(`spread: ${runtime}, ${method} on ${store}`);
-        rows.push(await compare(runtime, store, method, options));
-      }
-    }
-  }
+  const rows = await rowsOf("spread", options, (runtime, store, method) => compare(runtime, store, method, options));
   return [{ title: `spread over ${workspaces} workspaces at ${options.connections} connections`, rows }];
 }
 

@@ -1,15 +1,17 @@
 // What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
-import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { verify } from "../../src/admin/records.ts";
 import type { Admin } from "../../src/admin/workspaces.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
-import { findSqld } from "../conformance/sqld.ts";
+import { requireSqld } from "../conformance/sqld.ts";
 import { createTenant } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import type { StoreKind } from "./options.ts";
+import { methods } from "./load.ts";
+import type { Method } from "./load.ts";
+import type { Options, StoreKind } from "./options.ts";
+import type { Row } from "./tables.ts";
 
 export type Store = { kind: StoreKind; url: string; folder: string };
 
@@ -21,19 +23,13 @@ export const say = (text: string) => void process.stderr.write(`${text}\n`);
 /** Hands out an empty store, and removes it in the end. */
 export async function withStore<T>(kind: StoreKind, use: (store: Store) => Promise<T>): Promise<T> {
   const folder = await createFolder();
-  const sqld = kind === "sqld" ? await startSqld(await sqldBinary(), folder.path) : undefined;
+  const sqld = kind === "sqld" ? await startSqld(await requireSqld(), folder.path) : undefined;
   try {
     return await use({ kind, url: sqld?.url ?? `file:${folder.path}/ledger.db`, folder: folder.path });
   } finally {
     await sqld?.stop("SIGKILL");
     await folder.remove();
   }
-}
-
-async function sqldBinary(): Promise<string> {
-  const found = await findSqld();
-  if ("missing" in found) throw new Error(`${found.missing}; --store file does without`);
-  return found.binary;
 }
 
 /** Starts the service on a store, and stops it in the end; a service that does not stop properly is an error. */
@@ -97,9 +93,20 @@ export async function createTenants(
   return tenants;
 }
 
-/** Memory of a process in MiB, now or at its highest; null where the system does not tell. */
-export async function memoryOf(pid: number, name: "VmRSS" | "VmHWM"): Promise<number | null> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  const [, kib] = new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status) ?? [];
-  return kib === undefined ? null : Math.round(Number(kib) / 1024);
+/** A row for each runtime, store and method; `name` is the scenario's, for those who wait. */
+export async function rowsOf(
+  name: string,
+  { runtimes, stores }: Options,
+  measure: (runtime: Runtime, store: StoreKind, method: Method) => Promise<Row | Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const runtime of runtimes) {
+    for (const store of stores) {
+      for (const method of methods) {
+        say(`${name}: ${runtime}, ${method} on ${store}`);
+        rows.push(...[await measure(runtime, store, method)].flat());
+      }
+    }
+  }
+  return rows;
 }

