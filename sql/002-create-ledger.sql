@@ -1,6 +1,7 @@
 -- What is counted. For every workspace and month: reads + submits of quota_usage = calls = reads served + diagnoses,
--- because one transaction writes all of them. No foreign keys: every row is made by a join with what it names, and what
--- it names is never deleted.
+-- because one transaction writes all of them. What is deleted later leaves a mark in that transaction, and what is pruned a
+-- count, so that the sums still hold. No foreign keys: every row is made by a join with what it names, and what it names is
+-- never deleted.
 --
 -- Accepted requests have positions, which only go up. So rows are only ever added at the end, and so are the entries of
 -- the indexes, since these begin with the block of 256 positions that a row stands in: whoever writes at the same time, a
@@ -49,12 +50,33 @@ create table diagnoses (
   prompt_version integer not null,
   session_id text not null,
   status integer not null,
+  -- Latency in ms, prompt tokens and completion tokens, each `null` where not given: what stands in a JSON array.
+  measures text not null,
   -- The members of the record as a JSON object, as submitted: read back from here, found by the columns above. It stands
   -- last, since what stands behind a long text is reached only through all of it.
   document text not null
 ) strict;
 
-create index diagnoses_by_deployment on diagnoses (position >> 8, deployment_id, session_id);
+-- Holds all that statistics are made of.
+create index diagnoses_by_deployment on diagnoses
+  (position >> 8, deployment_id, session_id, prompt_version, status, measures);
+
+-- The records that were deleted, each in place of its row in diagnoses.
+create table deleted_diagnoses (
+  position integer primary key,
+  deployment_id text not null,
+  prompt_version integer not null,
+  deleted_at integer not null
+) strict;
+
+-- What was taken out of the log because of its age: of every month the first calls, and their records.
+create table pruned_usage (
+  workspace_id text not null,
+  month text not null,
+  reads integer not null check (reads >= 0),
+  submits integer not null check (submits >= 0),
+  primary key (workspace_id, month)
+) strict, without rowid;
 
 -- What was submitted under an Idempotency-Key: a repeat stores nothing and is answered from here.
 create table idempotency_keys (

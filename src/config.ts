@@ -1,5 +1,6 @@
 // Settings from the environment, read once at the start. Faults are collected, so that one message names them all.
 import { invalid } from "./errors.ts";
+import { isApiKey } from "./ids.ts";
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const logFormats = ["text", "json"] as const;
@@ -19,6 +20,8 @@ export type Config = Readonly<{
   port: number;
   /** The largest request body that is read, in bytes. */
   maxBodyBytes: number;
+  /** What management asks for over HTTP; without one there is none. */
+  adminToken: string | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
 }>;
@@ -61,6 +64,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push(`${tokenName} must be printable ASCII without spaces`);
   }
 
+  const adminToken = read("ADMIN_TOKEN");
+  const tokenFault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
+  if (tokenFault !== undefined) faults.push(`ADMIN_TOKEN ${tokenFault}`);
+
   const host = read("HOST") ?? "127.0.0.1";
   if (/[\s/]/.test(host)) faults.push("HOST must be a host name or an address");
 
@@ -69,11 +76,18 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     host,
     port: integer("PORT", 8787, 0, 65535),
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytes[isFileUrl(url) ? "file" : "remote"]),
+    adminToken,
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
   });
   if (faults.length > 0) throw invalid(`Settings cannot be used:\n${faults.map((line) => `  ${line}`).join("\n")}`);
   return config;
+}
+
+/** What makes an admin token unusable: it must not be guessed, and never pass for an API key. */
+export function adminTokenFault(token: string): string | undefined {
+  if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
+  return isApiKey(token) ? "must not be an API key" : undefined;
 }
 
 /** Whether a database is a file on this machine. */

@@ -23,6 +23,11 @@ export type ApiKey = {
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
+  /** When the secret was last replaced, and until when the one before is valid. */
+  rotatedAt: number | null;
+  overlapEndsAt: number | null;
+  /** When it was last seen on an accepted request, to the hour. */
+  lastUsedAt: number | null;
 };
 
 /** What an author writes: one version of a prompt. `messages` is an array, `llmConfig` an object, both as JSON text. */
@@ -42,11 +47,11 @@ export type Prompt = {
   createdAt: number;
 };
 
-/** A version of a prompt; it never changes. `id` is the prompt's. */
-export type PromptVersion = PromptContent & { id: string; version: number; createdAt: number };
+/** A version of a prompt; it never changes. `id` is the prompt's, `note` says why it was made. */
+export type PromptVersion = PromptContent & { id: string; version: number; note: string; createdAt: number };
 
 /** A version as it stands in a list. */
-export type PromptVersionSummary = { version: number; title: string; createdAt: number };
+export type PromptVersionSummary = { version: number; title: string; note: string; createdAt: number };
 
 /** The name an application asks for: it points at one version of one prompt. */
 export type Deployment = {
@@ -56,16 +61,35 @@ export type Deployment = {
   promptId: string;
   currentVersion: number;
   isActive: boolean;
+  /** How often it has changed: the number of the newest entry of its history. */
+  revision: number;
   createdAt: number;
 };
 
-/** One entry of a deployment's history. */
+/** By which way management came. */
+export type Source = "api" | "command line";
+
+/** Who says to have changed something, and why; both may be empty. */
+export type Reason = { actor: string; note: string };
+
+/** One entry of a deployment's history: a version, whether it is active, or its name, before and after. */
 export type DeploymentChange = {
-  action: "created" | "promoted" | "activated" | "deactivated";
-  fromVersion: number | null;
-  toVersion: number;
+  revision: number;
+  action: "created" | "promoted" | "rolled_back" | "activated" | "deactivated" | "renamed";
+  /** Null where the deployment was created. */
+  from: number | boolean | string | null;
+  to: number | boolean | string;
+  source: Source;
+  actor: string;
+  note: string;
   createdAt: number;
 };
+
+/** A part of a list, and where the next one begins; null where there is none. */
+export type Page<T> = { items: T[]; nextCursor: string | null };
+
+/** How a list is asked for: so many entries at most, beginning where an earlier answer ended. */
+export type PageRequest = { limit?: number | undefined; cursor?: string | undefined };
 
 /** What an accepted request did. */
 export type Operation = "read" | "submit";
@@ -105,7 +129,15 @@ export type Usage = {
   resetTime: number;
 };
 
-/** The books of one workspace and month: balanced when used = calls = reads + records and the calls are numbered 1 to used. */
+/** A day's accepted requests (`YYYY-MM-DD`, UTC), or a month's. */
+export type DayUsage = { day: string; reads: number; submits: number };
+export type MonthUsage = { month: string; used: number; reads: number; submits: number };
+
+/**
+ * The books of one workspace and month. `deleted` of the records were deleted since; of the calls, `pruned` and their
+ * records were taken out of the log because of their age. Balanced when used = calls = reads + records, these included,
+ * and the calls are numbered 1 to used.
+ */
 export type LedgerBalance = {
   workspaceId: string;
   month: string;
@@ -113,5 +145,18 @@ export type LedgerBalance = {
   calls: number;
   reads: number;
   records: number;
+  deleted: number;
+  pruned: number;
   balanced: boolean;
+};
+
+/** What was recorded of one version of a deployment's prompt. Of numbers: over the records that carry one. */
+export type VersionStats = {
+  version: number;
+  records: number;
+  /** By frequency; `share` is of the version's records, from 0 to 1. */
+  statuses: { status: number; records: number; share: number }[];
+  /** Percentiles in ms; null where no record carries a latency. */
+  latency: { records: number; p50: number | null; p95: number | null; p99: number | null };
+  tokens: { records: number; prompt: number; completion: number };
 };

@@ -12,6 +12,8 @@ export type ErrorKind =
   | "key_reused"
   | "overloaded"
   | "conflict"
+  | "outdated"
+  | "gone"
   | "internal";
 
 /** A refusal; `message` is written for the caller and never repeats what the caller sent, but for ids. */
@@ -51,6 +53,7 @@ export const notJson = (whole: string) => new Refusal("invalid", `${whole} must 
 export const wrongWhole = (whole: string, wanted: string) => new Refusal("invalid", `${whole} must be ${wanted}`);
 /** `path` leads to a field: `messages[0].role`. */
 export const missingField = (path: string) => new Refusal("invalid", `Missing required field ${path}`);
+export const givenTwice = (name: string) => new Refusal("invalid", `Parameter ${name} must be given once`);
 export const wrongField = (path: string, wanted: string) => new Refusal("invalid", `Field ${path} must be ${wanted}`);
 
 /** A setting, an argument or a file cannot be used; `message` says which and why. */
@@ -59,5 +62,14 @@ export const invalid = (message: string) => new Refusal("invalid", message);
 export const notFound = (noun: string, id: string) => new Refusal("not_found", `${noun} ${id} not found`);
 /** A management call asked for something that cannot be, as things stand. */
 export const conflict = (message: string) => new Refusal("conflict", message);
+/** A change was for a revision that is no longer the current one. */
+export const outdated = (noun: string, id: string) =>
+  new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`);
+/** What a management call named was deleted. */
+export const deleted = (noun: string, id: string) => new Refusal("gone", `${noun} ${id} was deleted`);
+export const deployNameInUse = (ids: string[]) =>
+  conflict(`Several deployments have that name: ${ids.join(", ")}. Call the one that is meant by its id`);
+export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token");
+export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
 /** Something outside of the service does not work; the operator reads this, never a client. */
 export const unusable = (message: string) => new Refusal("internal", message);

@@ -40,10 +40,12 @@ export function makeWellFormed(text: string): string {
   return text.replace(escapes, (escape, _pair, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
-const quote = 0x22, backslash = 0x5c, comma = 0x2c, braceOpen = 0x7b, braceClose = 0x7d, bracketOpen = 0x5b;
-const bracketClose = 0x5d;
+const quote = 0x22, backslash = 0x5c, comma = 0x2c, colon = 0x3a;
+const braceOpen = 0x7b, braceClose = 0x7d, bracketOpen = 0x5b, bracketClose = 0x5d;
 
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+const isOpening = (code: number) => code === braceOpen || code === bracketOpen;
+const isClosing = (code: number) => code === braceClose || code === bracketClose;
 
 /**
  * Splits the text of a JSON object into its members: key to value text, in order.
@@ -64,6 +66,83 @@ export function readMembers(text: string): Map<string, string> {
     if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);
   }
   return members;
+}
+
+/** Splits the text of a JSON array into the texts of its items. */
+export function readItems(text: string): string[] {
+  const items: string[] = [];
+  let at = skipSpace(text, text.indexOf("[") + 1);
+  while (text.charCodeAt(at) !== bracketClose) {
+    const end = endOfValue(text, at);
+    items.push(text.slice(at, end));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);
+  }
+  return items;
+}
+
+const deepestRead = 6;
+
+/**
+ * Reads JSON text as plain values so that stringify loses nothing of it: what a plain value cannot hold stays JsonText.
+ * That is a scalar written otherwise than JSON.stringify does, an object with an integer as a key (plain objects put
+ * those first), and what is nested deeper than 6 levels. Keys are read as readMembers does.
+ */
+export const readValue = (text: string): unknown => readNested(text.trim(), 1);
+
+function readNested(text: string, level: number): unknown {
+  const first = text.charCodeAt(0);
+  if (!isOpening(first)) {
+    const value: unknown = JSON.parse(text);
+    return JSON.stringify(value) === text ? value : jsonText(text);
+  }
+  if (level > deepestRead) return jsonText(text);
+  if (first === bracketOpen) return readItems(text).map((item) => readNested(item, level + 1));
+  const members = [...readMembers(text)];
+  if (members.some(([key]) => /^(0|[1-9]\d*)$/.test(key))) return jsonText(text);
+  // Unlike an assignment, this makes `__proto__` a member like any other.
+  return Object.fromEntries(members.map(([key, member]) => [key, readNested(member, level + 1)]));
+}
+
+// Indenting grows with the square of the depth: 100,000 levels would take 20 GB.
+const deepestIndent = 32;
+
+/**
+ * Lays JSON text out as JSON.stringify(value, null, 2) does; the tokens stay as they were written. What is nested deeper
+ * than 32 levels stays on one line.
+ */
+export function indent(text: string): string {
+  let result = "", depth = 0;
+  const newLine = (depth: number) => `\n${"  ".repeat(depth)}`;
+  for (let at = skipSpace(text, 0), end = at; at < text.length; at = skipSpace(text, end)) {
+    const code = text.charCodeAt(at);
+    end = at + 1;
+    const isEmpty = isOpening(code) && isClosing(text.charCodeAt(skipSpace(text, end)));
+    if (code === comma) result += `,${newLine(depth)}`;
+    else if (code === colon) result += ": ";
+    else if (isClosing(code)) result += newLine(--depth) + text[at];
+    else if (isOpening(code) && !isEmpty && depth < deepestIndent) result += text[at] + newLine(++depth);
+    else {
+      end = endOfValue(text, at);
+      result += compact(text.slice(at, end));
+    }
+  }
+  return result;
+}
+
+/** Replaces each string, as it is written in JSON text, by other JSON text; keys and all else stay as they are. */
+export function mapStrings(text: string, map: (string: string) => string): string {
+  let result = "";
+  for (let at = 0; at < text.length;) {
+    const start = text.indexOf('"', at);
+    if (start < 0) return result + text.slice(at);
+    const end = endOfString(text, start);
+    const isKey = text.charCodeAt(skipSpace(text, end)) === colon;
+    const string = text.slice(start, end);
+    result += text.slice(at, start) + (isKey ? string : map(string));
+    at = end;
+  }
+  return result;
 }
 
 /** Takes the white space between tokens out; the tokens stay as they were written. */
@@ -98,13 +177,13 @@ function endOfString(text: string, start: number): number {
 function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return endOfString(text, start);
-  if (first !== braceOpen && first !== bracketOpen) return endOfScalar(text, start);
+  if (!isOpening(first)) return endOfScalar(text, start);
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at) - 1;
-    else if (code === braceOpen || code === bracketOpen) depth++;
-    else if ((code === braceClose || code === bracketClose) && --depth === 0) return at + 1;
+    else if (isOpening(code)) depth++;
+    else if (isClosing(code) && --depth === 0) return at + 1;
   }
   return text.length;
 }
@@ -112,7 +191,7 @@ function endOfValue(text: string, start: number): number {
 function endOfScalar(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === comma || code === braceClose || isSpace(code)) return at;
+    if (code === comma || isClosing(code) || isSpace(code)) return at;
   }
   return text.length;
 }

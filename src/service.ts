@@ -1,6 +1,6 @@
 // The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
 import { createCache } from "./cache.ts";
-import { defaultMaxBodyBytes } from "./config.ts";
+import { adminTokenFault, defaultMaxBodyBytes } from "./config.ts";
 import type { Clock } from "./domain.ts";
 import { invalid } from "./errors.ts";
 import { createApp } from "./http/app.ts";
@@ -16,6 +16,8 @@ export type ServiceSettings = {
   basePath?: string;
   /** The largest request body that is read, in bytes; 1 MiB unless set. */
   maxBodyBytes?: number;
+  /** What management asks for as its bearer token, at least 32 characters; without one there is no `/admin/v1`. */
+  adminToken?: string | undefined;
   /** How long a request body may take to arrive, in ms; 30 s unless set. */
   bodyTimeout?: number;
   /** Now, in Unix milliseconds. */
@@ -54,10 +56,15 @@ export function serveDatabase(database: Database, settings: ServiceSettings): Se
     throw invalid("maxBodyBytes must be a positive integer");
   }
   if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
+  const { adminToken } = settings;
+  const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
+  if (fault !== undefined) throw invalid(`adminToken ${fault}`);
   const bodyLimit = { bytes: maxBodyBytes, time: bodyTimeout };
   const context = {
     ledger: createLedger(database, clock),
     keyHashes: createCache<string>(mostKeyCharacters),
+    admin: { database, clock, source: "api" as const },
+    adminToken,
     clock,
     log: settings.log ?? consoleLog,
     bodyLimit,

@@ -1,6 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { describeDatabase, readConfig } from "../src/config.ts";
+import { newApiKey } from "../src/ids.ts";
 
 const test = suite("config");
 
@@ -19,6 +20,7 @@ test("without settings it serves a file in the working directory on loopback", (
     host: "127.0.0.1",
     port: 8787,
     maxBodyBytes: 1048576,
+    adminToken: undefined,
     logLevel: "info",
     logFormat: "text",
   });
@@ -78,6 +80,20 @@ test("refuses a token that is no header, and does not repeat it", () => {
   const message = refusal({ DATABASE_AUTH_TOKEN: "SECRET\ntoken" });
   assert.match(message, "DATABASE_AUTH_TOKEN must be printable ASCII");
   assert.not.match(message, "SECRET");
+});
+
+test("takes an admin token of 32 characters or more, which is no API key, and never repeats it", () => {
+  const token = "SECRET-of-32-printable-characters";
+  assert.is(readConfig({ ADMIN_TOKEN: token }).adminToken, token);
+  for (const bad of [token.slice(2), `${token} `, `${token}ä`]) {
+    const message = refusal({ ADMIN_TOKEN: bad });
+    assert.match(message, "ADMIN_TOKEN must be at least 32 printable ASCII characters");
+    assert.not.match(message, "SECRET");
+  }
+  const key = newApiKey();
+  const message = refusal({ ADMIN_TOKEN: key });
+  assert.match(message, "ADMIN_TOKEN must not be an API key");
+  assert.not.match(message, key);
 });
 
 test("a file may be anywhere", () => {

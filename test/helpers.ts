@@ -1,15 +1,27 @@
 // A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
 import { createApiKey } from "../src/admin/api-keys.ts";
 import { createDeployment } from "../src/admin/deployments.ts";
-import { pushPrompt } from "../src/admin/prompts.ts";
+import { createPrompt } from "../src/admin/prompts.ts";
 import { createWorkspace } from "../src/admin/workspaces.ts";
-import type { Admin } from "../src/admin/workspaces.ts";
+import type { Admin } from "../src/admin/admin.ts";
+import type { Clock } from "../src/domain.ts";
 import type { Database } from "../src/store/database.ts";
+import { readPromptFile } from "../src/admin/prompt-file.ts";
 import { openDatabase } from "../src/store/open.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createLog } from "../src/log.ts";
 import { readMigrations } from "../src/runtime/migrations.ts";
 import { serveDatabase } from "../src/service.ts";
+
+/** The token that management asks for in a world. */
+export const adminToken = "admin-token-of-at-least-32-characters";
+
+/** What management works on, as the command line has it. */
+export const adminOf = (database: Database, clock: Clock = () => noon): Admin => ({
+  database,
+  clock,
+  source: "command line",
+});
 
 /** The moment at which a world begins: 2026-11-15T12:00:00Z. */
 export const noon = Date.UTC(2026, 10, 15, 12);
@@ -40,6 +52,8 @@ export type World = Tenant & {
   read(deployId?: string, key?: string): Promise<Answer>;
   /** Submits a body: text as it is, anything else as JSON. */
   submit(body?: unknown, deployId?: string, key?: string, headers?: Record<string, string>): Promise<Answer>;
+  /** Sends a request to a path of the management API, with its token unless other headers are given. */
+  manage(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   close(): void;
 };
 
@@ -50,12 +64,15 @@ export async function openMemory(): Promise<Database> {
   return database;
 }
 
+/** The content of a prompt file, as it is read from there. */
+export const toPrompt = (file: unknown) => readPromptFile(JSON.stringify(file));
+
 /** Makes a workspace with a key, a prompt and an active deployment. */
 export async function createTenant(admin: Admin, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
   const { id: workspaceId } = await createWorkspace(admin, { name, monthlyLimit, upgradeUrl: null });
   const { key, id: keyId } = await createApiKey(admin, workspaceId, { name: "test", expiresAt: null });
-  const { id: promptId } = await pushPrompt(admin, { workspaceId, source: JSON.stringify(promptFile) });
-  const { id: deployId } = await createDeployment(admin, { workspaceId, name: "production", promptId });
+  const { id: promptId } = await createPrompt(admin, workspaceId, toPrompt(promptFile));
+  const { id: deployId } = await createDeployment(admin, workspaceId, { name: "production", promptId });
   return { workspaceId, key, keyId, promptId, deployId };
 }
 
@@ -64,11 +81,11 @@ export async function createWorld(
 ): Promise<World> {
   const database = options.database ?? await openMemory();
   const clock = () => world.now;
-  const admin = { database, clock };
+  const admin = adminOf(database, clock);
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock, write: (line) => void logged.push(line) });
   const { maxBodyBytes = 4096, bodyTimeout = 1000 } = options;
-  const service = serveDatabase(database, { clock, log, maxBodyBytes, bodyTimeout });
+  const service = serveDatabase(database, { clock, log, maxBodyBytes, bodyTimeout, adminToken });
   const world = { now: noon, admin, database, logged } as World;
   const tenant = await createTenant(admin, options.monthlyLimit);
   const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
@@ -86,6 +103,12 @@ export async function createWorld(
         method: "POST",
         headers: { ...bearer(key), "Content-Type": "application/json", ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    manage: (method: string, path: string, body?: unknown, headers = {}) =>
+      world.send(`/admin/v1${path}`, {
+        method,
+        headers: { ...bearer(adminToken), ...headers },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       }),
   });
 }

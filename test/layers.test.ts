@@ -11,14 +11,16 @@ const layers = [
   "cache.ts",
   "json-text.ts",
   "domain.ts",
+  "prompt-text.ts",
   "errors.ts",
   "month.ts",
   "ids.ts",
   "config.ts",
   "log.ts",
-  "schema.ts",
+  "schema/",
   "store/",
   "admin/",
+  "operations/",
   "http/",
   "service.ts",
   "runtime/",
@@ -75,8 +77,9 @@ const soleImporters: [packageName: string, importer: string][] = [
   ["@libsql/client", "store/client.ts"],
   ["libsql", "store/file.ts"],
   ["itty-router", "http/app.ts"],
-  ["superstruct", "schema.ts"],
+  ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node.ts"],
+  ["diff", "prompt-text.ts"],
 ];
 
 for (const [packageName, importer] of soleImporters) {

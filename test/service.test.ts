@@ -5,13 +5,13 @@ import { createService } from "../src/index.ts";
 import { serveDatabase } from "../src/service.ts";
 import { migrate } from "../src/runtime/migrations.ts";
 import { openDatabase } from "../src/store/open.ts";
-import { createTenant, goodBody, noon, openMemory, readAnswer } from "./helpers.ts";
+import { adminOf, createTenant, goodBody, noon, openMemory, readAnswer } from "./helpers.ts";
 
 const test = suite("createService");
 
 test("mounts under a base path, and answers 404 to all else", async () => {
   const database = await openMemory();
-  const { key, deployId } = await createTenant({ database, clock: Date.now });
+  const { key, deployId } = await createTenant(adminOf(database, Date.now));
   const service = serveDatabase(database, { basePath: "/tools/llm" });
   const get = async (path: string) => {
     const headers = { Authorization: `Bearer ${key}` };
@@ -27,7 +27,7 @@ test("works on a client of the embedder's, and leaves it open", async () => {
   const client = createClient({ url: ":memory:" });
   assert.ok((await migrate(client)).length > 0);
   assert.equal(await migrate(client), []);
-  const { key, deployId } = await createTenant({ database: openDatabase(client), clock: Date.now });
+  const { key, deployId } = await createTenant(adminOf(openDatabase(client), Date.now));
   const service = createService({ client });
   const answer = await service.fetch(
     new Request(`https://example.com/v1/diagnosis?deployId=${deployId}`, {
@@ -46,7 +46,7 @@ test("takes a location, a clock and a log; a database that was not migrated is a
   const write = (message: string) => void logged.push(message);
   const log = { debug: write, info: write, warn: write, error: write };
   const service = createService({ database: { url: ":memory:" }, clock: () => noon, log });
-  const { key } = await createTenant({ database: await openMemory(), clock: () => noon });
+  const { key } = await createTenant(adminOf(await openMemory()));
   const headers = { Authorization: `Bearer ${key}` };
   const answer = await readAnswer(
     await service.fetch(new Request("https://example.com/v1/prompts?deployId=x", { headers })),
@@ -57,7 +57,7 @@ test("takes a location, a clock and a log; a database that was not migrated is a
 
 test("limits a body to 1 MiB unless told otherwise", async () => {
   const database = await openMemory();
-  const { key, deployId } = await createTenant({ database, clock: Date.now });
+  const { key, deployId } = await createTenant(adminOf(database, Date.now));
   const submit = async (service: ReturnType<typeof createService>, bytes: number) => {
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
     const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(bytes) } });

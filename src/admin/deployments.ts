@@ -1,36 +1,51 @@
 // Managing deployments: which version of a prompt is live, and whether it is.
-import type { Deployment, DeploymentChange } from "../domain.ts";
-import { conflict, notFound } from "../errors.ts";
+import type { Deployment, DeploymentChange, Page, PageRequest, Reason } from "../domain.ts";
+import { conflict, deployNameInUse, notFound, outdated } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { check, DeploymentInput } from "../schema.ts";
 import * as store from "../store/deployments.ts";
-import { getPrompt, getPromptVersion, pushPrompt } from "./prompts.ts";
-import type { PushResult } from "./prompts.ts";
+import type { Change, Origin } from "../store/deployments.ts";
+import type { Admin } from "./admin.ts";
+import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "./prompts.ts";
+import type { PromptInput, PushResult } from "./prompts.ts";
 import { getWorkspace } from "./workspaces.ts";
-import type { Admin } from "./workspaces.ts";
 
 /** A deployment, and whether the action made a difference. */
 export type DeploymentResult = Deployment & { changed: boolean };
 
-type NewDeployment = { workspaceId: string; name: string; promptId: string; version?: number | undefined };
+type Why = { [name in keyof Reason]?: string | undefined };
+/** Why a deployment is changed, and the revision it must have, where it matters that no one else has changed it. */
+export type ChangeInput = Why & { ifRevision?: number | undefined };
+
+const originOf = ({ clock, source }: Admin, { actor = "", note = "" }: Why): Origin => ({
+  source,
+  actor,
+  note,
+  now: clock(),
+});
+
+type NewDeployment = Why & { name: string; promptId: string; version?: number | undefined };
 
 /** Makes an active deployment of a version, or of the newest where none is named. */
-export async function createDeployment(admin: Admin, input: NewDeployment): Promise<Deployment> {
-  const deployment = await composeDeployment(admin, input);
-  await store.createDeployment(admin.database, deployment, false);
+export async function createDeployment(admin: Admin, workspaceId: string, input: NewDeployment): Promise<Deployment> {
+  const deployment = await composeDeployment(admin, workspaceId, input);
+  await store.createDeployment(admin.database, deployment, false, originOf(admin, input));
   return deployment;
 }
 
-async function composeDeployment(admin: Admin, input: NewDeployment): Promise<Deployment> {
-  const { workspaceId, promptId } = input;
-  const { name } = check(DeploymentInput, { name: input.name });
+async function composeDeployment(
+  admin: Admin,
+  workspaceId: string,
+  { name, promptId, version }: NewDeployment,
+): Promise<Deployment> {
   await getWorkspace(admin, workspaceId);
   await getPrompt(admin, promptId, workspaceId);
-  const { version } = await getPromptVersion(admin, promptId, input.version);
+  const { version: currentVersion } = await getPromptVersion(admin, promptId, version);
   const createdAt = admin.clock();
   const id = newId("dep", createdAt);
-  return { id, workspaceId, name, promptId, currentVersion: version, isActive: true, createdAt };
+  return { id, workspaceId, name, promptId, currentVersion, isActive: true, revision: 1, createdAt };
 }
+
+type Publication = PromptInput & Why & { deploy: string; promptId?: string | undefined };
 
 /**
  * Pushes a prompt and makes the pushed version live under a deployment, called by its name or id. Where the workspace
@@ -38,52 +53,101 @@ async function composeDeployment(admin: Admin, input: NewDeployment): Promise<De
  */
 export async function publishPrompt(
   admin: Admin,
-  input: { workspaceId: string; deploy: string; promptId?: string | undefined; source: string },
+  workspaceId: string,
+  input: Publication,
 ): Promise<PushResult & { deployment: DeploymentResult }> {
-  const { workspaceId, deploy, source } = input;
-  const [target, ...others] = (await listDeployments(admin, workspaceId))
-    .filter(({ id, name }) => id === deploy || name === deploy);
-  if (others.length > 0) {
-    const ids = [target!, ...others].map(({ id }) => id).join(", ");
-    throw conflict(`Several deployments have that name: ${ids}. Call the one that is meant by its id`);
-  }
+  await getWorkspace(admin, workspaceId);
+  const [target, ...others] = await store.findDeploymentsCalled(admin.database, workspaceId, input.deploy);
+  if (others.length > 0) throw deployNameInUse([target!, ...others].map(({ id }) => id));
   const promptId = input.promptId ?? target?.promptId;
   if (target !== undefined && target.promptId !== promptId) {
     throw conflict(`Deployment ${target.id} serves another prompt: ${target.promptId}`);
   }
-  check(DeploymentInput, { name: deploy });
-  const pushed = await pushPrompt(admin, { workspaceId, promptId, source });
-  if (target !== undefined) {
-    return { ...pushed, deployment: await promoteDeployment(admin, target.id, pushed.version) };
-  }
-  const live = { workspaceId, name: deploy, promptId: pushed.id, version: pushed.version };
-  const deployment = await composeDeployment(admin, live);
-  const isMade = await store.createDeployment(admin.database, deployment, true);
+  if (promptId !== undefined) await getPrompt(admin, promptId, workspaceId);
+  const pushed = promptId === undefined
+    ? await createPrompt(admin, workspaceId, input)
+    : await pushPrompt(admin, promptId, input);
+  const { actor, note } = input;
+  const live = { name: input.deploy, promptId: pushed.id, version: pushed.version, actor, note };
+  if (target !== undefined) return { ...pushed, deployment: await promoteDeployment(admin, target.id, live) };
+  const deployment = await composeDeployment(admin, workspaceId, live);
+  const isMade = await store.createDeployment(admin.database, deployment, true, originOf(admin, input));
   // Where another push has made it meanwhile, that one's prompt gets the version.
-  return isMade ? { ...pushed, deployment: { ...deployment, changed: true } } : publishPrompt(admin, input);
+  return isMade
+    ? { ...pushed, deployment: { ...deployment, changed: true } }
+    : publishPrompt(admin, workspaceId, input);
 }
 
-export async function listDeployments(admin: Admin, workspaceId: string): Promise<Deployment[]> {
+/** The deployments of a workspace, newest first, inactive ones too. */
+export async function listDeployments(
+  admin: Admin,
+  workspaceId: string,
+  page: PageRequest = {},
+): Promise<Page<Deployment>> {
   await getWorkspace(admin, workspaceId);
-  return store.listDeployments(admin.database, workspaceId);
+  return store.listDeployments(admin.database, workspaceId, page);
 }
 
 /** Points a deployment at another version of its prompt, from the next request on. */
-export async function promoteDeployment(admin: Admin, id: string, version: number): Promise<DeploymentResult> {
+export async function promoteDeployment(
+  admin: Admin,
+  id: string,
+  { version, ...input }: ChangeInput & { version: number },
+): Promise<DeploymentResult> {
   const { promptId } = await getDeployment(admin, id);
   await getPromptVersion(admin, promptId, version);
-  return resultOf(id, await store.promoteDeployment(admin.database, id, version, admin.clock()));
+  return change(admin, id, { column: "current_version", value: version, action: "promoted" }, input);
+}
+
+/** Points a deployment at the version that was live before the current one; the next rollback goes one further back. */
+export async function rollBackDeployment(admin: Admin, id: string, input: ChangeInput = {}): Promise<DeploymentResult> {
+  const { revision } = await getDeployment(admin, id);
+  // What was before depends on what is now, so it is a matter of this revision even where the caller names none.
+  const { ifRevision = revision } = input;
+  if (ifRevision !== revision) throw outdated("Deployment", id);
+  const version = await store.findVersionBefore(admin.database, id);
+  if (version === undefined) throw conflict(`Deployment ${id} has served no version before`);
+  const back: Change = { column: "current_version", value: version, action: "rolled_back" };
+  return change(admin, id, back, { ...input, ifRevision });
 }
 
 /** Opens or closes a deployment to requests, from the next one on. */
-export async function setDeploymentActive(admin: Admin, id: string, isActive: boolean): Promise<DeploymentResult> {
-  return resultOf(id, await store.setDeploymentActive(admin.database, id, isActive, admin.clock()));
+export const setDeploymentActive = (
+  admin: Admin,
+  id: string,
+  isActive: boolean,
+  input: ChangeInput = {},
+): Promise<DeploymentResult> =>
+  change(admin, id, {
+    column: "is_active",
+    value: Number(isActive),
+    action: isActive ? "activated" : "deactivated",
+  }, input);
+
+/** Gives a deployment another name, from the next request on; its id stays. */
+export const renameDeployment = (
+  admin: Admin,
+  id: string,
+  { name, ...input }: ChangeInput & { name: string },
+): Promise<DeploymentResult> => change(admin, id, { column: "name", value: name, action: "renamed" }, input);
+
+async function change(admin: Admin, id: string, change: Change, input: ChangeInput): Promise<DeploymentResult> {
+  const { ifRevision } = input;
+  const result = await store.changeDeployment(admin.database, id, { ...change, ifRevision }, originOf(admin, input));
+  if (result === undefined) throw notFound("Deployment", id);
+  const { deployment, changed } = result;
+  if (!changed && ifRevision !== undefined && ifRevision !== deployment.revision) throw outdated("Deployment", id);
+  return { ...deployment, changed };
 }
 
-/** Every change of a deployment, newest first. */
-export async function listDeploymentChanges(admin: Admin, id: string): Promise<DeploymentChange[]> {
+/** The changes of a deployment, newest first. */
+export async function listDeploymentChanges(
+  admin: Admin,
+  id: string,
+  page: PageRequest = {},
+): Promise<Page<DeploymentChange>> {
   await getDeployment(admin, id);
-  return store.listDeploymentChanges(admin.database, id);
+  return store.listDeploymentChanges(admin.database, id, page);
 }
 
 /** The deployment, or a refusal where there is none. */
@@ -91,9 +155,4 @@ export async function getDeployment({ database }: Admin, id: string): Promise<De
   const deployment = await store.findDeployment(database, id);
   if (deployment === undefined) throw notFound("Deployment", id);
   return deployment;
-}
-
-function resultOf(id: string, result: { deployment: Deployment; changed: boolean } | undefined): DeploymentResult {
-  if (result === undefined) throw notFound("Deployment", id);
-  return { ...result.deployment, changed: result.changed };
 }

@@ -1,56 +1,103 @@
 // Managing prompts and their versions.
-import type { Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
-import { invalid, notFound } from "../errors.ts";
+import type { Page, PageRequest, Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
+import { conflict, notFound } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { compact, jsonText } from "../json-text.ts";
-import { parse, PromptContentInput } from "../schema.ts";
+import type { JsonText } from "../json-text.ts";
+import { jsonText } from "../json-text.ts";
+import { diffPrompts, fillVariables, variablesOf } from "../prompt-text.ts";
 import * as store from "../store/prompts.ts";
+import type { Admin } from "./admin.ts";
 import { getWorkspace } from "./workspaces.ts";
-import type { Admin } from "./workspaces.ts";
+
+/** What an author sends; a description and a configuration may be left out. */
+export type PromptInput =
+  & Pick<PromptContent, "title" | "messages">
+  & { description?: string | undefined; llmConfig?: JsonText | undefined; note?: string | undefined };
+
+/** A version, and the names of the `{{variables}}` in its messages. */
+export type PromptWithVariables = PromptVersion & { variables: string[] };
 
 /** What a push did: the newest version, and whether the push made it. */
-export type PushResult = PromptVersion & { isNew: boolean };
+export type PushResult = PromptWithVariables & { isNew: boolean };
 
-/**
- * Pushes the JSON text of a prompt's content: as version 1 of a new prompt, or as the next version of the one named.
- * Content that equals the newest version makes no new one.
- */
-export async function pushPrompt(
-  admin: Admin,
-  { workspaceId, promptId, source }: { workspaceId: string; promptId?: string | undefined; source: string },
-): Promise<PushResult> {
-  const content = readContent(source);
+const toContent = ({ title, description = "", messages, llmConfig = jsonText("{}") }: PromptInput): PromptContent => ({
+  title,
+  description,
+  messages,
+  llmConfig,
+});
+
+const withVariables = <P extends PromptVersion>(prompt: P) => ({ ...prompt, variables: variablesOf(prompt.messages) });
+
+/** Makes a prompt of a content, its version 1. */
+export async function createPrompt(admin: Admin, workspaceId: string, input: PromptInput): Promise<PushResult> {
   await getWorkspace(admin, workspaceId);
   const now = admin.clock();
-  if (promptId === undefined) {
-    const prompt = { id: newId("prompt", now), version: 1, ...content, createdAt: now };
-    await store.createPrompt(admin.database, { ...prompt, workspaceId });
-    return { ...prompt, isNew: true };
-  }
-  await getPrompt(admin, promptId, workspaceId);
-  const { prompt, isNew } = await store.addPromptVersion(admin.database, promptId, content, now);
-  return { ...prompt, isNew };
+  const content = toContent(input);
+  const prompt = { id: newId("prompt", now), version: 1, ...content, note: input.note ?? "", createdAt: now };
+  await store.createPrompt(admin.database, { ...prompt, workspaceId });
+  return { ...withVariables(prompt), isNew: true };
 }
 
-export async function listPrompts(admin: Admin, workspaceId: string): Promise<Prompt[]> {
+/** Pushes the next version of a prompt. Content that equals the newest version makes no new one, whatever the note. */
+export async function pushPrompt(admin: Admin, id: string, input: PromptInput): Promise<PushResult> {
+  await getPrompt(admin, id);
+  const pushed = await store.addPromptVersion(
+    admin.database,
+    id,
+    toContent(input),
+    input.note ?? "",
+    admin.clock(),
+  );
+  return { ...withVariables(pushed.prompt), isNew: pushed.isNew };
+}
+
+/** The prompts of a workspace, newest first. */
+export async function listPrompts(admin: Admin, workspaceId: string, page: PageRequest = {}): Promise<Page<Prompt>> {
   await getWorkspace(admin, workspaceId);
-  return store.listPrompts(admin.database, workspaceId);
+  return store.listPrompts(admin.database, workspaceId, page);
 }
 
-export async function listPromptVersions(admin: Admin, promptId: string): Promise<PromptVersionSummary[]> {
-  await getPrompt(admin, promptId);
-  return store.listPromptVersions(admin.database, promptId);
+/** The versions of a prompt, newest first. */
+export async function listPromptVersions(
+  admin: Admin,
+  id: string,
+  page: PageRequest = {},
+): Promise<Page<PromptVersionSummary>> {
+  await getPrompt(admin, id);
+  return store.listPromptVersions(admin.database, id, page);
 }
 
 /** One version of a prompt, or the newest where none is named. */
-export async function getPromptVersion(
-  { database }: Admin,
-  promptId: string,
-  version: number | undefined,
-): Promise<PromptVersion> {
-  const found = await store.findPromptVersion(database, promptId, version);
-  if (found !== undefined) return found;
-  throw notFound(version === undefined ? "Prompt" : `Version ${version} of prompt`, promptId);
+export async function getPromptVersion(admin: Admin, id: string, version?: number): Promise<PromptWithVariables> {
+  const found = await store.findPromptVersion(admin.database, id, version);
+  if (found !== undefined) return withVariables(found);
+  await getPrompt(admin, id);
+  throw notFound(`Version ${version} of prompt`, id);
+}
+
+/** A version's messages with its variables filled in; every one of them needs a value. */
+export async function renderPrompt(
+  admin: Admin,
+  id: string,
+  { version, values }: { version?: number | undefined; values: Record<string, string> },
+): Promise<{ id: string; version: number; messages: JsonText }> {
+  const prompt = await getPromptVersion(admin, id, version);
+  const { messages, missing } = fillVariables(prompt.messages, values);
+  if (missing.length > 0) throw conflict(`Variables without a value: ${missing.join(", ")}`);
+  return { id, version: prompt.version, messages };
+}
+
+/** What differs between two versions, as a unified diff for people; empty where nothing does. */
+export async function diffVersions(
+  admin: Admin,
+  id: string,
+  { from, to }: { from: number; to?: number | undefined },
+): Promise<{ id: string; from: number; to: number; diff: string }> {
+  const before = await getPromptVersion(admin, id, from);
+  const after = await getPromptVersion(admin, id, to);
+  const labelled = (content: PromptVersion) => ({ label: `version ${content.version}`, content });
+  return { id, from, to: after.version, diff: diffPrompts(labelled(before), labelled(after)) };
 }
 
 /** The prompt, or a refusal where there is none, or none in the workspace named. */
@@ -59,19 +106,4 @@ export async function getPrompt({ database }: Admin, id: string, workspaceId?: s
   const isElsewhere = workspaceId !== undefined && prompt?.workspaceId !== workspaceId;
   if (prompt === undefined || isElsewhere) throw notFound("Prompt", id);
   return prompt;
-}
-
-// As much as a service reads of a body, and as fits in an argument of a libSQL server.
-const longestSource = 1024 * 1024; // characters
-
-/** Numbers, keys and their order stay as written; only white space between tokens goes. */
-function readContent(source: string): PromptContent {
-  if (source.length > longestSource) throw invalid(`Prompt must be at most ${longestSource} characters`);
-  const { value, members } = parse(PromptContentInput, source, "Prompt");
-  return {
-    title: value.title,
-    description: value.description ?? "",
-    messages: jsonText(compact(members.get("messages") ?? "[]")),
-    llmConfig: jsonText(compact(members.get("llmConfig") ?? "{}")),
-  };
 }

@@ -1,33 +1,158 @@
-// Asking about what was recorded: diagnosis records, the call log, a month's use, and whether the books balance.
-import type { Call, Diagnosis, LedgerBalance, Usage } from "../domain.ts";
-import { endOfMonth, monthOf } from "../month.ts";
+// Asking about what was recorded and counted, and taking it away where it must go.
+import type { Call, DayUsage, Diagnosis, LedgerBalance, MonthUsage, Page, PageRequest } from "../domain.ts";
+import type { Usage, VersionStats } from "../domain.ts";
+import { deleted, notFound } from "../errors.ts";
+import { endOfMonth, monthOf, startOfMonth } from "../month.ts";
+import { listBalances } from "../store/balances.ts";
+import { findStretch } from "../store/blocks.ts";
 import * as calls from "../store/calls.ts";
+import type { CallFilter } from "../store/calls.ts";
+import * as deletions from "../store/deletions.ts";
 import * as diagnoses from "../store/diagnoses.ts";
 import type { DiagnosisFilter } from "../store/diagnoses.ts";
-import { findUsage, listBalances } from "../store/usage.ts";
+import * as stats from "../store/stats.ts";
+import type { StatsFilter } from "../store/stats.ts";
+import * as usage from "../store/usage.ts";
+import { percent } from "./admin.ts";
+import type { Admin } from "./admin.ts";
 import { getDeployment } from "./deployments.ts";
 import { getWorkspace } from "./workspaces.ts";
-import type { Admin } from "./workspaces.ts";
 
 /** The records of a deployment, newest first. */
-export async function listDiagnoses(admin: Admin, filter: DiagnosisFilter): Promise<Diagnosis[]> {
+export async function listDiagnoses(
+  admin: Admin,
+  filter: DiagnosisFilter,
+  page: PageRequest = {},
+): Promise<Page<Diagnosis>> {
   await getDeployment(admin, filter.deployId);
-  return diagnoses.listDiagnoses(admin.database, filter);
+  return diagnoses.listDiagnoses(admin.database, filter, page);
+}
+
+const exportPage = 500; // records
+
+/** All records that fit, newest first, page by page: no more than a page is held at a time. */
+export async function exportDiagnoses(admin: Admin, filter: DiagnosisFilter): Promise<AsyncGenerator<Diagnosis[]>> {
+  await getDeployment(admin, filter.deployId);
+  return pages(admin, filter);
+}
+
+async function* pages({ database }: Admin, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
+  let cursor: string | undefined;
+  do {
+    const { items, nextCursor } = await diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor });
+    yield items;
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+/** The record, or a refusal where there is none, or where it was deleted. */
+export async function getDiagnosis({ database }: Admin, id: string): Promise<Diagnosis> {
+  const found = await diagnoses.findDiagnosis(database, id);
+  if (found === undefined) throw notFound("Diagnosis", id);
+  if (found.diagnosis === undefined) throw deleted("Diagnosis", id);
+  return found.diagnosis;
+}
+
+/** Deletes a record; of one that was deleted before, none. */
+export async function deleteDiagnosis({ database, clock }: Admin, id: string): Promise<{ deleted: number }> {
+  const found = await diagnoses.findDiagnosis(database, id);
+  if (found === undefined) throw notFound("Diagnosis", id);
+  return { deleted: await deletions.deleteDiagnoses(database, [found.position], clock()) };
+}
+
+const deletionBatch = 200; // records in a transaction, which others wait for
+
+/** Deletes all records of a session with a deployment. */
+export async function deleteSession(
+  admin: Admin,
+  deployId: string,
+  { sessionId }: { sessionId: string },
+): Promise<{ deleted: number }> {
+  await getDeployment(admin, deployId);
+  let count = 0;
+  let cursor: string | undefined;
+  do {
+    const page = { limit: deletionBatch, cursor };
+    const { items, nextCursor } = await diagnoses.listPositions(admin.database, { deployId, sessionId }, page);
+    if (items.length > 0) count += await deletions.deleteDiagnoses(admin.database, items, admin.clock());
+    admin.report?.(`Deleted ${count} records`);
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return { deleted: count };
 }
 
 /** The accepted requests of a workspace, newest first. */
-export async function listCalls(admin: Admin, workspaceId: string, limit: number): Promise<Call[]> {
-  await getWorkspace(admin, workspaceId);
-  return calls.listCalls(admin.database, workspaceId, limit);
+export async function listCalls(admin: Admin, filter: CallFilter, page: PageRequest = {}): Promise<Page<Call>> {
+  await getWorkspace(admin, filter.workspaceId);
+  return calls.listCalls(admin.database, filter, page);
 }
 
-/** A workspace's use in a month, or in the current one where none is named; the limit is today's. */
-export async function readUsage(admin: Admin, workspaceId: string, month = monthOf(admin.clock())): Promise<Usage> {
-  const { monthlyLimit: limit } = await getWorkspace(admin, workspaceId);
-  const { reads, submits } = await findUsage(admin.database, workspaceId, month);
-  const used = reads + submits;
-  const remaining = Math.max(0, limit - used);
-  return { month, limit, used, remaining, reads, submits, resetTime: endOfMonth(month) / 1000 };
+const daysStretch = 65_536; // positions that one query looks at
+
+/** What a workspace used in a month, by day too; the days are those of the calls that are still in the log. */
+export async function readUsage(
+  admin: Admin,
+  workspaceId: string,
+  month = monthOf(admin.clock()),
+): Promise<Usage & { days: DayUsage[] }> {
+  const found = await usage.findUsage(admin.database, workspaceId, month);
+  if (found === undefined) throw notFound("Workspace", workspaceId);
+  const days = new Map<string, DayUsage>();
+  const { first, end } = await findStretch(admin.database, { from: startOfMonth(month), to: endOfMonth(month) });
+  for (let start = first; start < end; start += daysStretch) {
+    const stretch = { first: start, end: Math.min(end, start + daysStretch) };
+    for (const { day, reads, submits } of await calls.countDays(admin.database, workspaceId, month, stretch)) {
+      const counted = days.get(day) ?? { day, reads: 0, submits: 0 };
+      days.set(day, { day, reads: counted.reads + reads, submits: counted.submits + submits });
+    }
+    admin.report?.(`Counted ${percent((stretch.end - first) / (end - first))}`);
+  }
+  return { ...found, days: [...days.values()].sort((a, b) => a.day < b.day ? -1 : 1) };
+}
+
+/** The months in which a workspace used anything, newest first. */
+export async function listMonths(admin: Admin, workspaceId: string, page: PageRequest = {}): Promise<Page<MonthUsage>> {
+  await getWorkspace(admin, workspaceId);
+  return usage.listMonths(admin.database, workspaceId, page);
+}
+
+/** What the records of a deployment say in numbers, for each version of its prompt that has records. */
+export async function readStats(
+  admin: Admin,
+  filter: StatsFilter,
+): Promise<{ deployId: string; records: number; versions: VersionStats[] }> {
+  await getDeployment(admin, filter.deployId);
+  const report = (share: number) => admin.report?.(`Read ${percent(share)}`);
+  const versions = await stats.findStats(admin.database, filter, report);
+  const records = versions.reduce((sum, version) => sum + version.records, 0);
+  return { deployId: filter.deployId, records, versions };
+}
+
+const pruneBatch = 1024; // positions in a transaction
+const pruneTime = 5_000; // ms that one action may take
+
+/**
+ * Takes the calls and records that are older than a time out of the log, in small transactions with as much time for others
+ * in between; the books still balance. Gives how many, and whether that was all, or there is more to prune.
+ */
+export async function prune(
+  { database, clock, report }: Admin,
+  { olderThanMs }: { olderThanMs: number },
+): Promise<{ calls: number; records: number; isDone: boolean }> {
+  const before = clock() - olderThanMs;
+  const pruned = { calls: 0, records: 0 };
+  const deadline = performance.now() + pruneTime;
+  while (performance.now() < deadline) {
+    const start = performance.now();
+    const end = await deletions.findPruneEnd(database, before, pruneBatch);
+    if (end === undefined) return { ...pruned, isDone: true };
+    const { calls, records } = await deletions.pruneBefore(database, end);
+    pruned.calls += calls;
+    pruned.records += records;
+    report?.(`Pruned ${pruned.calls} calls and ${pruned.records} records`);
+    await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
+  }
+  return { ...pruned, isDone: false };
 }
 
 /** Recounts the books of a workspace, or of all, and says of each month whether they balance. */
@@ -36,6 +161,7 @@ export async function verify(
   workspaceId?: string,
 ): Promise<{ balanced: boolean; ledgers: LedgerBalance[] }> {
   if (workspaceId !== undefined) await getWorkspace(admin, workspaceId);
-  const ledgers = await listBalances(admin.database, workspaceId);
+  const report = (share: number) => admin.report?.(`Verified ${percent(share)}`);
+  const ledgers = await listBalances(admin.database, workspaceId, report);
   return { balanced: ledgers.every((ledger) => ledger.balanced), ledgers };
 }

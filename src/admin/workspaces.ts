@@ -1,19 +1,19 @@
-// Managing workspaces. Every action of src/admin takes what it needs as its first argument and throws a Refusal.
-import type { Clock, Workspace } from "../domain.ts";
+// Managing workspaces.
+import type { Page, PageRequest, Workspace } from "../domain.ts";
 import { notFound } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { check, WorkspaceChange, WorkspaceInput } from "../schema.ts";
-import type { Database } from "../store/database.ts";
 import * as store from "../store/workspaces.ts";
-
-/** What management works on. */
-export type Admin = { database: Database; clock: Clock };
+import type { Admin } from "./admin.ts";
 
 export const defaultMonthlyLimit = 10_000;
 
+type NewWorkspace = { name: string; monthlyLimit?: number | undefined; upgradeUrl?: string | null | undefined };
+
+type WorkspaceChange = Omit<NewWorkspace, "name"> & { name?: string | undefined };
+
 /** Makes a workspace; `monthlyLimit` counts accepted requests, and 0 accepts none. */
-export async function createWorkspace({ database, clock }: Admin, input: WorkspaceInput): Promise<Workspace> {
-  const { name, monthlyLimit, upgradeUrl } = check(WorkspaceInput, input);
+export async function createWorkspace({ database, clock }: Admin, input: NewWorkspace): Promise<Workspace> {
+  const { name, monthlyLimit = defaultMonthlyLimit, upgradeUrl = null } = input;
   const createdAt = clock();
   const workspace = { id: newId("ws", createdAt), name, monthlyLimit, upgradeUrl, createdAt };
   await store.createWorkspace(database, workspace);
@@ -22,12 +22,14 @@ export async function createWorkspace({ database, clock }: Admin, input: Workspa
 
 /** Changes what is given; a new limit holds from the next request on. */
 export async function updateWorkspace({ database }: Admin, id: string, change: WorkspaceChange): Promise<Workspace> {
-  const workspace = await store.updateWorkspace(database, id, check(WorkspaceChange, change));
+  const workspace = await store.updateWorkspace(database, id, change);
   if (workspace === undefined) throw notFound("Workspace", id);
   return workspace;
 }
 
-export const listWorkspaces = ({ database }: Admin): Promise<Workspace[]> => store.listWorkspaces(database);
+/** All workspaces, newest first. */
+export const listWorkspaces = ({ database }: Admin, page: PageRequest = {}): Promise<Page<Workspace>> =>
+  store.listWorkspaces(database, page);
 
 /** The workspace, or a refusal where there is none. */
 export async function getWorkspace({ database }: Admin, id: string): Promise<Workspace> {

@@ -1,56 +1,88 @@
 // Commands for workspaces and keys: who may ask, and how often.
-import { createApiKey, listApiKeys, revokeApiKey } from "../admin/api-keys.ts";
-import { createWorkspace, defaultMonthlyLimit, listWorkspaces, updateWorkspace } from "../admin/workspaces.ts";
+import type { NewApiKey } from "../admin/api-keys.ts";
+import { defaultMonthlyLimit } from "../admin/workspaces.ts";
+import * as operations from "../operations/access-operations.ts";
 import { show } from "./command.ts";
 import type { Command } from "./command.ts";
+import { listAll } from "./lists.ts";
+
+const keepIt = "Keep the key: it is not shown again";
 
 export const accessCommands: Command[] = [
   {
     usage: "workspace create --name NAME [--limit N] [--upgrade-url URL]",
     summary: `Make a workspace; its limit is accepted requests a month, ${defaultMonthlyLimit} unless set`,
-    run: async ({ admin, args }) =>
+    run: async ({ args, call }) =>
       show(
-        await createWorkspace(admin, {
+        await call(operations.createWorkspace, {
           name: args.text("name"),
-          monthlyLimit: args.findNumber("limit") ?? defaultMonthlyLimit,
+          monthlyLimit: args.findNumber("limit"),
           upgradeUrl: args.findText("upgrade-url") || null,
         }),
       ),
   },
   {
     usage: "workspace list",
-    summary: "List all workspaces",
-    run: async ({ admin }) => show(await listWorkspaces(admin)),
+    summary: "List all workspaces, newest first",
+    run: ({ call }) => listAll(call, operations.listWorkspaces, {}),
+  },
+  {
+    usage: "workspace show ID",
+    summary: "Show a workspace",
+    run: async ({ args, call }) => show(await call(operations.getWorkspace, { id: args.text("ID") })),
   },
   {
     usage: "workspace update ID [--name NAME] [--limit N] [--upgrade-url URL]",
     summary: 'Change a workspace; --upgrade-url "" takes the link away',
-    run: async ({ admin, args }) => {
+    run: async ({ args, call }) => {
       const upgradeUrl = args.findText("upgrade-url");
-      const change = { name: args.findText("name"), monthlyLimit: args.findNumber("limit") };
       return show(
-        await updateWorkspace(admin, args.text("ID"), { ...change, upgradeUrl: upgradeUrl === "" ? null : upgradeUrl }),
+        await call(operations.updateWorkspace, {
+          id: args.text("ID"),
+          name: args.findText("name"),
+          monthlyLimit: args.findNumber("limit"),
+          upgradeUrl: upgradeUrl === "" ? null : upgradeUrl,
+        }),
       );
     },
   },
   {
     usage: "key create --workspace ID [--name NAME] [--expires ISO8601]",
     summary: "Make an API key; it is shown this once",
-    run: async ({ admin, args }) => {
-      const expiresAt = args.findNumber("expires") ?? null;
-      const key = await createApiKey(admin, args.text("workspace"), { name: args.findText("name") ?? "", expiresAt });
-      const isExpired = expiresAt !== null && expiresAt <= key.createdAt;
-      return show(key, isExpired ? "The key has expired already" : "Keep the key: it is not shown again");
+    run: async ({ args, call }) => {
+      const input = { name: args.findText("name"), expiresAt: args.findNumber("expires") };
+      const workspaceId = args.text("workspace");
+      const key = await call(operations.createApiKey, { workspaceId, ...input }) as NewApiKey;
+      const isExpired = key.expiresAt !== null && key.expiresAt <= key.createdAt;
+      return show(key, isExpired ? "The key has expired already" : keepIt);
     },
   },
   {
     usage: "key list --workspace ID",
-    summary: "List a workspace's keys by their first characters",
-    run: async ({ admin, args }) => show(await listApiKeys(admin, args.text("workspace"))),
+    summary: "List a workspace's keys by their first characters, newest first",
+    run: ({ args, call }) => listAll(call, operations.listApiKeys, { workspaceId: args.text("workspace") }),
+  },
+  {
+    usage: "key show ID",
+    summary: "Show a key by its first characters",
+    run: async ({ args, call }) => show(await call(operations.getApiKey, { id: args.text("ID") })),
   },
   {
     usage: "key revoke ID",
     summary: "Refuse a key from the next request on",
-    run: async ({ admin, args }) => show(await revokeApiKey(admin, args.text("ID"))),
+    run: async ({ args, call }) => show(await call(operations.revokeApiKey, { id: args.text("ID") })),
+  },
+  {
+    usage: "key rotate ID [--overlap DURATION] [--expires ISO8601]",
+    summary: "Give a key a new secret, shown this once; the old one stays valid for the overlap, none unless set",
+    run: async ({ args, call }) => {
+      const overlapMs = args.findNumber("overlap");
+      const input = { id: args.text("ID"), overlapMs, expiresAt: args.findNumber("expires") };
+      const key = await call(operations.rotateApiKey, input);
+      const old = overlapMs && key.overlapEndsAt !== null
+        ? `valid until ${new Date(key.overlapEndsAt).toISOString()}`
+        : "refused from now on";
+      return show(key, `${keepIt}. The old one is ${old}`);
+    },
   },
 ];

@@ -1,30 +1,40 @@
 // Arguments of a command, read as its usage line says: the line is the one declaration of what a command takes.
 import { invalid } from "../errors.ts";
-import { isMonth } from "../month.ts";
 import { parseArgs } from "../runtime/terminal.ts";
+import { convert } from "./placeholders.ts";
 
 /** What was given, by name: an option by its own (`limit`), a positional argument by its placeholder (`ID`). */
 export type Arguments = {
   /** A required text. */
   text(name: string): string;
-  findText(name: string): string | undefined;
+  /** A text; of one that is a choice the caller says what there is to choose from. */
+  findText<T extends string>(name: string): T | undefined;
   /** A required number. */
   number(name: string): number;
   findNumber(name: string): number | undefined;
+  /** What was given as NAME=VALUE; of a repeated name the last value counts. */
+  values(name: string): Record<string, string>;
   /** Whether JSON is wanted. */
   json: boolean;
 };
 
-type Parameter = { name: string; placeholder: string; isOption: boolean; isRequired: boolean };
+export type Parameter = {
+  name: string;
+  placeholder: string;
+  isOption: boolean;
+  isRequired: boolean;
+  isRepeatable: boolean;
+};
 
-/** `deploy list --workspace ID [--limit N]` → its parameters. */
-function readUsage(usage: string): Parameter[] {
-  const pattern = /(\[)?(?:--([a-z-]+) )?\b([A-Z][A-Z0-9-]*)\b\]?/g;
-  return [...usage.matchAll(pattern)].map(([, bracket, option, placeholder = ""]) => ({
+/** `deploy list --workspace ID [--limit N] [--render NAME=VALUE]... [--format ndjson|csv]` → its parameters. */
+export function readUsage(usage: string): Parameter[] {
+  const pattern = /(\[)?(?:--([a-z-]+) )?\b([A-Z][A-Z0-9=-]*|[a-z]+(?:\|[a-z]+)+)\b\]*(\.{3})?/g;
+  return [...usage.matchAll(pattern)].map(([, bracket, option, placeholder = "", dots]) => ({
     name: option ?? placeholder,
     placeholder,
     isOption: option !== undefined,
     isRequired: bracket === undefined,
+    isRepeatable: dots !== undefined,
   }));
 }
 
@@ -35,31 +45,36 @@ export function readArguments(usage: string, argv: string[]): Arguments {
   const expected = parameters.filter(({ isOption }) => !isOption);
   if (positionals.length > expected.length) throw invalid(`Unexpected argument ${positionals[expected.length]}`);
 
-  const given = new Map<string, string | number>();
+  const given = new Map<string, (string | number)[]>();
   for (const parameter of parameters) {
-    const { name, placeholder, isOption, isRequired } = parameter;
+    const { name, placeholder, isOption, isRequired, isRepeatable } = parameter;
     const label = isOption ? `--${name}` : name;
     const texts = isOption ? values[name] ?? [] : positionals.slice(expected.indexOf(parameter)).slice(0, 1);
-    if (texts.length > 1) throw invalid(`${label} was given ${texts.length} times`);
-    if (texts[0] !== undefined) given.set(name, convert(label, placeholder, texts[0]));
-    else if (isRequired) throw invalid(`Missing ${isOption ? `${label} ${placeholder}` : label}`);
+    if (texts.length > 1 && !isRepeatable) throw invalid(`${label} was given ${texts.length} times`);
+    if (texts.length === 0 && isRequired) throw invalid(`Missing ${isOption ? `${label} ${placeholder}` : label}`);
+    given.set(name, texts.map((text) => convert(label, placeholder, text)));
   }
 
-  const find = (name: string) => {
-    if (!parameters.some((parameter) => parameter.name === name)) {
-      throw new TypeError(`No argument ${name} in ${usage}`);
-    }
-    return given.get(name);
+  const find = (name: string): (string | number)[] => {
+    const found = given.get(name);
+    if (found === undefined) throw new TypeError(`No argument ${name} in ${usage}`);
+    return found;
   };
-  const asText = (value: string | number | undefined) => value === undefined ? undefined : String(value);
-  const asNumber = (value: string | number | undefined) => typeof value === "number" ? value : undefined;
+  const findText = (name: string) => find(name)[0]?.toString();
+  const findNumber = (name: string) => find(name).find((value) => typeof value === "number");
   return {
-    text: (name) => asText(find(name)) ?? "",
-    findText: (name) => asText(find(name)),
-    number: (name) => asNumber(find(name)) ?? NaN,
-    findNumber: (name) => asNumber(find(name)),
+    text: (name) => findText(name) ?? "",
+    findText: <T extends string>(name: string) => findText(name) as T | undefined,
+    number: (name) => findNumber(name) ?? NaN,
+    findNumber,
+    values: (name) => Object.fromEntries(find(name).map(splitPair)),
     json: values.json !== undefined,
   };
+}
+
+function splitPair(pair: string | number): [name: string, value: string] {
+  const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(String(pair)) ?? [];
+  return [name, value];
 }
 
 function parse(argv: string[], options: Parameter[]): { values: Record<string, string[]>; positionals: string[] } {
@@ -90,28 +105,4 @@ function joinNegatives(argv: string[]): string[] {
     } else joined.push(word);
   }
   return joined;
-}
-
-/** A placeholder tells a value's type: N is a count, CODE any integer, ISO8601 a moment in ms, and others are text. */
-function convert(label: string, placeholder: string, text: string): string | number {
-  if (placeholder === "N" || placeholder === "CODE") {
-    const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
-    if (Number.isSafeInteger(value) && (value >= 0 || placeholder === "CODE")) return value;
-    throw invalid(
-      `${label} must be ${placeholder === "N" ? "an integer of at least 0" : "an integer"}, and at most 2^53 - 1`,
-    );
-  }
-  if (placeholder === "ISO8601") return readTime(label, text);
-  if (placeholder === "YYYY-MM" && !isMonth(text)) throw invalid(`${label} must be a month such as 2027-01`);
-  return text;
-}
-
-function readTime(label: string, text: string): number {
-  // A time without a zone would mean another moment on another machine.
-  const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
-  const at = Date.parse(text);
-  // Date.parse takes 2027-02-30 for a day in March.
-  const isDay = day !== undefined && at >= 0 && new Date(day).toISOString().startsWith(day);
-  if (!isDay) throw invalid(`${label} must be a time such as 2027-01-31 or 2027-01-31T18:00:00Z`);
-  return at;
 }

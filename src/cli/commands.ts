@@ -1,7 +1,39 @@
 // Every command, in the order in which help shows them.
+import { serve } from "../runtime/serve.ts";
 import { accessCommands } from "./access-commands.ts";
+import { show } from "./command.ts";
 import type { Command } from "./command.ts";
+import { deploymentCommands } from "./deployment-commands.ts";
+import { ledgerCommands } from "./ledger-commands.ts";
+import { openHere } from "./local.ts";
 import { promptCommands } from "./prompt-commands.ts";
 import { recordCommands } from "./record-commands.ts";
 
-export const commands: Command[] = [...accessCommands, ...promptCommands, ...recordCommands];
+const serviceCommands: Command[] = [
+  {
+    usage: "migrate",
+    summary: "Bring the database's schema up to date",
+    async start(terminal) {
+      const { applied, close } = await openHere(terminal);
+      close();
+      return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
+    },
+  },
+  {
+    usage: "serve",
+    summary: "Start the service, as the environment says",
+    async start() {
+      await serve();
+      return {};
+    },
+  },
+];
+
+export const commands: Command[] = [
+  ...accessCommands,
+  ...promptCommands,
+  ...deploymentCommands,
+  ...recordCommands,
+  ...ledgerCommands,
+  ...serviceCommands,
+];

@@ -5,16 +5,22 @@ const examples = `Examples
   promptledger workspace create --name "My team" --limit 50000
   promptledger key create --workspace ws_… --name "checkout service" --expires 2027-12-31
   promptledger prompt push prompt.json --workspace ws_… --deploy production
-  promptledger deploy promote dep_… --version 2
-  promptledger diagnosis list --deploy dep_… --session order-4711 --json
-  promptledger usage --workspace ws_…
-  promptledger verify
+  promptledger prompt diff prompt_… --from 1
+  promptledger deploy rollback dep_… --note "answers got longer"
+  promptledger diagnosis list --deploy dep_… --from 24h --text refund
+  promptledger diagnosis export --deploy dep_… --format csv --out records.csv
+  promptledger stats --deploy dep_…
+  promptledger usage --workspace ws_… --json
+  promptledger prune --older-than 90d
+  promptledger verify --server https://prompts.example.com
   promptledger serve
 `;
 
 const settings =
-  `Every command takes --json (JSON alone on standard output) and --help. It works on the database that DATABASE_URL
-names (file:promptledger.db unless set), and exits 0 when done, 1 when refused, 2 when used wrongly.
+  `Every command takes --json (JSON alone on standard output) and --help, and exits 0 when done, 1 when refused, 2 when used
+wrongly. It works on the database that DATABASE_URL names (file:promptledger.db unless set). With --server URL all but
+migrate and serve work on the service there, with the token in ADMIN_TOKEN.
+A DURATION is 45s, 30m, 12h or 90d; a TIME is 2027-01-31T18:00:00Z, 2027-01-31, or a duration ago.
 `;
 
 /** Help on the commands whose usage begins with the words given; on all where none does. */

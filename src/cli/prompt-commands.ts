@@ -1,105 +1,121 @@
-// Commands for prompts and deployments: what is served.
-import * as deployments from "../admin/deployments.ts";
+// Commands for prompts and their versions.
 import type { DeploymentResult } from "../admin/deployments.ts";
-import * as prompts from "../admin/prompts.ts";
-import type { PushResult } from "../admin/prompts.ts";
+import { readPromptFile } from "../admin/prompt-file.ts";
+import type { PromptWithVariables, PushResult } from "../admin/prompts.ts";
+import { notFound } from "../errors.ts";
+import { jsonText, stringify } from "../json-text.ts";
+import * as operations from "../operations/prompt-operations.ts";
+import { describePrompt } from "../prompt-text.ts";
 import { show } from "./command.ts";
-import type { Command, Outcome } from "./command.ts";
+import type { Call, Command, CommandContext, Outcome } from "./command.ts";
+import { describeInactive, whyOf } from "./deployment-commands.ts";
+import { format, harmless } from "./format.ts";
+import { listAll, pagesOf } from "./lists.ts";
 
-const inactive = "it is inactive, so requests are refused: see deploy activate";
+/** What a push did, in a sentence. */
+const describePush = ({ isNew, id, version }: PushResult): string =>
+  isNew ? `Pushed version ${version} of ${id}` : `Unchanged: version ${version} has this content already`;
 
-function changed({ changed, ...deployment }: DeploymentResult): Outcome {
-  const { currentVersion, isActive } = deployment;
-  const state = isActive ? `version ${currentVersion} is live` : inactive;
-  return show(
-    deployment,
-    changed && isActive ? undefined : `${changed ? "Changed, but" : "Nothing to change:"} ${state}`,
-  );
+async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const workspaceId = args.text("workspace");
+  const content = readPromptFile(await terminal.read(args.text("FILE")));
+  const promptId = args.findText("prompt");
+  const deploy = args.findText("deploy");
+  const why = whyOf(args, terminal);
+  if (deploy !== undefined) {
+    const input = { ...content, ...why, workspaceId, promptId, deploy };
+    const published = await call(operations.publishPrompt, input) as PushResult & { deployment: DeploymentResult };
+    const { isNew, deployment: { changed: _, ...deployment }, ...prompt } = published;
+    const live = `it is what ${deployment.name} (${deployment.id}) serves${describeInactive(deployment)}`;
+    return show({ ...prompt, deployment }, `${describePush({ ...prompt, isNew })}; ${live}`);
+  }
+  const input = { ...content, note: why.note };
+  if (promptId !== undefined) await checkWorkspace(call, workspaceId, promptId);
+  const pushed =
+    (promptId === undefined
+      ? await call(operations.createPrompt, { workspaceId, ...input })
+      : await call(operations.pushPrompt, { id: promptId, ...input })) as PushResult;
+  const { isNew: _, ...prompt } = pushed;
+  return show(prompt, describePush(pushed));
 }
 
-/** What a push did, and what is live now, in a sentence. */
-function describePush(prompt: PushResult, deployment: DeploymentResult | undefined): string {
-  const pushed = prompt.isNew
-    ? `Pushed version ${prompt.version} of ${prompt.id}`
-    : `Unchanged: version ${prompt.version} has this content already`;
-  if (deployment === undefined) return pushed;
-  return `${pushed}; it is what ${deployment.name} (${deployment.id}) serves${
-    deployment.isActive ? "" : `, but ${inactive}`
-  }`;
+/** A prompt of another workspace is as good as none: its id has been mixed up. */
+async function checkWorkspace(call: Call, workspaceId: string, promptId: string): Promise<void> {
+  for await (const prompts of pagesOf(call, operations.listPrompts, { workspaceId })) {
+    if (prompts.some(({ id }) => id === promptId)) return;
+  }
+  throw notFound("Prompt", promptId);
 }
+
+async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
+  const id = args.text("ID");
+  const version = args.findNumber("version");
+  const prompt = version === undefined
+    ? await call(operations.getPrompt, { id })
+    : await call(operations.getPromptVersion, { id, version });
+  const values = args.values("render");
+  if (Object.keys(values).length === 0) return { data: prompt, text: () => toText(prompt) };
+  const rendered = await call(operations.renderPrompt, { id, version: prompt.version, values });
+  const unknown = Object.keys(values).filter((name) => !prompt.variables.includes(name));
+  return {
+    data: rendered,
+    text: () => toText({ ...prompt, messages: rendered.messages }),
+    note: unknown.length === 0 ? undefined : `Not in the prompt: ${unknown.join(", ")}`,
+  };
+}
+
+/** A version as people read it. From afar JSON comes as plain values. */
+function toText({ title, description, messages, llmConfig, variables, ...facts }: PromptWithVariables): string {
+  const json = { messages: jsonText(stringify(messages)), llmConfig: jsonText(stringify(llmConfig)) };
+  const head = format({ ...facts, variables: variables.join(", ") });
+  return harmless(`${head}\n${describePrompt({ title, description, ...json })}`);
+}
+
+async function diff({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const input = { id: args.text("ID"), from: args.number("from"), to: args.findNumber("to") };
+  const data = await call(operations.diffVersions, input);
+  return {
+    data,
+    text: () => terminal.isColoured ? coloured(harmless(data.diff)) : harmless(data.diff),
+    note: data.diff === "" ? `Nothing differs between versions ${data.from} and ${data.to}` : undefined,
+  };
+}
+
+const bold = "\x1b[1m", red = "\x1b[31m", green = "\x1b[32m", cyan = "\x1b[36m", plain = "\x1b[m";
+const colours: Record<string, string> = { "-": red, "+": green, "@": cyan };
+
+/** A unified diff, whose first two lines are its head. */
+const coloured = (diff: string): string =>
+  diff.split("\n").map((line, index) => {
+    const colour = index < 2 && line !== "" ? bold : colours[line.charAt(0)];
+    return colour === undefined ? line : `${colour}${line}${plain}`;
+  }).join("\n");
 
 export const promptCommands: Command[] = [
   {
-    usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy DEPLOYMENT]",
+    usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy DEPLOYMENT] [--note TEXT] [--actor NAME]",
     summary:
       "Push a prompt, or its next version; FILE is JSON, - is standard input; --deploy makes it live under a name or id",
-    run: async ({ admin, args, read }) => {
-      const workspaceId = args.text("workspace");
-      const source = await read(args.text("FILE"));
-      const input = { workspaceId, promptId: args.findText("prompt"), source };
-      const deploy = args.findText("deploy");
-      if (deploy === undefined) {
-        const { isNew, ...prompt } = await prompts.pushPrompt(admin, input);
-        return show(prompt, describePush({ ...prompt, isNew }, undefined));
-      }
-      const { isNew, deployment, ...prompt } = await deployments.publishPrompt(admin, { ...input, deploy });
-      const { changed: _, ...live } = deployment;
-      return show({ ...prompt, deployment: live }, describePush({ ...prompt, isNew }, deployment));
-    },
+    run: push,
   },
   {
     usage: "prompt list --workspace ID",
-    summary: "List a workspace's prompts with their newest version",
-    run: async ({ admin, args }) => show(await prompts.listPrompts(admin, args.text("workspace"))),
+    summary: "List a workspace's prompts with their newest version, newest first",
+    run: ({ args, call }) => listAll(call, operations.listPrompts, { workspaceId: args.text("workspace") }),
   },
   {
     usage: "prompt versions ID",
     summary: "List a prompt's versions, newest first",
-    run: async ({ admin, args }) => show(await prompts.listPromptVersions(admin, args.text("ID"))),
+    run: ({ args, call }) => listAll(call, operations.listPromptVersions, { id: args.text("ID") }),
   },
   {
-    usage: "prompt show ID [--version N]",
-    summary: "Show a version of a prompt, the newest unless named",
-    run: async ({ admin, args }) =>
-      show(await prompts.getPromptVersion(admin, args.text("ID"), args.findNumber("version"))),
+    usage: "prompt show ID [--version N] [--render NAME=VALUE]...",
+    summary: "Show a version of a prompt, the newest unless named; --render fills in its variables, each of them",
+    run: showPrompt,
   },
   {
-    usage: "deploy create --workspace ID --name NAME --prompt ID [--version N]",
-    summary: "Make a deployment of a prompt's version, the newest unless named",
-    run: async ({ admin, args }) =>
-      show(
-        await deployments.createDeployment(admin, {
-          workspaceId: args.text("workspace"),
-          name: args.text("name"),
-          promptId: args.text("prompt"),
-          version: args.findNumber("version"),
-        }),
-      ),
-  },
-  {
-    usage: "deploy list --workspace ID",
-    summary: "List a workspace's deployments",
-    run: async ({ admin, args }) => show(await deployments.listDeployments(admin, args.text("workspace"))),
-  },
-  {
-    usage: "deploy promote ID --version N",
-    summary: "Make another version live",
-    run: async ({ admin, args }) =>
-      changed(await deployments.promoteDeployment(admin, args.text("ID"), args.number("version"))),
-  },
-  {
-    usage: "deploy activate ID",
-    summary: "Open a deployment to requests",
-    run: async ({ admin, args }) => changed(await deployments.setDeploymentActive(admin, args.text("ID"), true)),
-  },
-  {
-    usage: "deploy deactivate ID",
-    summary: "Close a deployment to requests",
-    run: async ({ admin, args }) => changed(await deployments.setDeploymentActive(admin, args.text("ID"), false)),
-  },
-  {
-    usage: "deploy history ID",
-    summary: "List what changed in a deployment, newest first",
-    run: async ({ admin, args }) => show(await deployments.listDeploymentChanges(admin, args.text("ID"))),
+    usage: "prompt diff ID --from N [--to N]",
+    summary: "Show what differs between two versions; --to is the newest unless named",
+    run: diff,
   },
 ];

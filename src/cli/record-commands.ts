@@ -1,57 +1,78 @@
-// Commands for what was recorded and counted, and for the service itself.
-import { listCalls, listDiagnoses, readUsage, verify } from "../admin/records.ts";
-import { serve } from "../runtime/serve.ts";
-import { listLimit, show, showNewest } from "./command.ts";
-import type { Command } from "./command.ts";
+// Commands for diagnosis records: what came of the prompts.
+import type { ExportFormat } from "../admin/export.ts";
+import * as operations from "../operations/record-operations.ts";
+import type { Arguments } from "./arguments.ts";
+import { statsText } from "./charts.ts";
+import { show } from "./command.ts";
+import type { Command, CommandContext, Outcome } from "./command.ts";
+import { exportTo } from "./export.ts";
+import { harmless } from "./format.ts";
+import { listLimit, listNewest } from "./lists.ts";
+
+const filters = "--deploy ID [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT]";
+
+const rangeOf = (args: Arguments) => ({
+  deployId: args.text("deploy"),
+  promptVersion: args.findNumber("version"),
+  from: args.findNumber("from"),
+  to: args.findNumber("to"),
+});
+
+const filterOf = (args: Arguments) => ({
+  ...rangeOf(args),
+  sessionId: args.findText("session"),
+  status: args.findNumber("status"),
+  text: args.findText("text"),
+});
+
+async function stats({ args, call }: CommandContext): Promise<Outcome> {
+  const data = await call(operations.readStats, rangeOf(args));
+  return { data, text: () => harmless(statsText(data)), note: data.records === 0 ? "No records" : undefined };
+}
+
+const showDeletion = ({ deleted }: { deleted: number }): Outcome =>
+  show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
 export const recordCommands: Command[] = [
   {
-    usage: "diagnosis list --deploy ID [--session S] [--status CODE] [--limit N]",
-    summary: `List a deployment's records, newest first, ${listLimit} unless set`,
-    run: async ({ admin, args }) => {
-      const sessionId = args.findText("session");
-      const status = args.findNumber("status");
-      const limit = args.findNumber("limit") ?? listLimit;
-      const filter = {
-        deployId: args.text("deploy"),
-        ...(sessionId === undefined ? {} : { sessionId }),
-        ...(status === undefined ? {} : { status }),
-        limit,
-      };
-      return showNewest(await listDiagnoses(admin, filter), limit);
+    usage: `diagnosis list ${filters} [--limit N] [--cursor CURSOR]`,
+    summary:
+      `List a deployment's records, newest first, ${listLimit} unless set; a TIME is ISO 8601, or 24h for a day ago`,
+    run: (context) => listNewest(context, operations.listDiagnoses, filterOf(context.args)),
+  },
+  {
+    usage: "diagnosis show ID",
+    summary: "Show a record",
+    run: async ({ args, call }) => show(await call(operations.getDiagnosis, { id: args.text("ID") })),
+  },
+  {
+    usage: `diagnosis export ${filters} [--format ndjson|csv] [--out FILE]`,
+    summary: "Write records to standard output or a file, newest first: JSON in lines, or CSV",
+    run: async ({ args, call, terminal }) => {
+      const format = args.findText<ExportFormat>("format");
+      return exportTo(
+        terminal,
+        args.findText("out"),
+        await call(operations.exportDiagnoses, { ...filterOf(args), format }),
+      );
     },
   },
   {
-    usage: "call list --workspace ID [--limit N]",
-    summary: `List a workspace's accepted requests, newest first, ${listLimit} unless set`,
-    run: async ({ admin, args }) => {
-      const limit = args.findNumber("limit") ?? listLimit;
-      return showNewest(await listCalls(admin, args.text("workspace"), limit), limit);
-    },
+    usage: "diagnosis delete ID",
+    summary: "Delete a record; the books still balance",
+    run: async ({ args, call }) => showDeletion(await call(operations.deleteDiagnosis, { id: args.text("ID") })),
   },
   {
-    usage: "usage --workspace ID [--month YYYY-MM]",
-    summary: "Show what a workspace used of its quota, this month unless named",
-    run: async ({ admin, args }) => show(await readUsage(admin, args.text("workspace"), args.findText("month"))),
+    usage: "diagnosis delete --deploy ID --session S",
+    summary: "Delete all records of a session with a deployment",
+    run: async ({ args, call }) =>
+      showDeletion(
+        await call(operations.deleteSession, { deployId: args.text("deploy"), sessionId: args.text("session") }),
+      ),
   },
   {
-    usage: "verify [--workspace ID]",
-    summary: "Recount the books; exit 1 when a ledger does not balance",
-    run: async ({ admin, args }) => {
-      const data = await verify(admin, args.findText("workspace"));
-      const balanced = data.ledgers.filter((ledger) => ledger.balanced).length;
-      return { data, note: `Balanced: ${balanced} of ${data.ledgers.length} ledgers`, refused: !data.balanced };
-    },
-  },
-  {
-    usage: "migrate",
-    summary: "Bring the database's schema up to date",
-    run: ({ applied }) =>
-      Promise.resolve(show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined)),
-  },
-  {
-    usage: "serve",
-    summary: "Start the service, as the environment says",
-    start: serve,
+    usage: "stats --deploy ID [--version N] [--from TIME] [--to TIME]",
+    summary: "Show each version's records in numbers: shares of statuses, latency, tokens",
+    run: stats,
   },
 ];

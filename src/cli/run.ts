@@ -1,78 +1,95 @@
-// From arguments to an exit code: find the command, open the database, act, print.
-import { describeDatabase, readConfig } from "../config.ts";
+// From arguments to an exit code: find the command, run it here or far away, print.
 import { Refusal } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import { describeError } from "../log.ts";
-import { openMigrated } from "../runtime/boot.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
 import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { commands } from "./commands.ts";
-import { format } from "./format.ts";
+import { format, harmless } from "./format.ts";
 import { help } from "./help.ts";
+import { openHere } from "./local.ts";
+import { connectTo } from "./remote.ts";
 
 const done = 0, refused = 1, wrongUsage = 2;
 
 /** Runs the command that the terminal's arguments name; gives the exit code. */
 export async function run(terminal: Terminal): Promise<number> {
-  const { args: argv, say, write } = terminal;
-  const flags = argv.slice(0, argv.findIndex((word) => !word.startsWith("-")));
-  const words = [...argv.slice(flags.length), ...flags];
-  if (words.some((word) => ["help", "--help", "-h"].includes(word))) {
-    write(help(words.filter((word) => /^[a-z]+$/.test(word) && word !== "help")));
+  const { say, write } = terminal;
+  const words = commandFirst(terminal.args);
+  const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
+  if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
+    await write(help(name.filter((word) => word !== "help")));
     return done;
   }
   if (words[0] === "--version") {
-    write(`${await terminal.version()}\n`);
+    await write(`${await terminal.version()}\n`);
     return done;
   }
-  const command = commands.find((candidate) => nameOf(candidate).every((word, index) => word === words[index]));
+  const [command, ...others] = findCommands(words);
   if (command === undefined) {
-    if (words.length > 0) say(`promptledger: unknown command ${words.slice(0, 2).join(" ")}\n\n`);
+    if (words.length > 0) say(`promptledger: unknown command ${harmless(words.slice(0, 2).join(" "))}\n\n`);
     say(help(words.slice(0, 1)));
     return wrongUsage;
   }
   let args: Arguments;
   try {
-    args = readArguments(command.usage, words.slice(nameOf(command).length));
+    args = readArguments(usageOf(command), words.slice(nameOf(command).length));
   } catch (error) {
-    say(`promptledger: ${messageOf(error)}\nUsage: promptledger ${command.usage}\n`);
+    const usages = [command, ...others].map((each) => `Usage: promptledger ${usageOf(each)}\n`);
+    say(`promptledger: ${messageOf(error)}\n${usages.join("")}`);
     return wrongUsage;
   }
   try {
-    return await act(command, args, terminal);
+    return await print(await act(command, args, terminal), args, terminal);
   } catch (error) {
     say(`promptledger: ${messageOf(error)}\n`);
     return refused;
   }
 }
 
-async function act(command: Command, args: Arguments, terminal: Terminal): Promise<number> {
-  if ("start" in command) {
-    await command.start();
-    return done;
-  }
-  const config = readConfig(terminal.env);
-  const { database, applied } = await openMigrated(config, "manage");
+/** Options that stand before the command are put after it. */
+function commandFirst(argv: string[]): string[] {
+  let start = 0;
+  while (argv[start]?.startsWith("-")) start += argv[start] === "--server" ? 2 : 1;
+  return [...argv.slice(start), ...argv.slice(0, start)];
+}
+
+/** The commands of the longest name that is called; of several the one first that has an option that is given. */
+function findCommands(words: string[]): Command[] {
+  const called = commands.filter((command) => nameOf(command).every((word, index) => word === words[index]));
+  const longest = Math.max(...called.map((command) => nameOf(command).length));
+  const found = called.filter((command) => nameOf(command).length === longest);
+  const options = words.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
+  const fits = ({ usage }: Command) => options.some((option) => usage.includes(`${option} `));
+  return [...found.filter(fits), ...found.filter((command) => !fits(command))];
+}
+
+/** What runs by operations takes `--server` too. */
+const usageOf = (command: Command): string => "start" in command ? command.usage : `${command.usage} [--server URL]`;
+
+async function act(command: Command, args: Arguments, terminal: Terminal): Promise<Outcome> {
+  if ("start" in command) return await command.start(terminal);
+  const server = args.findText("server");
+  if (server !== undefined) return await command.run({ args, terminal, call: connectTo(server, terminal) });
+  const { call, close } = await openHere(terminal);
   try {
-    // A database that was empty until now may be another one than was meant.
-    if (applied.includes("001-create-catalog")) {
-      terminal.say(`Made a database: ${describeDatabase(config.database.url)}\n`);
-    }
-    const admin = { database, clock: Date.now };
-    return print(await command.run({ admin, args, read: terminal.read, applied }), args, terminal);
+    return await command.run({ args, terminal, call });
   } finally {
-    database.close();
+    close();
   }
 }
 
-function print({ data, note, refused: isRefused = false }: Outcome, { json }: Arguments, terminal: Terminal): number {
-  terminal.write(json ? `${stringify(data)}\n` : format(data));
-  if (note !== undefined) terminal.say(`${note}\n`);
-  else if (Array.isArray(data) && data.length === 0) terminal.say("Nothing to list\n");
+async function print(outcome: Outcome, { json }: Arguments, { report, say, write }: Terminal): Promise<number> {
+  const { data, text, note, refused: isRefused = false } = outcome;
+  report("");
+  if (data !== undefined) await write(json ? `${stringify(data)}\n` : text?.() ?? format(data));
+  if (note !== undefined) say(`${harmless(note)}\n`);
+  else if (Array.isArray(data) && data.length === 0) say("Nothing to list\n");
   return isRefused ? refused : done;
 }
 
-const messageOf = (error: unknown) => error instanceof Refusal ? error.message : describeError(error);
+/** An error in words; they may come from a service far away. */
+const messageOf = (error: unknown) => harmless(error instanceof Refusal ? error.message : describeError(error));

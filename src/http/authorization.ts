@@ -1,6 +1,6 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
-import { invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
-import { hashApiKey, isApiKey } from "../ids.ts";
+import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
+import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
 import type { Context } from "./context.ts";
 
 /** The hash of the request's API key; what cannot be a key is refused without a query. */
@@ -13,9 +13,14 @@ export async function readKeyHash(request: Request, { keyHashes }: Context): Pro
   return hash;
 }
 
-function readApiKey(header: string): string {
-  const [scheme, key = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(header)?.slice(1) ?? [];
+function readBearer(header: string): string {
+  const [scheme, token = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(header)?.slice(1) ?? [];
   if (scheme?.toLowerCase() !== "bearer") throw missingAuthorization();
+  return token;
+}
+
+function readApiKey(header: string): string {
+  const key = readBearer(header);
   if (key === "") throw noApiKey();
   if (!isApiKey(key)) throw invalidApiKey();
   return key;
@@ -33,4 +38,18 @@ export async function readAuthorized<T>(
     if (!await ledger.isKeyValid(keyHash)) throw invalidApiKey();
     throw refusal;
   }
+}
+
+/** Refuses a request without the admin token. */
+export async function requireAdmin(request: Request, { adminToken }: Context): Promise<void> {
+  const token = readBearer(request.headers.get("Authorization") ?? "");
+  if (adminToken === undefined || !await isSame(token, adminToken)) throw invalidAdminToken();
+}
+
+/** Compares the hashes of two texts to their ends, so that the time it takes tells nothing of either. */
+async function isSame(one: string, other: string): Promise<boolean> {
+  const [a, b] = [await sha256(one), await sha256(other)];
+  let difference = 0;
+  for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index);
+  return difference === 0;
 }

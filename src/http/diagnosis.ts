@@ -1,15 +1,16 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
 import { stringifyMembers } from "../json-text.ts";
-import { DiagnosisRequest, parse } from "../schema.ts";
+import { parse } from "../schema/struct.ts";
+import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
 import { readText } from "./body.ts";
-import type { Context } from "./context.ts";
+import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { readDeployId } from "./query.ts";
 import { created, quotaHeaders, refuseVerdict } from "./respond.ts";
 
-export async function submitDiagnosis(request: Request, context: Context): Promise<Response> {
+export async function submitDiagnosis({ request }: Asked, context: Context): Promise<Response> {
   const keyHash = await readKeyHash(request, context);
   const submit = await readAuthorized(context, keyHash, async () => {
     const deployId = readDeployId(request);
@@ -29,5 +30,23 @@ function toRecord(source: string): NewDiagnosis {
   for (const [name, scalar] of Object.entries({ sessionId, status, latency, startAt, endAt })) {
     if (scalar !== undefined) members.set(name, JSON.stringify(scalar));
   }
-  return { sessionId, status, document: stringifyMembers(members) };
+  const measures = [latency ?? null, ...findTokens(value.additional_properties ?? {})];
+  return { sessionId, status, measures: measures.map(String).join(), document: stringifyMembers(members) };
 }
+
+/**
+ * The numbers of prompt and completion tokens, null where not given: those of `prompt_tokens` and `completion_tokens` in the
+ * additional properties, or in the first object among them that has one.
+ */
+function findTokens(properties: Record<string, unknown>): [prompt: number | null, completion: number | null] {
+  for (const holder of [properties, ...Object.values(properties)]) {
+    if (typeof holder !== "object" || holder === null) continue;
+    const { prompt_tokens: prompt, completion_tokens: completion } = holder as Record<string, unknown>;
+    if (isTokens(prompt) || isTokens(completion)) {
+      return [isTokens(prompt) ? prompt : null, isTokens(completion) ? completion : null];
+    }
+  }
+  return [null, null];
+}
+
+const isTokens = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

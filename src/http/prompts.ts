@@ -1,13 +1,33 @@
 // GET /v1/prompts: the active prompt of a deployment.
+import { sha256 } from "../ids.ts";
+import type { JsonText } from "../json-text.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
-import type { Context } from "./context.ts";
+import type { Asked, Context } from "./context.ts";
 import { readDeployId } from "./query.ts";
-import { ok, quotaHeaders, refuseVerdict } from "./respond.ts";
+import { notModified, ok, quotaHeaders, refuseVerdict } from "./respond.ts";
 
-export async function readPrompt(request: Request, context: Context): Promise<Response> {
+/** A read counts whether or not the client has the prompt already. */
+export async function readPrompt({ request }: Asked, context: Context): Promise<Response> {
   const keyHash = await readKeyHash(request, context);
   const deployId = await readAuthorized(context, keyHash, () => readDeployId(request));
   const verdict = await context.ledger.admit({ operation: "read", keyHash, deployId });
   if (verdict.outcome !== "read") return refuseVerdict(verdict, context.clock());
-  return ok(verdict.prompt, quotaHeaders(verdict.quota));
+  const tag = tags.get(verdict.prompt) ?? await makeTag(verdict.prompt);
+  const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(verdict.quota) };
+  const known = request.headers.get("If-None-Match");
+  return known !== null && isAmong(tag, known) ? notModified(headers) : ok(verdict.prompt, headers);
 }
+
+// The ledger gives the same object for as long as a prompt is served unchanged, so it is hashed once.
+const tags = new WeakMap<JsonText, string>();
+
+/** A strong entity tag: the hash of the bytes that are served. */
+async function makeTag(prompt: JsonText): Promise<string> {
+  const tag = `"${(await sha256(prompt.text)).slice(0, 32)}"`;
+  tags.set(prompt, tag);
+  return tag;
+}
+
+/** Whether an If-None-Match header names a tag; a proxy may have made it a weak one. */
+const isAmong = (tag: string, header: string): boolean =>
+  header.trim() === "*" || header.split(",").some((known) => known.trim().replace(/^W\//, "") === tag);

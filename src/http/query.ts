@@ -3,10 +3,15 @@ import { invalidDeployId } from "../errors.ts";
 
 const longestDeployId = 128;
 
+/** The parameters of a request's query, in order. */
+export function readQuery({ url }: Request): URLSearchParams {
+  const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
+  return new URLSearchParams(query);
+}
+
 /** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
 export function readDeployId(request: Request): string {
-  const [, query = ""] = /\?([^#]*)/.exec(request.url) ?? [];
-  const [deployId = "", ...more] = new URLSearchParams(query).getAll("deployId");
+  const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (deployId === "" || more.length > 0 || [...deployId].length > longestDeployId) throw invalidDeployId();
   return deployId;
 }

@@ -7,7 +7,11 @@ import type { Refused } from "../store/admission.ts";
 
 type HeaderValues = Record<string, string>;
 
-const statusOf: Record<ErrorKind, number> = {
+/** The status of an answer, by what it says. */
+export const statusOf: Record<"ok" | "created" | "not_modified" | ErrorKind, number> = {
+  ok: 200,
+  created: 201,
+  not_modified: 304,
   unauthorized: 401,
   invalid: 400,
   timeout: 408,
@@ -15,6 +19,8 @@ const statusOf: Record<ErrorKind, number> = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  gone: 410,
+  outdated: 412,
   quota_exhausted: 429,
   key_reused: 422,
   overloaded: 503,
@@ -30,10 +36,31 @@ const headersOf: Partial<Record<ErrorKind, HeaderValues>> = {
 };
 
 /** 200 with a JSON body. */
-export const ok = (body: unknown, headers: HeaderValues): Response => json(200, body, headers);
+export const ok = (body: unknown, headers: HeaderValues): Response => json(statusOf.ok, body, headers);
+
+/** 200 with a text that is made while it is sent; where it fails, the connection breaks. */
+export function streamed(text: AsyncGenerator<string>, headers: HeaderValues): Response {
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await text.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await text.return(undefined);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, { status: statusOf.ok, headers: { "Cache-Control": "no-store", ...headers } });
+}
+
+const encoder = new TextEncoder();
+
+/** 304: what the client has is what it would get. */
+export const notModified = (headers: HeaderValues): Response =>
+  new Response(null, { status: statusOf.not_modified, headers });
 
 /** 201 with a JSON body. */
-export const created = (body: unknown, headers: HeaderValues): Response => json(201, body, headers);
+export const created = (body: unknown, headers: HeaderValues): Response => json(statusOf.created, body, headers);
 
 /** The answer to HEAD: an answer's status and headers, and the length that its body would have. */
 export async function withoutBody(response: Response): Promise<Response> {
@@ -75,4 +102,7 @@ export const quotaHeaders = (quota: Quota): HeaderValues => ({
 });
 
 const json = (status: number, body: unknown, headers: HeaderValues): Response =>
-  new Response(stringify(body), { status, headers: { "Content-Type": "application/json", ...headers } });
+  new Response(stringify(body), {
+    status,
+    headers: { "Content-Type": "application/json", "Cache-Control": "no-store", ...headers },
+  });

@@ -37,14 +37,19 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write });
 
   const { database } = await openMigrated(config, "serve");
-  const service = serveDatabase(database, { clock, log, maxBodyBytes: config.maxBodyBytes });
+  const service = serveDatabase(database, {
+    clock,
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    adminToken: config.adminToken,
+  });
   const server = await listenOn(config, () => listen(service.fetch, config));
   stopOnSignal(server, service, log);
 
   const name = config.host.includes(":") ? `[${config.host}]` : config.host;
   const url = `http://${name}:${server.port}`;
   log.info("Listening", { url, database: describeDatabase(config.database.url) });
-  if ((await listWorkspaces(database)).length === 0) write(setupHint);
+  if ((await listWorkspaces(database, { limit: 1 })).items.length === 0) write(setupHint);
   return url;
 }
 

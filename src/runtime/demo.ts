@@ -7,27 +7,28 @@ import { createApiKey } from "../admin/api-keys.ts";
 import { publishPrompt } from "../admin/deployments.ts";
 import { createWorkspace } from "../admin/workspaces.ts";
 import { readConfig } from "../config.ts";
+import { jsonText } from "../json-text.ts";
 import { openMigrated } from "./boot.ts";
 import { serve } from "./serve.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
 process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
 
-const source = JSON.stringify({
+const prompt = {
   title: "Support assistant",
   description: "Answers customers of the demo shop",
-  messages: [
+  messages: jsonText(JSON.stringify([
     { role: "system", content: "You are a friendly assistant of {{shop}}. Answer in one paragraph." },
     { role: "user", content: "{{question}}" },
-  ],
-  llmConfig: { provider: "openai", model: "gpt-4o", temperature: 0.2 },
-});
+  ])),
+  llmConfig: jsonText(JSON.stringify({ provider: "openai", model: "gpt-4o", temperature: 0.2 })),
+};
 
 const { database } = await openMigrated(readConfig(process.env), "manage");
-const admin = { database, clock: Date.now };
+const admin = { database, clock: Date.now, source: "command line" as const };
 const { id: workspaceId } = await createWorkspace(admin, { name: "Demo", monthlyLimit: 1000, upgradeUrl: null });
 const { key } = await createApiKey(admin, workspaceId, { name: "demo", expiresAt: null });
-const { deployment } = await publishPrompt(admin, { workspaceId, deploy: "production", source });
+const { deployment } = await publishPrompt(admin, workspaceId, { deploy: "production", ...prompt });
 database.close();
 
 const url = await serve();

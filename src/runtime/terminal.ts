@@ -1,6 +1,6 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
-import { readFile } from "node:fs/promises";
+import { open, readFile, rename } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { invalid } from "../errors.ts";
@@ -13,30 +13,99 @@ export type Terminal = {
   version(): Promise<string>;
   args: string[];
   env: Record<string, string | undefined>;
-  /** Data goes out here. */
-  write(text: string): void;
+  /** Whether data may be coloured. */
+  isColoured: boolean;
+  /** Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. */
+  write(text: string): Promise<void>;
   /** What is said about it goes here. */
   say(text: string): void;
+  /** How far long work is: the next report replaces it, and an empty one takes it away. */
+  report(progress: string): void;
   /** The text of a file, or of standard input for `-`. */
   read(path: string): Promise<string>;
+  /** A new file, which replaces one of that name once it is whole. */
+  create(path: string): Promise<NewFile>;
 };
+
+/** A file under a name of its own, `partPath`, until it is finished. */
+export type NewFile = { partPath: string; write(text: string): Promise<void>; finish(): Promise<void> };
+
+const { stdout, stderr, env } = process;
 
 /** The terminal of this process. */
 export const terminal: Terminal = {
   version: async () => JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")).version,
   args: process.argv.slice(2),
-  env: process.env,
-  write: (text) => void process.stdout.write(text),
-  say: (text) => void process.stderr.write(text),
+  env,
+  isColoured: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb",
+  write(text) {
+    if (stdout.isTTY) report("");
+    return new Promise((resolve) => void stdout.write(text, () => resolve()));
+  },
+  say(text) {
+    report("");
+    stderr.write(text);
+  },
+  report: (progress) => report(progress),
   read: readUtf8,
+  create,
 };
 
+const report = reportOn(stderr, () => performance.now());
+
+type Screen = { isTTY?: boolean | undefined; columns?: number | undefined; write(text: string): unknown };
+
+/**
+ * Reports on a terminal in one line that is written over, ten times a second at most; elsewhere in lines, every 10 s. What
+ * is done before the first is due is not talked about.
+ */
+export function reportOn(screen: Screen, now: () => number): (progress: string) => void {
+  const interval = screen.isTTY ? 100 : 10_000; // ms
+  let due: number | undefined;
+  let shown = 0;
+
+  function show(progress: string): void {
+    const line = progress.slice(0, (screen.columns ?? 80) - 1);
+    screen.write(`\r${line.padEnd(shown)}${line === "" ? "\r" : ""}`);
+    shown = line.length;
+  }
+
+  return (progress) => {
+    if (progress === "") {
+      if (shown > 0) show("");
+      return;
+    }
+    due ??= now() + interval;
+    if (now() < due) return;
+    due = now() + interval;
+    if (screen.isTTY) show(progress);
+    else screen.write(`${progress}\n`);
+  };
+}
+
 // A reader that goes away (`| head`) is no fault; a disk that is full is one.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
-  process.stderr.write(`promptledger: standard output cannot be written: ${error.message}\n`);
+  stderr.write(`promptledger: standard output cannot be written: ${error.message}\n`);
   process.exit(1);
 });
+
+/** fetch without the limit of 5 minutes that Node and Bun have of their own accord: how long is up to the given signal. */
+export const fetchPatiently = (url: string, init: RequestInit): Promise<Response> =>
+  fetch(url, { ...init, ...patience() } as RequestInit);
+
+let known: object | undefined;
+
+function patience(): object {
+  if ("Bun" in globalThis) return { timeout: false };
+  if (known !== undefined) return known;
+  // The way to the settings of Node's fetch is where undici has left it for others, once anything of it is in use.
+  new Headers();
+  const dispatcher: unknown = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
+  if (typeof dispatcher !== "object" || dispatcher === null) return known = {};
+  const Dispatcher = dispatcher.constructor as new (options: object) => object;
+  return known = { dispatcher: new Dispatcher({ headersTimeout: 0, bodyTimeout: 0 }) };
+}
 
 /** Ends the process with this code as soon as nothing is left to do. */
 export function exitWith(code: number): void {
@@ -51,7 +120,7 @@ async function readUtf8(path: string): Promise<string> {
   try {
     bytes = path === "-" ? await readInput() : await readFile(path);
   } catch (error) {
-    throw invalid(`${name} cannot be read: ${error instanceof Error ? error.message : error}`);
+    throw invalid(`${name} cannot be read: ${messageOf(error)}`);
   }
   try {
     return utf8.decode(bytes);
@@ -65,3 +134,27 @@ async function readInput(): Promise<Buffer> {
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 }
+
+async function create(path: string): Promise<NewFile> {
+  const partPath = `${path}.part`;
+  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw invalid(`${path} cannot be written: ${messageOf(error)}`);
+    }
+  };
+  const file = await attempt(() => open(partPath, "w"));
+  return {
+    partPath,
+    write: (text) => attempt(() => file.appendFile(text)),
+    finish: () =>
+      attempt(async () => {
+        await file.sync();
+        await file.close();
+        await rename(partPath, path);
+      }),
+  };
+}
+
+const messageOf = (error: unknown) => error instanceof Error ? error.message : String(error);

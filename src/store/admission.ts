@@ -2,8 +2,8 @@
 import type { Quota } from "../domain.ts";
 import type { JsonText } from "../json-text.ts";
 
-/** A record to store; `document` is the JSON object that is read back. */
-export type NewDiagnosis = { sessionId: string; status: number; document: string };
+/** A record to store. `document` is the JSON object that is read back, `measures` what stands in the column of that name. */
+export type NewDiagnosis = { sessionId: string; status: number; measures: string; document: string };
 
 /** A key under which a client may repeat a submit, and what tells its request from others. */
 export type IdempotencyKey = { key: string; fingerprint: string };

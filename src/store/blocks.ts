@@ -1,22 +1,99 @@
-// Looking for the newest rows of a table whose indexes begin with the block of 256 positions that a row stands in: one
-// block after the other, from the newest on, until enough rows are found. See sql/002-create-ledger.sql.
+// Walking through the log. The indexes of its tables begin with the block of 256 positions that a row stands in, so what is
+// looked for is looked for in one block after the other. See sql/002-create-ledger.sql.
+import { commitIdsFrom } from "../ids.ts";
+import type { Database, Row, Statement } from "./database.ts";
+import { integer, integerOrNull } from "./row.ts";
+
+/** A stretch of the log: the positions from `first` on, and below `end`. */
+export type Stretch = { first: number; end: number };
+
+/** A time range in Unix ms: from a moment on, and before another. */
+export type TimeRange = { from?: number | undefined; to?: number | undefined };
+
+const skew = 3_600_000; // ms by which the clocks of those who commit may differ
+const latest = 2 ** 50 - 1; // Unix ms that an id can tell
+
+const idsFrom = (at: number) => commitIdsFrom(Math.min(Math.max(0, at), latest));
+
+/** The stretch of the log in which everything of a time range stands; what else stands there, `inTime` tells. */
+export async function findStretch(database: Database, { from, to }: TimeRange): Promise<Stretch> {
+  const [row] = await database.read({
+    sql: `
+      select coalesce((select min(position) from commits), 1) as first,
+        coalesce((select next_position from commits order by position desc limit 1), 1) as end,
+        (select next_position from commits where id < :tooEarly order by id desc limit 1) as first_in_time,
+        (select position from commits where id >= :tooLate order by id limit 1) as end_in_time`,
+    args: {
+      tooEarly: idsFrom((from ?? 0) - skew),
+      tooLate: to === undefined ? "~" : idsFrom(to + skew),
+    },
+  });
+  // A clock may step back, so the commit that is next to a moment in time need not be the one in the log. But all of the
+  // range stands behind what is too early by more than the skew, and before what is too late by as much.
+  return {
+    first: integerOrNull(row!, "first_in_time") ?? integer(row!, "first"),
+    end: integerOrNull(row!, "end_in_time") ?? integer(row!, "end"),
+  };
+}
+
+/** When the commit was made that a position lies in. */
+export const timeAt = (position: string): string =>
+  `(select created_at from commits where position <= ${position} order by position desc limit 1)`;
+
+/** The condition that a position lies in a time range, to be bound to `:from` and `:to`. */
+export const inTime = ({ from, to }: TimeRange, position: string): string =>
+  `${from === undefined ? "true" : `${timeAt(position)} >= :from`}
+    and ${to === undefined ? "true" : `${timeAt(position)} < :to`}`;
 
 /**
- * A query for the positions of the newest rows (r) of a table that a condition holds for, below :before and at most
- * :limit of them. The condition compares columns that follow the block in an index.
+ * A query for the positions of the newest rows (r) of a table that a condition holds for, from a position on and below
+ * :end, and at most :limit of them. The condition compares columns that follow the block in an index first.
  */
-export const newestPositions = (table: "calls" | "diagnoses", condition: string): string => `
+export const newestPositions = (table: "calls" | "diagnoses", condition: string, first = ":first"): string => `
   with recursive block(number) as (
-    select min(:before - 1, (select max(position) from ${table})) >> 8
-    union all select number - 1 from block where number > 0
+    select (:end - 1) >> 8
+    union all select number - 1 from block where number > (${first}) >> 8
   )
   select position from (
     select r.position
-    from block cross join ${table} r on r.position >> 8 = block.number and ${condition} and r.position < :before
+    from block cross join ${table} r on r.position >> 8 = block.number and ${condition}
+      and r.position >= ${first} and r.position < :end
     -- Within a block the rows are in no order, so the last block is taken whole before they are sorted.
     limit :limit + 255
   )
   order by position desc limit :limit`;
+
+/** How much of the log is looked at: by one query, and for one page. */
+export type Reach = { query: number; page: number };
+
+/** Which of the rows that a query gives are meant, and whether those found are enough for a page, however few. */
+type Choice = { isMeant(row: Row): boolean; isEnough(rows: Row[]): boolean };
+
+/**
+ * Reads rows, newest first, by a query for those in a stretch; a query may give fewer than there are, but not none. Gives
+ * as many as asked for, and where it goes on: null where there is nothing more. A page may be short, or empty, where much
+ * had to be looked at.
+ */
+export async function readNewest(
+  database: Database,
+  query: (stretch: Stretch & { limit: number }) => Statement,
+  { first, end }: Stretch,
+  limit: number,
+  reach: Reach,
+  { isMeant, isEnough }: Choice = { isMeant: () => true, isEnough: () => false },
+): Promise<{ rows: Row[]; nextCursor: string | null }> {
+  const rows: Row[] = [];
+  const bottom = Math.max(first, end - reach.page);
+  // One more than asked for tells whether it goes on.
+  while (end > bottom && rows.length <= limit && !isEnough(rows)) {
+    const low = Math.max(bottom, end - reach.query);
+    const found = await database.read(query({ first: low, end, limit: limit + 1 - rows.length }));
+    rows.push(...found.filter(isMeant));
+    end = found.length === 0 ? low : integer(found.at(-1)!, "position");
+  }
+  if (rows.length > limit) return { rows: rows.slice(0, limit), nextCursor: String(rows[limit - 1]!.position) };
+  return { rows, nextCursor: end > first ? String(end) : null };
+}
 
 /** The commit (m) that a position lies in. */
 export const commitAt = (position: string): string =>

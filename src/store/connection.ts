@@ -10,7 +10,13 @@ export const lockTimeout = 25;
 
 const lockPatience = 5_000; // ms that an operation waits for a lock in all, from when it was asked for
 
-const common = ["pragma journal_mode = wal", "pragma synchronous = full", "pragma foreign_keys = on"];
+const common = [
+  "pragma journal_mode = wal",
+  "pragma synchronous = full",
+  "pragma foreign_keys = on",
+  // What is deleted is overwritten, and not only forgotten.
+  "pragma secure_delete = on",
+];
 const pragmas: Record<Purpose, string[]> = {
   // The write-ahead log grows to 16 MiB before it is taken over into the file, and 32 MiB of the file are kept in memory.
   serve: [...common, "pragma wal_autocheckpoint = 4096", "pragma cache_size = -32768"],

@@ -1,87 +1,143 @@
 // Rows of deployments and their history. Whatever changes a deployment adds to its history in the same transaction.
-import type { Deployment, DeploymentChange } from "../domain.ts";
+import type { Deployment, DeploymentChange, Page, PageRequest, Reason, Source } from "../domain.ts";
 import type { Database, Row, Statement } from "./database.ts";
-import { integer, integerOrNull, text } from "./row.ts";
+import { readPage } from "./page.ts";
+import { integer, text } from "./row.ts";
+
+/** What the history says of a change besides what changed. */
+export type Origin = Reason & { source: Source; now: number };
 
 /** Stores a deployment and the first entry of its history; with `ifNameIsFree` only where no other has its name. */
 export async function createDeployment(
   database: Database,
   deployment: Deployment,
   ifNameIsFree: boolean,
+  origin: Origin,
 ): Promise<boolean> {
   const { id, workspaceId, name, promptId, currentVersion, createdAt } = deployment;
   const [made] = await database.write([
     {
-      sql: `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, created_at)
-        select :id, :workspaceId, :name, :promptId, :currentVersion, 1, :createdAt
+      sql:
+        `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at)
+        select :id, :workspaceId, :name, :promptId, :currentVersion, 1, 1, :createdAt
         where not :ifNameIsFree
           or not exists (select 1 from deployments where workspace_id = :workspaceId and name = :name)
         returning id`,
       args: { id, workspaceId, name, promptId, currentVersion, createdAt, ifNameIsFree: Number(ifNameIsFree) },
     },
-    {
-      sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
-        select id, 'created', null, current_version, created_at from deployments where id = ?`,
-      args: [id],
-    },
+    addChange("created", "null", "json_quote(current_version)", `id = :id`, { id, ...origin }),
   ]);
   return made!.length > 0;
 }
 
-/** Points the deployment at a version that exists. Gives it, and whether it changed; undefined where there is none. */
-export function promoteDeployment(database: Database, id: string, version: number, now: number) {
-  return change(database, id, [
-    {
-      sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
-        select id, 'promoted', current_version, :version, :now from deployments
-        where id = :id and current_version <> :version returning id`,
-      args: { id, version, now },
-    },
-    { sql: "update deployments set current_version = :version where id = :id", args: { id, version } },
-  ]);
-}
+/** What may be changed: its column, and how the history writes what it holds. */
+const written = {
+  current_version: (value: string) => `json_quote(${value})`,
+  is_active: (value: string) => `iif(${value}, 'true', 'false')`,
+  name: (value: string) => `json_quote(${value})`,
+};
 
-/** Opens or closes the deployment to requests. Gives it, and whether it changed; undefined where there is none. */
-export function setDeploymentActive(database: Database, id: string, isActive: boolean, now: number) {
-  return change(database, id, [
-    {
-      sql: `insert into deployment_changes (deployment_id, action, from_version, to_version, created_at)
-        select id, iif(:isActive, 'activated', 'deactivated'), current_version, current_version, :now from deployments
-        where id = :id and is_active <> :isActive returning id`,
-      args: { id, isActive: Number(isActive), now },
-    },
-    { sql: "update deployments set is_active = :isActive where id = :id", args: { id, isActive: Number(isActive) } },
-  ]);
-}
+/** One change; with `ifRevision` only where the deployment has not changed since it had that revision. */
+export type Change = {
+  column: keyof typeof written;
+  value: number | string;
+  action: DeploymentChange["action"];
+  ifRevision?: number | undefined;
+};
 
-/** Runs a change whose first statement gives a row where something changes. */
-async function change(
+/** Gives the deployment as it then is, and whether it changed; undefined where there is none. */
+export async function changeDeployment(
   database: Database,
   id: string,
-  statements: Statement[],
+  { column, value, action, ifRevision }: Change,
+  origin: Origin,
 ): Promise<{ deployment: Deployment; changed: boolean } | undefined> {
-  const results = await database.write([
-    ...statements,
+  const condition = `id = :id and ${column} <> :value and revision = coalesce(:ifRevision, revision)`;
+  const args = { id, value, ifRevision: ifRevision ?? null };
+  const write = written[column];
+  const [changed, , found] = await database.write([
+    addChange(action, write(column), write(":value"), condition, { ...args, ...origin }),
+    { sql: `update deployments set ${column} = :value, revision = revision + 1 where ${condition}`, args },
     { sql: "select * from deployments where id = ?", args: [id] },
   ]);
-  const deployment = results.at(-1)!.map(toDeployment)[0];
-  return deployment && { deployment, changed: results[0]!.length > 0 };
+  const deployment = found!.map(toDeployment)[0];
+  return deployment && { deployment, changed: changed!.length > 0 };
 }
+
+/** Adds to the history of the deployment that a condition holds for; `from` and `to` are SQL. Gives a row where it did. */
+const addChange = (
+  action: DeploymentChange["action"],
+  from: string,
+  to: string,
+  condition: string,
+  args: Extract<Statement["args"], Record<string, unknown>>,
+): Statement => ({
+  sql: `
+    insert into deployment_changes
+      (deployment_id, revision, action, from_value, to_value, source, actor, note, created_at)
+    select id, revision + ${action === "created" ? 0 : 1}, :action, ${from}, ${to}, :source, :actor, :note, :now
+    from deployments where ${condition} returning revision`,
+  args: { ...args, action },
+});
 
 export async function findDeployment(database: Database, id: string): Promise<Deployment | undefined> {
   return (await database.read({ sql: "select * from deployments where id = ?", args: [id] })).map(toDeployment)[0];
 }
 
-/** The deployments of a workspace, oldest first, inactive ones too. */
-export async function listDeployments(database: Database, workspaceId: string): Promise<Deployment[]> {
-  const sql = "select * from deployments where workspace_id = ? order by id";
-  return (await database.read({ sql, args: [workspaceId] })).map(toDeployment);
+/** The deployments of a workspace that are called so, by name or id. */
+export async function findDeploymentsCalled(
+  database: Database,
+  workspaceId: string,
+  call: string,
+): Promise<Deployment[]> {
+  const sql =
+    "select * from deployments where workspace_id = :workspaceId and (id = :call or name = :call) order by id";
+  return (await database.read({ sql, args: { workspaceId, call } })).map(toDeployment);
 }
 
-/** Every change of a deployment, newest first. */
-export async function listDeploymentChanges(database: Database, id: string): Promise<DeploymentChange[]> {
-  const sql = "select * from deployment_changes where deployment_id = ? order by id desc";
-  return (await database.read({ sql, args: [id] })).map(toDeploymentChange);
+/** The deployments of a workspace, newest first, inactive ones too. */
+export function listDeployments(
+  database: Database,
+  workspaceId: string,
+  request: PageRequest,
+): Promise<Page<Deployment>> {
+  const sql = `select * from deployments where workspace_id = :workspaceId and id < coalesce(:cursor, '~')
+    order by id desc limit :rows`;
+  return readPage(database, request, (page) => ({ sql, args: { workspaceId, ...page } }), toDeployment, ({ id }) => id);
+}
+
+/** The changes of a deployment, newest first. */
+export function listDeploymentChanges(
+  database: Database,
+  id: string,
+  request: PageRequest,
+): Promise<Page<DeploymentChange>> {
+  const sql = `select * from deployment_changes where deployment_id = :id
+      and revision < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
+    order by revision desc limit :rows`;
+  const query = (page: { cursor: string | null; rows: number }) => ({ sql, args: { id, ...page } });
+  return readPage(database, request, query, toDeploymentChange, ({ revision }) => revision);
+}
+
+/**
+ * The version that was live before the current one was made live: by the entry that made it so, leaving out what was
+ * rolled back since. Undefined where there was none before.
+ */
+export async function findVersionBefore(database: Database, id: string): Promise<number | undefined> {
+  const rows = await database.read({
+    sql: `
+      select from_value from (
+        select revision, action, from_value,
+          -- A rollback undoes the promotion before it that no other has undone.
+          sum(iif(action = 'rolled_back', -1, 1)) over (order by revision desc) as depth
+        from deployment_changes
+        where deployment_id = :id and action in ('created', 'promoted', 'rolled_back')
+      )
+      where depth = 1 order by revision desc limit 1`,
+    args: { id },
+  });
+  const [version] = rows.map(({ from_value: value }) => value === null ? undefined : Number(value));
+  return version;
 }
 
 const toDeployment = (row: Row): Deployment => ({
@@ -91,12 +147,17 @@ const toDeployment = (row: Row): Deployment => ({
   promptId: text(row, "prompt_id"),
   currentVersion: integer(row, "current_version"),
   isActive: row.is_active === 1,
+  revision: integer(row, "revision"),
   createdAt: integer(row, "created_at"),
 });
 
 const toDeploymentChange = (row: Row): DeploymentChange => ({
+  revision: integer(row, "revision"),
   action: row.action as DeploymentChange["action"],
-  fromVersion: integerOrNull(row, "from_version"),
-  toVersion: integer(row, "to_version"),
+  from: row.from_value === null ? null : JSON.parse(text(row, "from_value")),
+  to: JSON.parse(text(row, "to_value")),
+  source: row.source as DeploymentChange["source"],
+  actor: text(row, "actor"),
+  note: text(row, "note"),
   createdAt: integer(row, "created_at"),
 });

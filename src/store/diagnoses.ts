@@ -1,57 +1,132 @@
-// Reads of stored diagnosis records. They are written by the ledger alone.
-import type { Diagnosis } from "../domain.ts";
+// Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
+import type { Diagnosis, Page, PageRequest } from "../domain.ts";
+import { readPlacedId } from "../ids.ts";
 import { jsonText, readMembers, stringify } from "../json-text.ts";
-import { commitAt, idAt, newestPositions } from "./blocks.ts";
+import { commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import type { Reach, Stretch, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "./database.ts";
+import { defaultPageSize } from "./page.ts";
 import { integer, text } from "./row.ts";
 
-/** Which records of a deployment to list, and how many at most. */
-export type DiagnosisFilter = { deployId: string; sessionId?: string; status?: number; limit: number };
+/** Which records of a deployment to list; `text` stands in the input or the output, whatever the case of its ASCII letters. */
+export type DiagnosisFilter = TimeRange & {
+  deployId: string;
+  sessionId?: string | undefined;
+  status?: number | undefined;
+  promptVersion?: number | undefined;
+  text?: string | undefined;
+};
 
-const pageBytes = 4 * 1024 * 1024; // of documents in one answer: a libSQL server gives no more than 10 MB
+// Of documents in one answer, since a libSQL server gives no more than 10 MB; and as many characters are enough for a page.
+const pageBytes = 4 * 1024 * 1024;
 
-/** Records, newest first. */
-export async function listDiagnoses(database: Database, filter: DiagnosisFilter): Promise<Diagnosis[]> {
-  const found: Diagnosis[] = [];
-  let before = Number.MAX_SAFE_INTEGER;
-  while (found.length < filter.limit) {
-    const rows = await readPage(database, { ...filter, limit: filter.limit - found.length }, before);
-    if (rows.length === 0) break;
-    found.push(...rows.map(toDiagnosis));
-    before = integer(rows.at(-1)!, "position");
-  }
-  return found;
+// Text is looked for in the documents, all else in the index.
+const reaches: Record<"index" | "documents", Reach> = {
+  index: { query: 65_536, page: 4_194_304 },
+  documents: { query: 4_096, page: 131_072 },
+};
+
+/** The records of a deployment, newest first. */
+export async function listDiagnoses(
+  database: Database,
+  filter: DiagnosisFilter,
+  request: PageRequest,
+): Promise<Page<Diagnosis>> {
+  const { rows, nextCursor } = await readRows(database, filter, request, false);
+  return { items: rows.map(toDiagnosis), nextCursor };
 }
 
-/** Up to the limit, but no more than fit in an answer; one at least, where there is one. */
-function readPage(
+/** Where the records stand in the log, without reading them. */
+export async function listPositions(
   database: Database,
-  { deployId, sessionId, status, limit }: DiagnosisFilter,
-  before: number,
-): Promise<Row[]> {
-  const condition = `r.deployment_id = :deployId
-    ${sessionId === undefined ? "" : "and r.session_id = :sessionId"}
-    ${status === undefined ? "" : "and r.status = :status"}`;
-  return database.read({
-    sql: `
-      select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
-      from (
-        select *, sum(octet_length(document)) over (order by position desc) as bytes,
-          row_number() over (order by position desc) as place
-        from diagnoses where position in (${newestPositions("diagnoses", condition)})
-      ) d
-      cross join ${commitAt("d.position")}
-      where place = 1 or bytes <= :pageBytes
-      order by d.position desc`,
-    args: {
-      deployId,
-      before,
-      limit,
-      pageBytes,
-      ...(sessionId === undefined ? {} : { sessionId }),
-      ...(status === undefined ? {} : { status }),
-    },
+  filter: Omit<DiagnosisFilter, "text">,
+  request: PageRequest,
+): Promise<Page<number>> {
+  const { rows, nextCursor } = await readRows(database, filter, request, true);
+  return { items: rows.map((row) => integer(row, "position")), nextCursor };
+}
+
+async function readRows(
+  database: Database,
+  filter: DiagnosisFilter,
+  { limit = defaultPageSize, cursor }: PageRequest,
+  isForPositions: boolean,
+) {
+  const { first, end } = await findStretch(database, filter);
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  const positions = newestPositions("diagnoses", toCondition(filter));
+  const sql = isForPositions ? positions : recordsAt(positions, filter.text !== undefined);
+  const bytes = isForPositions ? {} : { pageBytes };
+  const query = (stretch: Stretch & { limit: number }) => ({ sql, args: { ...given, ...stretch, ...bytes } });
+  const before = Math.min(end, cursor === undefined ? end : Number(cursor));
+  const reach = reaches[filter.text === undefined ? "index" : "documents"];
+  return await readNewest(database, query, { first, end: before }, limit, reach, {
+    isMeant: (row) => row.is_searched !== 0 || holdsText(row, filter.text!),
+    isEnough: (rows) => rows.reduce((sum, row) => sum + lengthOf(row), 0) >= pageBytes,
   });
+}
+
+const lengthOf = ({ document }: Row): number => typeof document === "string" ? document.length : 0;
+
+const toCondition = (filter: DiagnosisFilter): string =>
+  [
+    "r.deployment_id = :deployId",
+    ...(filter.sessionId === undefined ? [] : ["r.session_id = :sessionId"]),
+    ...(filter.status === undefined ? [] : ["r.status = :status"]),
+    ...(filter.promptVersion === undefined ? [] : ["r.prompt_version = :promptVersion"]),
+    inTime(filter, "r.position"),
+    ...(filter.text === undefined ? [] : [mayHoldText]),
+  ].join(" and ");
+
+const memberHoldsText = (member: "input" | "output"): string =>
+  `instr(lower(r.document ->> '$.content.${member}'), lower(:text)) > 0`;
+
+// SQLite refuses JSON that is nested 1000 levels deep, and such a record is no reason not to find the others.
+const mayHoldText = `iif(json_valid(r.document), ${memberHoldsText("input")} or ${memberHoldsText("output")}, true)`;
+
+/** Says of a record that SQLite could not look through whether it holds a text. */
+function holdsText(row: Row, sought: string): boolean {
+  const { input, output } = JSON.parse(readMembers(text(row, "document")).get("content") ?? "{}");
+  return [input, output].some((member) => toLower(member ?? "").includes(toLower(sought)));
+}
+
+/** As SQLite does. */
+const toLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+/** A query for records at positions, as many as fit in an answer, but one at least. */
+const recordsAt = (positions: string, isSearch: boolean): string => `
+  select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
+    ${isSearch ? ", json_valid(d.document) as is_searched" : ""}
+  from (
+    select position, sum(octet_length(document)) over (order by position desc) as bytes,
+      row_number() over (order by position desc) as place
+    from diagnoses where position in (${positions})
+  ) p
+  cross join diagnoses d on d.position = p.position
+  cross join ${commitAt("d.position")}
+  where p.place = 1 or p.bytes <= :pageBytes
+  order by p.position desc`;
+
+/** Where a record of this id stands in the log, whether or not it was deleted; undefined where there was never one. */
+export async function findDiagnosis(
+  database: Database,
+  id: string,
+): Promise<{ position: number; diagnosis: Diagnosis | undefined } | undefined> {
+  const place = readPlacedId("diag", id);
+  if (place === undefined) return undefined;
+  const [row] = await database.read({
+    sql: `
+      select m.position + :place as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
+        d.document
+      from commits m
+      left join diagnoses d on d.position = m.position + :place
+      left join deleted_diagnoses x on x.position = m.position + :place
+      where m.id = :commitId and m.position + :place < m.next_position
+        and (d.position is not null or x.position is not null)`,
+    args: { id, ...place },
+  });
+  if (row === undefined) return undefined;
+  return { position: integer(row, "position"), diagnosis: row.document === null ? undefined : toDiagnosis(row) };
 }
 
 /**

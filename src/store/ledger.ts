@@ -1,6 +1,6 @@
 // The ledger: decides requests, and in the same transaction counts them, logs them and stores their records.
 // Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
-import type { Clock } from "../domain.ts";
+import type { Clock, Usage } from "../domain.ts";
 import { newCommitId, placedId } from "../ids.ts";
 import { makeWellFormed } from "../json-text.ts";
 import { endOfMonth, monthOf } from "../month.ts";
@@ -10,17 +10,21 @@ import { failureOf } from "./database.ts";
 import type { Database, Row } from "./database.ts";
 import { groupCommit } from "./group-commit.ts";
 import type { GroupLimits } from "./group-commit.ts";
+import { createKeyUse, noteUse } from "./key-use.ts";
 import { text } from "./row.ts";
 import { createPromptCache, serveFrom } from "./served-prompts.ts";
 import type { Serve } from "./served-prompts.ts";
 import { addCommit, countCalls, findGroup, forgetKeys, keepKeys, logCalls, storeRecords } from "./statements.ts";
 import type { Finding, Payload, RunEntry } from "./statements.ts";
+import { findUsageByKey } from "./usage.ts";
 
 export type Ledger = {
   /** Decides a request and makes it count. Requests that come while others are decided share the next transaction. */
   admit<A extends Read | Submit>(admission: A): Promise<Refused | (A extends Read ? Served : Recorded)>;
   /** Whether a key is valid, for a request that is refused for something else; it leaves nothing behind. */
   isKeyValid(keyHash: string): Promise<boolean>;
+  /** What the workspace of a key has used of this month's quota; undefined where the key is not valid. Costs nothing. */
+  readUsage(keyHash: string): Promise<Usage | undefined>;
 };
 
 /** All attempts at a group judge it by the same moment, and commit it under the same id. */
@@ -54,11 +58,13 @@ export function createLedger(database: Database, clock: Clock, limits: Partial<G
     admit: admit as Ledger["admit"],
     isKeyValid: async (keyHash) =>
       (await admit({ operation: "check", keyHash, deployId: "" })).outcome !== "key_invalid",
+    readUsage: (keyHash) => findUsageByKey(database, keyHash, clock()),
   };
 }
 
 function createDecide(database: Database) {
   const prompts = createPromptCache();
+  const keyUse = createKeyUse();
   // After a group of which nothing could be accepted the next one is looked at first, without the write lock that
   // accepting takes: a flood of requests that are refused does not keep other processes from writing. A lone request is
   // not, so that it takes one round trip.
@@ -67,6 +73,7 @@ function createDecide(database: Database) {
   return async (admissions: Admission[], attempt: Attempt): Promise<Map<Admission, Verdict>> => {
     const runs = findRuns(admissions, attempt.isApart);
     const serve = serveFrom(prompts, runs.map(({ admissions: [admission] }) => admission!.deployId));
+    const due = keyUse.findDue(runs.map(({ admissions: [admission] }) => admission!.keyHash), attempt.now);
     const payload = toPayload(runs, attempt, serve.knownVersion);
     if (isLookedAtFirst && admissions.length > 1) {
       const findings = readFindings(await database.read(findGroup(payload)));
@@ -80,9 +87,15 @@ function createDecide(database: Database) {
       countCalls(payload),
       ...(records === undefined ? [] : [storeRecords(records, payload)]),
       ...(keys === undefined ? [] : [keepKeys(keys, payload)]),
+      ...(due.length === 0 ? [] : [noteUse(due, payload)]),
       findGroup(payload),
     ]);
     const findings = readFindings(results.at(-1)!);
+    if (due.length > 0) {
+      for (const [index, { admissions: [admission] }] of runs.entries()) {
+        if (wasAccepted(findings[index]!)) keyUse.note(admission!.keyHash, attempt.now);
+      }
+    }
     isLookedAtFirst = !findings.some(hasRoom);
     return toVerdicts(runs, findings, attempt, serve.prompt);
   };
@@ -90,6 +103,8 @@ function createDecide(database: Database) {
 
 /** Whether one more request like the run's could be accepted. */
 const hasRoom = ([, isFound, limit, used]: Finding) => isFound === 1 && used < limit;
+
+const wasAccepted = ([isKeyValid, , , , , number]: Finding) => isKeyValid === 1 && number !== null;
 
 const readFindings = ([row]: Row[]): Finding[] => JSON.parse(text(row!, "findings"));
 
@@ -119,6 +134,7 @@ function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: strin
       documents: byPlace(({ record }) => record.document),
       sessions: byPlace(({ record }) => record.sessionId),
       statuses: byPlace(({ record }) => record.status),
+      measures: byPlace(({ record }) => record.measures),
     },
     keys: submits.every((submit) => submit?.idempotency === undefined) ? undefined : {
       keys: byPlace(({ idempotency }) => idempotency?.key ?? null),

@@ -1,7 +1,8 @@
 // Rows of prompts and prompt_versions. Versions are only ever added.
-import type { Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
+import type { Page, PageRequest, Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
 import { jsonText } from "../json-text.ts";
 import type { Database, Row, Statement } from "./database.ts";
+import { readPage } from "./page.ts";
 import { integer, text } from "./row.ts";
 
 /** Stores a new prompt with its version 1. */
@@ -11,7 +12,7 @@ export async function createPrompt(database: Database, prompt: PromptVersion & {
       sql: "insert into prompts (id, workspace_id, created_at) values (?, ?, ?)",
       args: [prompt.id, prompt.workspaceId, prompt.createdAt],
     },
-    addVersion(prompt.id, prompt, prompt.createdAt),
+    addVersion(prompt.id, prompt, prompt.note, prompt.createdAt),
   ]);
 }
 
@@ -23,19 +24,20 @@ export async function addPromptVersion(
   database: Database,
   promptId: string,
   content: PromptContent,
+  note: string,
   now: number,
 ): Promise<{ prompt: PromptVersion; isNew: boolean }> {
-  const [added, newest] = await database.write([addVersion(promptId, content, now), {
+  const [added, newest] = await database.write([addVersion(promptId, content, note, now), {
     sql: "select * from prompt_versions where prompt_id = ? order by version desc limit 1",
     args: [promptId],
   }]);
   return { prompt: newest!.map(toPromptVersion)[0]!, isNew: added!.length > 0 };
 }
 
-const addVersion = (promptId: string, content: PromptContent, now: number): Statement => ({
+const addVersion = (promptId: string, content: PromptContent, note: string, now: number): Statement => ({
   sql: `
-    insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, created_at)
-    select :promptId, coalesce(newest.version, 0) + 1, :title, :description, :messages, :llmConfig, :now
+    insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, note, created_at)
+    select :promptId, coalesce(newest.version, 0) + 1, :title, :description, :messages, :llmConfig, :note, :now
     from (select max(version) as version from prompt_versions where prompt_id = :promptId) newest
     where not exists (
       select 1 from prompt_versions
@@ -49,6 +51,7 @@ const addVersion = (promptId: string, content: PromptContent, now: number): Stat
     description: content.description,
     messages: content.messages.text,
     llmConfig: content.llmConfig.text,
+    note,
     now,
   },
 });
@@ -62,10 +65,11 @@ export async function findPrompt(database: Database, id: string): Promise<Prompt
   return (await database.read({ sql: `${selectPrompts} where p.id = ?`, args: [id] })).map(toPrompt)[0];
 }
 
-/** The prompts of a workspace, oldest first. */
-export async function listPrompts(database: Database, workspaceId: string): Promise<Prompt[]> {
-  const sql = `${selectPrompts} where p.workspace_id = ? order by p.id`;
-  return (await database.read({ sql, args: [workspaceId] })).map(toPrompt);
+/** The prompts of a workspace, newest first. */
+export function listPrompts(database: Database, workspaceId: string, request: PageRequest): Promise<Page<Prompt>> {
+  const sql = `${selectPrompts} where p.workspace_id = :workspaceId and p.id < coalesce(:cursor, '~')
+    order by p.id desc limit :rows`;
+  return readPage(database, request, (page) => ({ sql, args: { workspaceId, ...page } }), toPrompt, ({ id }) => id);
 }
 
 /** One version, or the newest where none is named. */
@@ -82,15 +86,25 @@ export async function findPromptVersion(
   return rows.map(toPromptVersion)[0];
 }
 
-/** All versions of a prompt without their content, newest first. */
-export async function listPromptVersions(database: Database, promptId: string): Promise<PromptVersionSummary[]> {
-  const sql = "select version, title, created_at from prompt_versions where prompt_id = ? order by version desc";
-  return (await database.read({ sql, args: [promptId] })).map((row) => ({
-    version: integer(row, "version"),
-    title: text(row, "title"),
-    createdAt: integer(row, "created_at"),
-  }));
+/** The versions of a prompt without their content, newest first. */
+export function listPromptVersions(
+  database: Database,
+  promptId: string,
+  request: PageRequest,
+): Promise<Page<PromptVersionSummary>> {
+  const sql = `select version, title, note, created_at from prompt_versions
+    where prompt_id = :promptId and version < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
+    order by version desc limit :rows`;
+  const query = (page: { cursor: string | null; rows: number }) => ({ sql, args: { promptId, ...page } });
+  return readPage(database, request, query, toSummary, ({ version }) => version);
 }
+
+const toSummary = (row: Row): PromptVersionSummary => ({
+  version: integer(row, "version"),
+  title: text(row, "title"),
+  note: text(row, "note"),
+  createdAt: integer(row, "created_at"),
+});
 
 const toPrompt = (row: Row): Prompt => ({
   id: text(row, "id"),
@@ -107,5 +121,6 @@ const toPromptVersion = (row: Row): PromptVersion => ({
   description: text(row, "description"),
   messages: jsonText(text(row, "messages")),
   llmConfig: jsonText(text(row, "llm_config")),
+  note: text(row, "note"),
   createdAt: integer(row, "created_at"),
 });

@@ -32,16 +32,16 @@ export type Payload = {
   month: string;
   isApart: 0 | 1;
   /** The records of submits, by place; undefined where there is no submit. */
-  records: { documents: string; sessions: string; statuses: string } | undefined;
+  records: { documents: string; sessions: string; statuses: string; measures: string } | undefined;
   /** Idempotency keys and the fingerprints of what was sent with them, by place; undefined where there is none. */
   keys: { keys: string; fingerprints: string } | undefined;
 };
 
-// The joins are the authorization: a run (r) finds its key (k), workspace (w), deployment (d) and quota (q). Where it
+// The joins are the authorization: a run (r) finds its key's secret (k), workspace (w), deployment (d) and quota (q). Where it
 // has been accepted already, it finds them whatever has become of them since.
 const authorized = (join: "cross join" | "left join", hasBeenAccepted: string) => `
-  ${join} api_keys k on k.hash = r.value ->> 0
-    and (${hasBeenAccepted} or k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
+  ${join} api_key_secrets k on k.hash = r.value ->> 0
+    and (${hasBeenAccepted} or k.expires_at is null or k.expires_at > :now)
   ${join} workspaces w on w.id = k.workspace_id
   ${join} deployments d on d.id = r.value ->> 1 and d.workspace_id = k.workspace_id
     and (${hasBeenAccepted} or d.is_active = 1)
@@ -60,7 +60,7 @@ const logSql = `
   insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
   select ${nextPosition} + first, count, used + ahead + 1, workspace_id, api_key_id, deployment_id, current_version, operation
   from (
-    select r.value ->> 2 as operation, r.value ->> 3 as first, r.value ->> 4 as count, k.id as api_key_id,
+    select r.value ->> 2 as operation, r.value ->> 3 as first, r.value ->> 4 as count, k.api_key_id,
       w.id as workspace_id, w.monthly_limit, d.id as deployment_id, d.current_version,
       coalesce(q.reads + q.submits, 0) as used,
       -- Together, all of a workspace's runs are peers in this order, so each is told what they want in all.
@@ -109,10 +109,13 @@ export const storeRecords = (records: NonNullable<Payload["records"]>, { commit 
 });
 
 const storeSql = `
-  insert into diagnoses (position, deployment_id, prompt_version, session_id, status, document)
-  select m.position + r.key, c.deployment_id, c.prompt_version, :sessions ->> r.key, :statuses ->> r.key, r.value
+  insert into diagnoses (position, deployment_id, prompt_version, session_id, status, measures, document)
+  select m.position + r.key, c.deployment_id, c.prompt_version,
+    :sessions ->> r.key, :statuses ->> r.key, :measures ->> r.key, r.value
   from commits m cross join json_each(:documents) r cross join ${acceptedCall}
   where m.id = :commit and r.value is not null
+    -- A record may have been deleted since an attempt whose outcome was unknown.
+    and not exists (select 1 from deleted_diagnoses where position = m.position + r.key)
   on conflict do nothing`;
 
 /** Keeps the idempotency keys of the submits that were accepted. */
@@ -171,7 +174,7 @@ export const findGroup = ({ runs, commit, now, month }: Payload): Statement => (
 });
 
 const findSql = `
-  select json_group_array(case when k.id is null then json_array(0) else json_array(
+  select json_group_array(case when k.hash is null then json_array(0) else json_array(
     1, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number,
     case when r.value ->> 2 = 'read' then json_array(
       w.id, w.name, d.name, d.prompt_id, coalesce(c.prompt_version, d.current_version),

@@ -1,6 +1,7 @@
 // Rows of workspaces.
-import type { Workspace } from "../domain.ts";
+import type { Page, PageRequest, Workspace } from "../domain.ts";
 import type { Database, Row } from "./database.ts";
+import { readPage } from "./page.ts";
 import { integer, text, textOrNull } from "./row.ts";
 
 export async function createWorkspace(database: Database, workspace: Workspace): Promise<void> {
@@ -36,9 +37,10 @@ export async function findWorkspace(database: Database, id: string): Promise<Wor
   return (await database.read({ sql: "select * from workspaces where id = ?", args: [id] })).map(toWorkspace)[0];
 }
 
-/** All workspaces, oldest first. */
-export async function listWorkspaces(database: Database): Promise<Workspace[]> {
-  return (await database.read({ sql: "select * from workspaces order by id" })).map(toWorkspace);
+/** All workspaces, newest first. */
+export function listWorkspaces(database: Database, request: PageRequest): Promise<Page<Workspace>> {
+  const sql = "select * from workspaces where id < coalesce(:cursor, '~') order by id desc limit :rows";
+  return readPage(database, request, (page) => ({ sql, args: page }), toWorkspace, ({ id }) => id);
 }
 
 const toWorkspace = (row: Row): Workspace => ({

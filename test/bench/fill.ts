@@ -1,10 +1,11 @@
 // Data of any size, made by SQL as the service would have made it: the books balance. Nothing else may write meanwhile.
-import type { Admin } from "../../src/admin/workspaces.ts";
+import type { Admin } from "../../src/admin/admin.ts";
 import { newCommitId } from "../../src/ids.ts";
 import { monthOf } from "../../src/month.ts";
 import type { Statement } from "../../src/store/database.ts";
 import { promptFile } from "../helpers.ts";
-import { postBody } from "./load.ts";
+import type { Tenant } from "../helpers.ts";
+import { postBody, postMeasures } from "./load.ts";
 
 export const workspaces = 10_000;
 export const keys = 100_000;
@@ -27,10 +28,15 @@ export async function fillCatalog({ database, clock }: Admin): Promise<void> {
       args: { count: workspaces - Number(row!.present), now },
     },
     {
-      sql: `${numbers} insert into api_keys (id, workspace_id, name, hash, prefix, created_at)
-        select ${randomId("key")}, w.id, 'filled', lower(hex(randomblob(32))), 'pl_filled', :now
+      sql: `${numbers} insert into api_keys (id, workspace_id, name, prefix, created_at)
+        select ${randomId("key")}, w.id, 'filled', 'pl_filled', :now
         from workspaces w cross join numbers where n > 0 or w.id not in (select workspace_id from api_keys)`,
       args: { count: keys / workspaces, now },
+    },
+    {
+      sql: `insert into api_key_secrets (hash, api_key_id, workspace_id)
+        select lower(hex(randomblob(32))), id, workspace_id from api_keys
+        where id not in (select api_key_id from api_key_secrets)`,
     },
     {
       sql: `insert into prompts (id, workspace_id, created_at)
@@ -38,20 +44,21 @@ export async function fillCatalog({ database, clock }: Admin): Promise<void> {
       args: { now },
     },
     {
-      sql: `insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, created_at)
-        select id, 1, :title, :description, :messages, :llmConfig, :now
+      sql: `insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, note, created_at)
+        select id, 1, :title, :description, :messages, :llmConfig, '', :now
         from prompts where id not in (select prompt_id from prompt_versions)`,
       args: version,
     },
     {
-      sql: `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, created_at)
-        select ${randomId("dep")}, workspace_id, 'production', id, 1, 1, :now
+      sql:
+        `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at)
+        select ${randomId("dep")}, workspace_id, 'production', id, 1, 1, 1, :now
         from prompts where id not in (select prompt_id from deployments)`,
       args: { now },
     },
     {
-      sql: `insert into deployment_changes (deployment_id, action, to_version, created_at)
-        select id, 'created', 1, :now from deployments where id not in (select deployment_id from deployment_changes)`,
+      sql: `insert into deployment_changes (deployment_id, revision, action, to_value, source, actor, note, created_at)
+        select id, 1, 'created', '1', 'api', '', '', :now from deployments where id not in (select deployment_id from deployment_changes)`,
       args: { now },
     },
   ]);
@@ -102,11 +109,11 @@ const recordBatch = (count: number, start: number, now: number): Statement[] => 
       args: { start, end: start + 2 * count, id: newCommitId(now), month, now },
     },
     {
-      sql: `insert into diagnoses (position, deployment_id, prompt_version, session_id, status, document)
-        select position, deployment_id, prompt_version, 'order-' || position, 1,
+      sql: `insert into diagnoses (position, deployment_id, prompt_version, session_id, status, measures, document)
+        select position, deployment_id, prompt_version, 'order-' || position, 1, :measures,
           replace(:document, 'order-4711', 'order-' || position)
         from calls where position >= :start and operation = 'submit'`,
-      args: { start, document: postBody },
+      args: { start, measures: postMeasures, document: postBody },
     },
     {
       sql: `insert into quota_usage (workspace_id, month, reads, submits)
@@ -116,3 +123,62 @@ const recordBatch = (count: number, start: number, now: number): Statement[] => 
     },
   ];
 };
+
+const historyBatch = 1000; // commits
+
+/**
+ * Adds a history of one deployment to an empty ledger: so many records over the last so many days, in commits of 64. One in
+ * a hundred has status 4; latencies and tokens are of all sizes.
+ */
+export async function fillHistory(
+  { database, clock }: Admin,
+  { workspaceId, keyId, deployId }: Tenant,
+  { count, days }: { count: number; days: number },
+): Promise<void> {
+  const commits = Math.ceil(count / callsPerCommit);
+  const now = clock();
+  const at = (commit: number) => now - Math.floor((1 - commit / commits) * days * 86_400_000);
+  for (let first = 0; first < commits; first += historyBatch) {
+    const batch = Array.from({ length: Math.min(historyBatch, commits - first) }, (_, index) => {
+      const createdAt = at(first + index);
+      return { id: newCommitId(createdAt), month: monthOf(createdAt), createdAt };
+    });
+    const start = 1 + first * callsPerCommit;
+    await database.write([
+      {
+        sql: `insert into commits (position, next_position, id, month, created_at)
+          select :start + key * ${callsPerCommit}, :start + (key + 1) * ${callsPerCommit}, value ->> 'id',
+            value ->> 'month', value ->> 'createdAt'
+          from json_each(:batch)`,
+        args: { start, batch: JSON.stringify(batch) },
+      },
+      {
+        sql: `insert into calls
+            (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
+          select position, ${callsPerCommit}, position - (
+            select min(position) from commits m where m.month = c.month
+          ) + 1, :workspaceId, :keyId, :deployId, 1, 'submit'
+          from commits c where position >= :start`,
+        args: { start, workspaceId, keyId, deployId },
+      },
+      {
+        sql: `${numbers} insert into diagnoses
+            (position, deployment_id, prompt_version, session_id, status, measures, document)
+          select :start + n, :deployId, 1, session, status, latency || ',' || tokens || ',9',
+            json_set(:document, '$.sessionId', session, '$.status', status, '$.latency', latency,
+              '$.additional_properties.token_usage.prompt_tokens', tokens)
+          from (
+            select n, 'order-' || ((:start + n) / 7) as session, iif(n % 100 = 7, 4, 1 + n % 3) as status,
+              round(exp(abs(random() % 1000000) / 100000.0), 1) as latency, abs(random() % 4000) as tokens
+            from numbers
+          )`,
+        args: { start, count: batch.length * callsPerCommit, deployId, document: postBody },
+      },
+    ]);
+  }
+  await database.write([{
+    sql: `insert into quota_usage (workspace_id, month, reads, submits)
+      select :workspaceId, month, 0, sum(next_position - position) from commits group by month`,
+    args: { workspaceId },
+  }]);
+}

@@ -1,6 +1,7 @@
 // `growth`: requests per second of the service on a file that grows to millions of records, and how long `verify` then
 // takes.
-import type { Admin } from "../../src/admin/workspaces.ts";
+import { adminOf } from "../helpers.ts";
+import type { Admin } from "../../src/admin/admin.ts";
 import { migrate } from "../../src/runtime/migrations.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import type { Tenant } from "../helpers.ts";
@@ -47,7 +48,7 @@ export const growth = (options: Options): Promise<Table[]> =>
 async function onFile<T>({ url }: Store, use: (admin: Admin) => Promise<T>): Promise<T> {
   const database = openDatabase(url, "serve");
   try {
-    return await use({ database, clock: Date.now });
+    return await use(adminOf(database, Date.now));
   } finally {
     database.close();
   }

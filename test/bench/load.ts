@@ -36,6 +36,8 @@ export const postBody = JSON.stringify({
     token_usage: { prompt_tokens: 52, completion_tokens: 9 },
   },
 });
+/** What a record of it has in the column of that name. */
+export const postMeasures = "840.5,52,9";
 
 const run = promisify(execFile);
 

@@ -4,7 +4,7 @@ import type { Runtime } from "../runtimes.ts";
 
 const runtimes = ["Node", "Bun", "Deno"] as const satisfies Runtime[];
 const stores = ["file", "sqld"] as const;
-const scenarios = ["throughput", "lone", "spread", "flood", "memory", "growth"] as const;
+const scenarios = ["throughput", "lone", "spread", "flood", "memory", "growth", "records"] as const;
 
 export type StoreKind = (typeof stores)[number];
 export type ScenarioName = (typeof scenarios)[number];
@@ -18,7 +18,7 @@ export type Options = {
   connections: number;
   /** Of `memory`: how many requests in all. */
   requests: number;
-  /** Of `growth`: how many records there are, in rising order. */
+  /** How many records there are, in rising order; `records` takes the last. */
   sizes: number[];
   json: boolean;
 };

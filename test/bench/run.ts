@@ -8,6 +8,7 @@ import { lone } from "./lone.ts";
 import { memory } from "./memory.ts";
 import { readOptions } from "./options.ts";
 import type { Options, ScenarioName } from "./options.ts";
+import { records } from "./records.ts";
 import { spread } from "./spread.ts";
 import { say } from "./stage.ts";
 import { toMarkdown } from "./tables.ts";
@@ -21,6 +22,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   flood,
   memory,
   growth,
+  records,
 };
 
 function fail(code: number, error: unknown): never {

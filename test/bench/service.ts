@@ -35,6 +35,8 @@ const { GROUP_OF } = process.env;
 const fetch = createApp({
   ledger: createLedger(counted, clock, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) }),
   keyHashes: createCache<string>(10_000),
+  admin: { database: counted, clock, source: "api" },
+  adminToken: undefined,
   clock,
   log: createLog({ level: config.logLevel, format: config.logFormat, clock, write }),
   bodyLimit: { bytes: config.maxBodyBytes, time: 30_000 },

@@ -1,11 +1,11 @@
 // What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
 import process from "node:process";
 import { verify } from "../../src/admin/records.ts";
-import type { Admin } from "../../src/admin/workspaces.ts";
+import type { Admin } from "../../src/admin/admin.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
-import { createTenant } from "../helpers.ts";
+import { adminOf, createTenant } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { methods } from "./load.ts";
@@ -43,7 +43,7 @@ export async function withService<T>(
   const service = await startFile(runtime, "test/bench/service.ts", env, /url=(\S+)/);
   const database = openDatabase(store.url, "manage");
   try {
-    const admin = { database, clock: Date.now };
+    const admin = adminOf(database, Date.now);
     const result = await use({ url: service.seen, pid: service.pid, store, admin, printed: service.out });
     const code = await service.stop();
     if (code !== 0) throw new Error(`The service on ${runtime} ended with ${code}`);
@@ -67,7 +67,7 @@ export const withFreshService = <T>(
     const result = await withService(runtime, store, use, settings);
     const database = openDatabase(store.url, "manage");
     try {
-      await checkBooks({ database, clock: Date.now });
+      await checkBooks(adminOf(database, Date.now));
     } finally {
       database.close();
     }

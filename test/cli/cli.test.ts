@@ -1,69 +1,38 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { run } from "../../src/cli/run.ts";
-import { terminal as realTerminal } from "../../src/runtime/terminal.ts";
-import { createService } from "../../src/index.ts";
 import { goodBody, promptFile } from "../helpers.ts";
+import { openPlaces, runIn } from "./places.ts";
+import type { Data, Place } from "./places.ts";
 
 const test = suite("command line");
 
-type Result = { code: number; out: string; said: string; json: unknown };
+const { places, folder, DATABASE_URL, request, close } = await openPlaces();
+test.after(close);
 
-const folder = await mkdtemp(join(tmpdir(), "promptledger-test-"));
-test.after(() => rm(folder, { recursive: true }));
-
-const DATABASE_URL = `file:${join(folder, "ledger.db")}`;
+const [here] = places as [Place];
 const promptPath = join(folder, "prompt.json");
+let place = here;
 
-/** Runs the command line; `input` is what stands on standard input. */
-async function cli(args: string[], input = "", env: Record<string, string> = {}): Promise<Result> {
-  const result = { code: 0, out: "", said: "" };
-  const { read } = realTerminal;
-  result.code = await run({
-    args,
-    version: realTerminal.version,
-    env: { DATABASE_URL, ...env },
-    write: (text) => void (result.out += text),
-    say: (text) => void (result.said += text),
-    read: (path) => path === "-" ? Promise.resolve(input) : read(path),
-  });
-  return { ...result, json: args.includes("--json") && result.out ? JSON.parse(result.out) : undefined };
-}
+/** A test of what is the same wherever the command line works. */
+const everywhere = (name: string, body: () => Promise<void>) => {
+  for (const each of places) {
+    test(`${name} (${each.name})`, () => {
+      place = each;
+      return body();
+    });
+  }
+};
 
-/** Printed JSON; each field is taken for what the test expects it to be. */
-type Data = Record<string, never>;
+const cli = (args: string[], input?: string) => place.cli(args, input);
+const data = <T = Data>(args: string[], input?: string): Promise<T> => place.data<T>(args, input);
+const setUp = () => place.setUp();
 
-/** Runs a command that must succeed, and gives its JSON. */
-async function data<T = Data>(args: string[], input?: string): Promise<T> {
-  const { code, said, json } = await cli([...args, "--json"], input);
-  assert.is(code, 0, said);
-  return json as T;
-}
+/** On this machine, with other settings. */
+const cliWith = (env: Record<string, string>, args: string[]) => runIn(args, { DATABASE_URL, ...env });
 
-/** A workspace with a prompt and a deployment, made on the command line. */
-async function setUp(): Promise<Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", string>> {
-  const { id: workspaceId } = await data(["workspace", "create", "--name", "Acme", "--limit", "100"]);
-  const { key, id: keyId } = await data(["key", "create", "--workspace", workspaceId!, "--name", "test"]);
-  const { id: promptId } = await data(["prompt", "push", "-", "--workspace", workspaceId!], JSON.stringify(promptFile));
-  const { id: deployId } = await data(
-    ["deploy", "create", "--workspace", workspaceId!, "--name", "production", "--prompt", promptId!],
-  );
-  return { workspaceId: workspaceId!, key: key!, keyId: keyId!, promptId: promptId!, deployId: deployId! };
-}
-
-async function request(key: string, deployId: string, body?: string) {
-  const service = createService({ database: DATABASE_URL });
-  const init = body === undefined ? {} : { method: "POST", body };
-  const headers = { Authorization: `Bearer ${key}` };
-  const response = await service.fetch(new Request(`http://x/v1/prompts?deployId=${deployId}`, { ...init, headers }));
-  service.close();
-  return response;
-}
-
-test("makes, lists and changes workspaces", async () => {
+everywhere("makes, lists and changes workspaces", async () => {
   const made = await data(["workspace", "create", "--name", "Näme", "--upgrade-url", "https://example.com/up"]);
   assert.match(made.id!, /^ws_/);
   assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 10000, "https://example.com/up"]);
@@ -75,7 +44,7 @@ test("makes, lists and changes workspaces", async () => {
   assert.ok(all.some(({ id, name }) => id === made.id && name === "New"));
 });
 
-test("shows a key once, and lists it by its first characters", async () => {
+everywhere("shows a key once, and lists it by its first characters", async () => {
   const { workspaceId, key, keyId } = await setUp();
   const { out } = await cli(["key", "list", "--workspace", workspaceId, "--json"]);
   assert.not.ok(out.includes(key));
@@ -83,7 +52,7 @@ test("shows a key once, and lists it by its first characters", async () => {
   assert.equal([listed.id, listed.name, listed.prefix, listed.revokedAt], [keyId, "test", key.slice(0, 9), null]);
 });
 
-test("revokes a key, and a second time changes nothing", async () => {
+everywhere("revokes a key, and a second time changes nothing", async () => {
   const { key, keyId, deployId } = await setUp();
   assert.is((await request(key, deployId)).status, 200);
   const { revokedAt } = await data(["key", "revoke", keyId]);
@@ -92,7 +61,7 @@ test("revokes a key, and a second time changes nothing", async () => {
   assert.is((await data(["key", "revoke", keyId])).revokedAt, revokedAt);
 });
 
-test("makes a key that expires", async () => {
+everywhere("makes a key that expires", async () => {
   const { workspaceId, deployId } = await setUp();
   const expired = await cli([
     "key",
@@ -112,7 +81,7 @@ test("makes a key that expires", async () => {
   assert.is((await request(lasting.key!, deployId)).status, 200);
 });
 
-test("pushes from a file and from standard input, and skips what is unchanged", async () => {
+everywhere("pushes from a file and from standard input, and skips what is unchanged", async () => {
   const { workspaceId, promptId } = await setUp();
   const push = ["prompt", "push", promptPath, "--workspace", workspaceId, "--prompt", promptId, "--json"];
   await writeFile(promptPath, JSON.stringify(promptFile, null, 4));
@@ -129,7 +98,7 @@ test("pushes from a file and from standard input, and skips what is unchanged", 
   assert.equal(list.map(({ id, title, latestVersion }) => [id, title, latestVersion]), [[promptId, "Greeting", 3]]);
 });
 
-test("shows a version exactly as it was pushed", async () => {
+everywhere("shows a version exactly as it was pushed", async () => {
   const { workspaceId } = await setUp();
   const llmConfig = '{"seed":12345678901234567890,"temperature":1.0,"__proto__":{"b":1,"a":1e400}}';
   const messages = '[{"role":"user","content":"שלום {{name}} 👋"}]';
@@ -141,7 +110,7 @@ test("shows a version exactly as it was pushed", async () => {
   }
 });
 
-test("push --deploy makes prompt and deployment, then keeps both", async () => {
+everywhere("push --deploy makes prompt and deployment, then keeps both", async () => {
   const { id: workspaceId } = await data(["workspace", "create", "--name", "CI"]);
   const push = ["prompt", "push", "-", "--workspace", workspaceId!, "--deploy", "live"];
   type Pushed = { id: string; version: number; deployment: { id: string; currentVersion: number } };
@@ -157,7 +126,7 @@ test("push --deploy makes prompt and deployment, then keeps both", async () => {
   assert.is((await data<Data[]>(["prompt", "versions", other.id!])).length, 1);
 });
 
-test("promotes, deactivates and activates a deployment, and keeps its history", async () => {
+everywhere("promotes, deactivates and activates a deployment, and keeps its history", async () => {
   const { workspaceId, promptId, deployId, key } = await setUp();
   const push = ["prompt", "push", "-", "--workspace", workspaceId, "--prompt", promptId];
   await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
@@ -169,17 +138,17 @@ test("promotes, deactivates and activates a deployment, and keeps its history", 
   await data(["deploy", "deactivate", deployId]);
   assert.is((await data(["deploy", "activate", deployId])).isActive, true);
   const history = await data<Data[]>(["deploy", "history", deployId]);
-  assert.equal(history.map(({ action, fromVersion, toVersion }) => [action, fromVersion, toVersion]), [
-    ["activated", 2, 2],
-    ["deactivated", 2, 2],
-    ["promoted", 1, 2],
-    ["created", null, 1],
+  assert.equal(history.map(({ revision, action, from, to }) => [revision, action, from, to]), [
+    [4, "activated", false, true],
+    [3, "deactivated", true, false],
+    [2, "promoted", 1, 2],
+    [1, "created", null, 1],
   ]);
   const [listed] = await data<Data[]>(["deploy", "list", "--workspace", workspaceId]);
   assert.equal([listed!.id, listed!.name, listed!.currentVersion, listed!.isActive], [deployId, "production", 2, true]);
 });
 
-test("lists records exactly as they were sent, by session and status", async () => {
+everywhere("lists records exactly as they were sent, by session and status", async () => {
   const { key, deployId } = await setUp();
   const properties = '{"trace_id":"4bf9","big":12345678901234567890,"one":1.0,"huge":1e400,"":0,"__proto__":{}}';
   await request(
@@ -196,24 +165,26 @@ test("lists records exactly as they were sent, by session and status", async () 
   assert.is((await cli(["diagnosis", "list", "--deploy", deployId, "--session", "none", "--json"])).out, "[]\n");
 });
 
-test("lists calls, and tells a month's use", async () => {
+everywhere("lists calls, and tells a month's use", async () => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
   await request(key, deployId, JSON.stringify(goodBody));
   const calls = await data<Data[]>(["call", "list", "--workspace", workspaceId]);
   assert.equal(calls.map(({ operation, number }) => [operation, number]), [["submit", 2], ["read", 1]]);
   assert.is((await data<Data[]>(["call", "list", "--workspace", workspaceId, "--limit", "1"])).length, 1);
-  const { month, resetTime, ...counts } = await data(["usage", "--workspace", workspaceId]);
-  assert.equal(counts, { limit: 100, used: 2, remaining: 98, reads: 1, submits: 1 });
-  assert.match(month!, /^\d{4}-\d\d$/);
-  assert.ok(resetTime! > Date.now() / 1000);
+  const { month, resetTime, ...counts } = await data<Record<string, unknown>>(["usage", "--workspace", workspaceId]);
+  const day = new Date().toISOString().slice(0, 10);
+  const days = [{ day, reads: 1, submits: 1 }];
+  assert.equal(counts, { limit: 100, used: 2, remaining: 98, reads: 1, submits: 1, days });
+  assert.match(String(month), /^\d{4}-\d\d$/);
+  assert.ok(Number(resetTime) > Date.now() / 1000);
   assert.is(
     (await data(["usage", "--workspace", workspaceId, "--month", "2020-02"])).resetTime,
     Date.UTC(2020, 2) / 1000,
   );
 });
 
-test("verify exits 0 while the books balance", async () => {
+everywhere("verify exits 0 while the books balance", async () => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
   const { balanced, ledgers } = await data<{ balanced: boolean; ledgers: Data[] }>([
@@ -225,11 +196,11 @@ test("verify exits 0 while the books balance", async () => {
   assert.is((await cli(["verify"])).code, 0);
 });
 
-test("verify exits 1 when they do not, and says which", async () => {
+everywhere("verify exits 1 when they do not, and says which", async () => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
   const { openDatabase } = await import("../../src/store/open.ts");
-  const database = openDatabase(DATABASE_URL);
+  const database = openDatabase(DATABASE_URL, "manage");
   await database.write([{ sql: "update quota_usage set reads = 2 where workspace_id = ?", args: [workspaceId] }]);
   const { code, said, json } = await cli(["verify", "--workspace", workspaceId, "--json"]);
   assert.is(code, 1);
@@ -241,13 +212,13 @@ test("verify exits 1 when they do not, and says which", async () => {
 
 test("migrate says what it applied, and on a current schema that there was nothing to do", async () => {
   const fresh = { DATABASE_URL: `file:${join(folder, "fresh.db")}` };
-  const first = await cli(["migrate", "--json"], "", fresh);
+  const first = await cliWith(fresh, ["migrate", "--json"]);
   assert.ok((first.json as { applied: string[] }).applied.includes("001-create-catalog"));
-  const second = await cli(["migrate", "--json"], "", fresh);
+  const second = await cliWith(fresh, ["migrate", "--json"]);
   assert.equal([second.json, second.said], [{ applied: [] }, "The schema is up to date\n"]);
 });
 
-test("without --json data is for people: tables, ISO times, and no control characters", async () => {
+everywhere("without --json data is for people: tables, ISO times, and no control characters", async () => {
   const { key, workspaceId, deployId } = await setUp();
   const body = { ...goodBody, sessionId: "a\u001b[31m\nb", startAt: 0, endAt: Number.MAX_SAFE_INTEGER };
   await request(key, deployId, JSON.stringify(body));
@@ -336,7 +307,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
 ];
 
 for (const [name, args, error, input] of refusals) {
-  test(`exits 1 at ${name}, and says why`, async () => {
+  everywhere(`exits 1 at ${name}, and says why`, async () => {
     const { code, out, said } = await cli([...args, "--json"], input);
     assert.equal([code, out], [1, ""]);
     assert.ok(said.startsWith("promptledger: ") && said.includes(error), said);
@@ -370,63 +341,89 @@ const misuses: [name: string, args: string[], error: string][] = [
   ["a day that is none", ["key", "create", ...scope, "--expires", "2027-02-30"], "--expires must be a time"],
   ["an option twice", ["key", "list", ...scope, ...scope], "--workspace was given 2 times"],
   ["a month that is none", ["usage", ...scope, "--month", "2027-13"], "--month must be a month"],
+  ["an overlap that is no duration", ["key", "rotate", "key_0", "--overlap", "1w"], "--overlap must be a duration"],
+  ["a time that is none", ["stats", "--deploy", deployId, "--from", "yesterday"], "--from must be a time such as"],
+  ["a choice that there is not", ["call", "list", ...scope, "--operation", "w"], "--operation must be read or submit"],
+  [
+    "an unknown format",
+    ["diagnosis", "export", "--deploy", deployId, "--format", "xml"],
+    "--format must be ndjson or csv",
+  ],
+  [
+    "a variable without a value",
+    ["prompt", "show", promptId, "--render", "name"],
+    "--render must be a name and a value",
+  ],
+  ["a version to compare that is missing", ["prompt", "diff", promptId], "Missing --from N"],
+  [
+    "a record to delete that is missing",
+    ["diagnosis", "delete"],
+    "Missing ID\nUsage: promptledger diagnosis delete ID",
+  ],
+  ["a session without its deployment", ["diagnosis", "delete", "--session", "s"], "Missing --deploy ID"],
+  ["a record and a session", ["diagnosis", "delete", "diag_0", "--deploy", deployId], "Unexpected argument diag_0"],
+  ["a command that starts something, and a server", ["migrate", "--server", "http://127.0.0.1:1"], "--server"],
 ];
 
 for (const [name, args, error] of misuses) {
   test(`exits 2 at ${name}, and shows the usage`, async () => {
-    const { code, out, said } = await cli(args);
+    const { code, out, said } = await here.cli(args);
     assert.equal([code, out], [2, ""]);
     assert.ok(said.includes(error), said);
   });
 }
 
 test("exits 1 when a setting cannot be used, or the database cannot be opened", async () => {
-  const setting = await cli(["workspace", "list"], "", { LOG_LEVEL: "loud" });
+  const setting = await cliWith({ LOG_LEVEL: "loud" }, ["workspace", "list"]);
   assert.is(setting.code, 1);
   assert.match(setting.said, "LOG_LEVEL must be one of");
-  const database = await cli(["workspace", "list"], "", {
-    DATABASE_URL: `file:${join(folder, "no", "such", "folder.db")}`,
-  });
+  const nowhere = `file:${join(folder, "no", "such", "folder.db")}`;
+  const database = await cliWith({ DATABASE_URL: nowhere }, ["workspace", "list"]);
   assert.is(database.code, 1);
   assert.match(database.said, /^promptledger: the database file:.*folder.db \(DATABASE_URL\) cannot be used: /);
 });
 
-test("--status takes a negative number, in either form", async () => {
+everywhere("--status takes a negative number, in either form", async () => {
   for (const status of [["--status", "-3"], ["--status=-3"]]) {
     assert.is((await cli(["diagnosis", "list", "--deploy", deployId, ...status])).code, 0);
   }
 });
 
-test("--json may stand anywhere", async () => {
+everywhere("--json may stand anywhere", async () => {
   const { code, json } = await cli(["--json", "workspace", "list"]);
   assert.ok(code === 0 && Array.isArray(json));
 });
 
 test("--version prints the version", async () => {
-  const { code, out } = await cli(["--version"]);
+  const { code, out } = await runIn(["--version"], {});
   assert.is(code, 0);
   assert.match(out, /^\d+\.\d+\.\d+\n$/);
 });
 
-test("never repeats a secret that is given for a key's id", async () => {
+everywhere("never repeats a secret that is given for a key's id", async () => {
   const { code, said } = await cli(["key", "revoke", other.key]);
   assert.equal([code, said], [1, "promptledger: A key is named by its id, key_…, not by its secret\n"]);
 });
 
 test("says so when it makes a database, since another one may have been meant", async () => {
-  const { said } = await cli(["workspace", "list"], "", { DATABASE_URL: `file:${join(folder, "new.db")}` });
+  const { said } = await cliWith({ DATABASE_URL: `file:${join(folder, "new.db")}` }, ["workspace", "list"]);
   assert.equal(said, `Made a database: file:${join(folder, "new.db")}\nNothing to list\n`);
 });
 
-test("a list that may go on says how to see more", async () => {
+everywhere("a list that may go on says how to see more", async () => {
   await request(other.key, other.deployId);
   await request(other.key, other.deployId);
-  const list = (limit: string) => cli(["call", "list", "--workspace", other.workspaceId, "--limit", limit]);
-  assert.is((await list("1")).said, "The newest 1; --limit N sets how many\n");
-  assert.is((await list("3")).said, "");
+  const list = (limit: string, ...more: string[]) =>
+    cli(["call", "list", "--workspace", other.workspaceId, "--limit", limit, ...more]);
+  const { out, said } = await list("1");
+  const [, cursor] = /^More: --cursor (\w+)\n$/.exec(said) ?? [];
+  const next = await list("1", "--cursor", cursor!);
+  assert.not.equal(next.out, out);
+  assert.is(next.out.split("\n").length, 3);
+  assert.is((await list("100")).said, "");
 });
 
-test("pushes to a new name at the same moment make one deployment", async () => {
+everywhere("pushes to a new name at the same moment make one deployment", async () => {
   const { id } = await data(["workspace", "create", "--name", "Race"]);
   const push = ["prompt", "push", "-", "--workspace", id!, "--deploy", "live"];
   const codes = await Promise.all(Array.from({ length: 5 }, () => cli(push, JSON.stringify(promptFile))));
@@ -434,7 +431,7 @@ test("pushes to a new name at the same moment make one deployment", async () => 
   assert.is((await data<Data[]>(["deploy", "list", "--workspace", id!])).length, 1);
 });
 
-test("push --deploy to a name that several deployments have names them, and takes an id", async () => {
+everywhere("push --deploy to a name that several deployments have names them, and takes an id", async () => {
   const again = ["deploy", "create", ...scope, "--name", "production", "--prompt", promptId];
   const { id } = await data(again);
   const push = (deploy: string) =>
@@ -447,7 +444,7 @@ test("push --deploy to a name that several deployments have names them, and take
   assert.ok(taken.said.includes(`it is what production (${id}) serves`), taken.said);
 });
 
-test("what goes live on an inactive deployment is said to be inactive", async () => {
+everywhere("what goes live on an inactive deployment is said to be inactive", async () => {
   await data(["deploy", "deactivate", other.deployId]);
   const { said } = await cli(
     ["prompt", "push", "-", "--workspace", other.workspaceId, "--deploy", other.deployId],
@@ -457,15 +454,15 @@ test("what goes live on an inactive deployment is said to be inactive", async ()
 });
 
 test("help leads with examples, and without a command goes to standard error", async () => {
-  const { code, out } = await cli(["--help"]);
+  const { code, out } = await runIn(["--help"], {});
   assert.is(code, 0);
   assert.ok(out.startsWith("Examples\n"));
   for (const usage of ["deploy promote ID --version N", "verify [--workspace ID]", "serve"]) {
     assert.ok(out.includes(usage));
   }
-  const none = await cli([]);
+  const none = await runIn([], {});
   assert.equal([none.code, none.out, none.said], [2, "", out]);
-  const one = await cli(["key", "create", "--help"]);
+  const one = await runIn(["key", "create", "--help"], {});
   assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
 });
 

@@ -77,7 +77,7 @@ function isRecorded(answer: HttpAnswer): string {
 
 /** The newest record, as the text in which every face returns it. */
 async function newestRecord({ admin, deployId }: Target): Promise<string> {
-  return stringify((await listDiagnoses(admin, { deployId, limit: 1 }))[0]);
+  return stringify((await listDiagnoses(admin, { deployId }, { limit: 1 })).items[0]);
 }
 
 const served = ({ deployId, promptId, workspaceId }: Target) => ({
@@ -323,7 +323,7 @@ const idempotencyCases: Case[] = [
       assert.is(isRecorded(repeat), id);
       assert.is(repeat.headers.get("x-ratelimit-used"), first.headers.get("x-ratelimit-used"));
     }
-    const [newest, before] = await listDiagnoses(target.admin, { deployId: target.deployId, limit: 2 });
+    const [newest, before] = (await listDiagnoses(target.admin, { deployId: target.deployId }, { limit: 2 })).items;
     assert.is(newest?.id, id);
     assert.is.not(before?.id, id);
   }],
@@ -332,7 +332,7 @@ const idempotencyCases: Case[] = [
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => submitUnder(target, "at once", { ...goodBody, sessionId })),
     );
-    const found = await listDiagnoses(target.admin, { deployId: target.deployId, sessionId, limit: 20 });
+    const found = (await listDiagnoses(target.admin, { deployId: target.deployId, sessionId }, { limit: 20 })).items;
     assert.equal(found.map(({ id }) => id), [...new Set(answers.map(isRecorded))]);
   }],
   ["an Idempotency-Key that was used with another request answers 422, one that is malformed 400", async (target) => {

@@ -1,4 +1,5 @@
 // The cases against a started service on the runtime that runs the tests, on a file and on a libSQL server.
+import { adminOf } from "../helpers.ts";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../../src/admin/records.ts";
@@ -33,7 +34,7 @@ for (const store of ["file", "sqld"] as const) {
     if (store === "sqld" && "binary" in sqld) server = await startSqld(sqld.binary, folder.path);
     const url = server?.url ?? `file:${folder.path}/ledger.db`;
     service = await startService(currentRuntime, { DATABASE_URL: url });
-    const admin = { database: openDatabase(url), clock: Date.now };
+    const admin = adminOf(openDatabase(url), Date.now);
     target = { ...await createFixture(admin), base: service.url, maxBodyBytes };
   });
 

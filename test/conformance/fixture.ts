@@ -1,10 +1,11 @@
 // What the conformance cases find in the database of the service they speak to.
 import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
 import { createDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
-import { pushPrompt } from "../../src/admin/prompts.ts";
+import { readPromptFile } from "../../src/admin/prompt-file.ts";
+import { createPrompt, pushPrompt } from "../../src/admin/prompts.ts";
 import { updateWorkspace } from "../../src/admin/workspaces.ts";
-import type { Admin } from "../../src/admin/workspaces.ts";
-import { createTenant } from "../helpers.ts";
+import type { Admin } from "../../src/admin/admin.ts";
+import { createTenant, toPrompt } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 
 export type Fixture = Tenant & {
@@ -33,16 +34,15 @@ export async function createFixture(admin: Admin): Promise<Fixture> {
   const revoked = await createApiKey(admin, workspaceId, { name: "revoked", expiresAt: null });
   await revokeApiKey(admin, revoked.id);
 
-  const inactive = await createDeployment(admin, { workspaceId, name: "inactive", promptId });
+  const inactive = await createDeployment(admin, workspaceId, { name: "inactive", promptId });
   await setDeploymentActive(admin, inactive.id, false);
 
-  const second = JSON.stringify({ title: "Second", messages: [{ role: "user", content: "2" }] });
-  await pushPrompt(admin, { workspaceId, promptId, source: second });
-  const secondVersion = await createDeployment(admin, { workspaceId, name: "second", promptId });
+  await pushPrompt(admin, promptId, toPrompt({ title: "Second", messages: [{ role: "user", content: "2" }] }));
+  const secondVersion = await createDeployment(admin, workspaceId, { name: "second", promptId });
 
   const source = `{"title":"Exact","messages":${messages},"llmConfig":${llmConfig}}`;
-  const exactPrompt = await pushPrompt(admin, { workspaceId, source });
-  const exact = await createDeployment(admin, { workspaceId, name: "exact", promptId: exactPrompt.id });
+  const exactPrompt = await createPrompt(admin, workspaceId, readPromptFile(source));
+  const exact = await createDeployment(admin, workspaceId, { name: "exact", promptId: exactPrompt.id });
 
   const exhaustible = await createTenant(admin, 1);
   await updateWorkspace(admin, exhaustible.workspaceId, { upgradeUrl: "https://example.com/upgrade" });

@@ -7,7 +7,7 @@ import { listCalls, verify } from "../../src/admin/records.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { readMigrations } from "../../src/runtime/migrations.ts";
-import { createTenant, goodBody } from "../helpers.ts";
+import { adminOf, createTenant, goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { sendLoad } from "./load.ts";
 import { createFolder, startService } from "./processes.ts";
@@ -25,7 +25,7 @@ if (currentRuntime === "Node") {
     );
     const database = openDatabase(DATABASE_URL);
     try {
-      const admin = { database, clock: Date.now };
+      const admin = adminOf(database, Date.now);
       await migrate(database, await readMigrations(), Date.now());
       const { key, deployId, workspaceId } = await createTenant(admin, limit);
       const { key: otherKey } = await createApiKey(admin, workspaceId, { name: "another", expiresAt: null });
@@ -44,7 +44,7 @@ if (currentRuntime === "Node") {
       assert.equal([count(200) + count(201), count(429)], [limit, requests - limit]);
       const { balanced, ledgers } = await verify(admin);
       assert.equal([balanced, ledgers.map(({ used }) => used)], [true, [limit]]);
-      const numbers = (await listCalls(admin, workspaceId, requests)).map(({ number }) => number);
+      const numbers = (await listCalls(admin, { workspaceId }, { limit: requests })).items.map(({ number }) => number);
       assert.equal(numbers, Array.from({ length: limit }, (_, index) => limit - index));
       for (const service of services) assert.is(await service.stop(), 0);
     } finally {

@@ -5,7 +5,7 @@ import { readMigrations } from "../../src/runtime/migrations.ts";
 import { commitAt, idAt } from "../../src/store/blocks.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { createTenant } from "../helpers.ts";
+import { adminOf, createTenant } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Outcomes } from "./load.ts";
 
@@ -17,7 +17,7 @@ export type Audit = { lost: number; doubled: number; faults: string[] };
 export async function createBooks(url: string, monthlyLimit = 1_000_000_000): Promise<Books> {
   const database = openDatabase(url, "manage");
   await migrate(database, await readMigrations(), Date.now());
-  const tenant = await createTenant({ database, clock: Date.now }, monthlyLimit);
+  const tenant = await createTenant(adminOf(database, Date.now), monthlyLimit);
   database.close();
   return { url, tenant };
 }
@@ -29,7 +29,7 @@ export async function createBooks(url: string, monthlyLimit = 1_000_000_000): Pr
 export async function audit({ url }: Books, { statuses, recorded }: Outcomes): Promise<Audit> {
   const database = openDatabase(url, "manage");
   try {
-    const { balanced, ledgers } = await verify({ database, clock: Date.now });
+    const { balanced, ledgers } = await verify(adminOf(database, Date.now));
     const used = ledgers.reduce((sum, ledger) => sum + ledger.used, 0);
     const stored = await database.read({
       sql: `select ${idAt("diag", "d.position")} as id, d.session_id from diagnoses d cross join ${

@@ -5,7 +5,7 @@ import { createApp } from "../../src/http/app.ts";
 import { newApiKey } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Ledger } from "../../src/store/ledger.ts";
-import { createWorld, goodBody, noon, readAnswer } from "../helpers.ts";
+import { adminOf, createWorld, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("routes");
 
@@ -41,9 +41,18 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
-  const ledger: Ledger = { admit: fail, isKeyValid: fail };
+  const ledger: Ledger = { admit: fail, isKeyValid: fail, readUsage: fail };
   const bodyLimit = { bytes: 1000, time: 1000 };
-  const fetch = createApp({ ledger, keyHashes: createCache(10), clock: () => noon, log, bodyLimit });
+  const admin = adminOf(await openMemory());
+  const fetch = createApp({
+    ledger,
+    keyHashes: createCache(10),
+    admin,
+    adminToken: undefined,
+    clock: () => noon,
+    log,
+    bodyLimit,
+  });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [
     new Request("http://ledger.test/v1/prompts?deployId=d", { headers }),

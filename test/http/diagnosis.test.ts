@@ -10,7 +10,7 @@ const test = suite("POST /v1/diagnosis");
 
 /** The newest record, as the JSON text in which it is returned. */
 async function newestRecord(world: World): Promise<string> {
-  const [record] = await listDiagnoses(world.admin, { deployId: world.deployId, limit: 1 });
+  const [record] = (await listDiagnoses(world.admin, { deployId: world.deployId }, { limit: 1 })).items;
   return stringify(record);
 }
 
@@ -60,7 +60,7 @@ test("returns null for what was not sent", async () => {
 test("logs the submit in the transaction that stores the record", async () => {
   const world = await createWorld();
   const { id } = (await world.submit()).json as { id: string };
-  const [call] = await listCalls(world.admin, world.workspaceId, 10);
+  const [call] = (await listCalls(world.admin, { workspaceId: world.workspaceId }, { limit: 10 })).items;
   assert.equal([call!.operation, call!.number, call!.promptVersion], ["submit", 1, 1]);
   assert.is(call!.id, id.replace("diag_", "call_"));
 });
@@ -100,7 +100,7 @@ test("NUL survives in every string, and a session id with one can be asked for",
   const world = await createWorld();
   const body = { ...goodBody, sessionId: "a\0b", content: { input: "\0", output: "x\0y" } };
   assert.is((await world.submit(body)).status, 201);
-  const found = await listDiagnoses(world.admin, { deployId: world.deployId, sessionId: "a\0b", limit: 1 });
+  const found = (await listDiagnoses(world.admin, { deployId: world.deployId, sessionId: "a\0b" }, { limit: 1 })).items;
   const { sessionId, content } = JSON.parse(stringify(found[0]));
   assert.equal({ sessionId, content }, { sessionId: "a\0b", content: body.content });
 });
@@ -279,7 +279,7 @@ test("answers 404 when the deployment is inactive, and stores nothing", async ()
   await setDeploymentActive(world.admin, world.deployId, false);
   const answer = await world.submit();
   assert.equal([answer.status, answer.json], [404, { error: "Deploy not found or not accessible" }]);
-  assert.equal(await listDiagnoses(world.admin, { deployId: world.deployId, limit: 10 }), []);
+  assert.equal((await listDiagnoses(world.admin, { deployId: world.deployId })).items, []);
 });
 
 test("answers 429 once the quota is used, by reads and submits alike, and stores nothing", async () => {
@@ -291,7 +291,7 @@ test("answers 429 once the quota is used, by reads and submits alike, and stores
   assert.is((answer.json as { error: string }).error, "Rate limit exceeded");
   const { reads, submits, remaining } = await readUsage(world.admin, world.workspaceId);
   assert.equal({ reads, submits, remaining }, { reads: 1, submits: 1, remaining: 0 });
-  assert.is((await listDiagnoses(world.admin, { deployId: world.deployId, limit: 10 })).length, 1);
+  assert.is((await listDiagnoses(world.admin, { deployId: world.deployId }, { limit: 10 })).items.length, 1);
 });
 
 test.run();

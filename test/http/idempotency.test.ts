@@ -25,7 +25,7 @@ function recordOf({ status, json, text }: Answer): string {
 }
 
 const countRecords = async ({ admin, deployId }: World) =>
-  (await listDiagnoses(admin, { deployId, limit: 1000 })).length;
+  (await listDiagnoses(admin, { deployId }, { limit: 1000 })).items.length;
 
 test("a repeat gets the first answer's record, stores nothing and costs nothing", async () => {
   const world = await createWorld({ monthlyLimit: 10 });
@@ -50,7 +50,7 @@ test("another key, or none, is another record", async () => {
 test("another body or another deployment under the same key is refused, and the first can still be repeated", async () => {
   const world = await createWorld();
   const { workspaceId, promptId } = world;
-  const { id: deployId } = await createDeployment(world.admin, { workspaceId, name: "other", promptId });
+  const { id: deployId } = await createDeployment(world.admin, workspaceId, { name: "other", promptId });
   const id = recordOf(await submitUnder(world, "a"));
   for (
     const answer of [await submitUnder(world, "a", otherBody), await submitUnder(world, "a", goodBody, { deployId })]

@@ -81,7 +81,7 @@ const deep = fc.integer({ min: 10, max: 100_000 }).map((depth) =>
 );
 
 async function newestRecord({ admin, deployId }: World): Promise<string> {
-  return stringify((await listDiagnoses(admin, { deployId, limit: 1 }))[0]);
+  return stringify((await listDiagnoses(admin, { deployId }, { limit: 1 })).items[0]);
 }
 
 test("any additional_properties are accepted, and come back as they were sent", async () => {
@@ -150,7 +150,7 @@ test("whatever the body is, the answer is a 201 that can be read back or a refus
     }),
     { seed, numRuns: 1000 },
   );
-  assert.is((await listDiagnoses(world.admin, { deployId: world.deployId, limit: 1e6 })).length, accepted);
+  assert.is((await listDiagnoses(world.admin, { deployId: world.deployId }, { limit: 1e6 })).items.length, accepted);
   assert.ok((await verify(world.admin)).balanced);
 });
 

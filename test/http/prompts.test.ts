@@ -1,10 +1,11 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { promoteDeployment, publishPrompt, setDeploymentActive } from "../../src/admin/deployments.ts";
+import { readPromptFile } from "../../src/admin/prompt-file.ts";
 import { pushPrompt } from "../../src/admin/prompts.ts";
 import { listCalls } from "../../src/admin/records.ts";
 import { updateWorkspace } from "../../src/admin/workspaces.ts";
-import { createTenant, createWorld, promptFile } from "../helpers.ts";
+import { createTenant, createWorld, promptFile, toPrompt } from "../helpers.ts";
 
 const test = suite("GET /v1/prompts");
 
@@ -36,8 +37,8 @@ test("tells the quota in the headers", async () => {
 
 test("serves description and llmConfig as empty where none was pushed", async () => {
   const world = await createWorld();
-  const source = JSON.stringify({ title: "Bare", messages: [] });
-  const { deployment } = await publishPrompt(world.admin, { workspaceId: world.workspaceId, deploy: "bare", source });
+  const bare = { deploy: "bare", ...toPrompt({ title: "Bare", messages: [] }) };
+  const { deployment } = await publishPrompt(world.admin, world.workspaceId, bare);
   const { json } = await world.read(deployment.id);
   const { description, messages, llmConfig } = json as Record<string, unknown>;
   assert.equal({ description, messages, llmConfig }, { description: "", messages: [], llmConfig: {} });
@@ -50,7 +51,8 @@ test("serves messages and llmConfig as they were pushed: every digit, key, chara
   const llmConfig =
     '{"temperature":1.0,"seed":12345678901234567890,"":1e400,"__proto__":{"b":1,"a":2},"nested":{"x":[[]]}}';
   const source = `{ "llmConfig": ${llmConfig}, "title": "Ünïcode", "messages": ${messages} }`;
-  const { deployment } = await publishPrompt(world.admin, { workspaceId: world.workspaceId, deploy: "exact", source });
+  const exact = { deploy: "exact", ...readPromptFile(source) };
+  const { deployment } = await publishPrompt(world.admin, world.workspaceId, exact);
   const { text } = await world.read(deployment.id);
   assert.ok(text.includes(`"messages":${messages}`));
   assert.ok(text.includes(`"llmConfig":${llmConfig}`));
@@ -118,20 +120,19 @@ test("answers to another workspace's deployment as to one that does not exist", 
 test("serves another version as soon as the deployment is promoted, and logs which one", async () => {
   const world = await createWorld();
   await world.read();
-  const source = JSON.stringify({ ...promptFile, title: "Second" });
-  await pushPrompt(world.admin, { workspaceId: world.workspaceId, promptId: world.promptId, source });
+  await pushPrompt(world.admin, world.promptId, toPrompt({ ...promptFile, title: "Second" }));
   assert.is(((await world.read()).json as { title: string }).title, "Greeting");
-  await promoteDeployment(world.admin, world.deployId, 2);
+  await promoteDeployment(world.admin, world.deployId, { version: 2 });
   const { title, deploy } = (await world.read()).json as { title: string; deploy: { currentVersion: number } };
   assert.equal([title, deploy.currentVersion], ["Second", 2]);
-  const calls = await listCalls(world.admin, world.workspaceId, 10);
+  const calls = (await listCalls(world.admin, { workspaceId: world.workspaceId }, { limit: 10 })).items;
   assert.equal(calls.map(({ number, promptVersion }) => [number, promptVersion]), [[3, 2], [2, 1], [1, 1]]);
 });
 
 test("logs an accepted read with its key, deployment and time", async () => {
   const world = await createWorld();
   await world.read();
-  const [call] = await listCalls(world.admin, world.workspaceId, 10);
+  const [call] = (await listCalls(world.admin, { workspaceId: world.workspaceId }, { limit: 10 })).items;
   const { id, ...rest } = call!;
   assert.match(id, /^call_/);
   assert.equal(rest, {

@@ -8,7 +8,7 @@ import { openDatabase } from "../../src/store/open.ts";
 import { readMigrations } from "../../src/runtime/migrations.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
-import { createTenant, goodBody, readAnswer } from "../helpers.ts";
+import { adminOf, createTenant, goodBody, readAnswer } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("worker");
@@ -52,7 +52,7 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
   const database = openDatabase(server.url);
   try {
     await migrate(database, await readMigrations(), Date.now());
-    const { key, deployId } = await createTenant({ database, clock: Date.now });
+    const { key, deployId } = await createTenant(adminOf(database, Date.now));
     const env = { DATABASE_URL: server.url };
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
     const headers = { Authorization: `Bearer ${key}` };

@@ -4,7 +4,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createApiKey } from "../../src/admin/api-keys.ts";
 import { createDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
-import { pushPrompt } from "../../src/admin/prompts.ts";
+import { createPrompt } from "../../src/admin/prompts.ts";
 import { listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
 import { updateWorkspace } from "../../src/admin/workspaces.ts";
 import { hashApiKey, newApiKey } from "../../src/ids.ts";
@@ -14,7 +14,7 @@ import { tellingFailures } from "../../src/store/database.ts";
 import type { Database, Row, Statement } from "../../src/store/database.ts";
 import { createLedger } from "../../src/store/ledger.ts";
 import * as statements from "../../src/store/statements.ts";
-import { createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";
 
 const test = suite("groups");
@@ -40,7 +40,7 @@ const numbersOf = (answers: Answer[]) =>
 
 /** The records of a deployment, as `ID SESSION`, sorted. */
 const recordsOf = async ({ admin }: World, deployId: string) =>
-  (await listDiagnoses(admin, { deployId, limit: 10_000 }))
+  (await listDiagnoses(admin, { deployId }, { limit: 10_000 })).items
     .map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`).sort();
 
 const bodyOf = (sessionId: string) => ({ ...goodBody, sessionId });
@@ -58,7 +58,7 @@ const submitBy = async ({ key, deployId }: Tenant, idempotencyKey?: string): Pro
   operation: "submit",
   keyHash: await hashApiKey(key),
   deployId,
-  record: { sessionId: "s", status: 1, document: '{"sessionId":"s"}' },
+  record: { sessionId: "s", status: 1, measures: "null,null,null", document: '{"sessionId":"s"}' },
   idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
 });
 
@@ -67,7 +67,7 @@ test("many requests at once of several workspaces, good and bad, each get the an
   const { admin, workspaceId, promptId, deployId } = world;
   const other = await createTenant(admin, 1000, "Other");
   const { key: secondKey } = await createApiKey(admin, workspaceId, { name: "second", expiresAt: null });
-  const { id: inactive } = await createDeployment(admin, { workspaceId, name: "inactive", promptId });
+  const { id: inactive } = await createDeployment(admin, workspaceId, { name: "inactive", promptId });
   await setDeploymentActive(admin, inactive, false);
 
   const sent: [tenant: string, request: Promise<Answer>, status: number, found: unknown][] = [];
@@ -388,7 +388,7 @@ test("no statement goes through a table", async () => {
     now: 1,
     month: "2026-11",
     isApart: 0,
-    records: { documents: '[null,"{}"]', sessions: '[null,"s"]', statuses: "[null,1]" },
+    records: { documents: '[null,"{}"]', sessions: '[null,"s"]', statuses: "[null,1]", measures: '[null,"1,2,3"]' },
     keys: { keys: '[null,"key"]', fingerprints: '[null,"f"]' },
   };
   const { logCalls, addCommit, countCalls, storeRecords, keepKeys, forgetKeys, findGroup } = statements;
@@ -434,10 +434,10 @@ test("the texts of a prompt are read for an accepted request, and once for all t
   };
   const world = await createWorld({ database, monthlyLimit: 10 });
   const size = 100_000;
-  const source = JSON.stringify({ title: "Long", messages: [{ role: "user", content: "x".repeat(size) }] });
-  const { id: promptId } = await pushPrompt(world.admin, { workspaceId: world.workspaceId, source });
   const { workspaceId } = world;
-  const { id: deployId } = await createDeployment(world.admin, { workspaceId, name: "long", promptId });
+  const long = toPrompt({ title: "Long", messages: [{ role: "user", content: "x".repeat(size) }] });
+  const { id: promptId } = await createPrompt(world.admin, workspaceId, long);
+  const { id: deployId } = await createDeployment(world.admin, workspaceId, { name: "long", promptId });
   const answers = await Promise.all(upTo(40).map(() => world.read(deployId)));
   assert.equal(statusesOf(answers), { 200: 10, 429: 30 });
   assert.ok(longest > size && longest < 2 * size);

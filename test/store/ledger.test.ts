@@ -37,7 +37,7 @@ for (const [name, lastMoment] of turns) {
       const { reads, submits } = await readUsage(world.admin, world.workspaceId, used);
       assert.equal({ reads, submits }, { reads: 1, submits: 1 });
     }
-    const calls = await listCalls(world.admin, world.workspaceId, 10);
+    const calls = (await listCalls(world.admin, { workspaceId: world.workspaceId }, { limit: 10 })).items;
     assert.equal(calls.map((call) => [call.month, call.number]), [[next, 2], [next, 1], [month, 2], [month, 1]]);
     assert.ok((await verify(world.admin)).balanced);
   });
@@ -192,8 +192,8 @@ test("records are listed newest first, by session and by status", async () => {
     await world.submit({ ...goodBody, sessionId, status });
     world.now += 1;
   }
-  const list = async (filter: object) =>
-    (await listDiagnoses(world.admin, { deployId: world.deployId, limit: 10, ...filter }))
+  const list = async ({ limit = 10, ...filter }: { limit?: number; sessionId?: string; status?: number }) =>
+    (await listDiagnoses(world.admin, { deployId: world.deployId, ...filter }, { limit })).items
       .map(({ createdAt }) => world.now - createdAt);
   assert.equal(await list({}), [1, 2, 3, 4]);
   assert.equal(await list({ sessionId: "a" }), [1, 2, 4]);

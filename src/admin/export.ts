@@ -1,0 +1,40 @@
+// Records as files: one JSON document per line, or CSV (RFC 4180).
+import type { Diagnosis } from "../domain.ts";
+import { stringify } from "../json-text.ts";
+
+export type ExportFormat = "ndjson" | "csv";
+
+/** The text of an export in parts, one for each page of records. */
+export async function* toText(pages: AsyncIterable<Diagnosis[]>, format: ExportFormat): AsyncGenerator<string> {
+  if (format === "csv") yield `${columns.join(",")}\r\n`;
+  const toLine = format === "csv" ? toCsvLine : (diagnosis: Diagnosis) => `${stringify(diagnosis)}\n`;
+  for await (const page of pages) yield page.map(toLine).join("");
+}
+
+const own = ["id", "createdAt", "promptVersion", "sessionId", "status"];
+const given = ["latency", "startAt", "endAt", "additional_properties"];
+const columns = [...own, "input", "output", ...given, "content", "other"];
+
+/**
+ * `input` and `output` are the texts of `content`, which has a column for itself where these do not tell all of it: where it
+ * holds more, or an empty text. `other` is all else.
+ */
+function toCsvLine(diagnosis: Diagnosis): string {
+  const { input, output, ...more } = JSON.parse(stringify(diagnosis.content)) as Record<string, unknown>;
+  const other = Object.entries(diagnosis).filter(([name]) => ![...own, ...given, "content"].includes(name));
+  const cells = [
+    ...own.map((name) => diagnosis[name]),
+    input,
+    output,
+    ...given.map((name) => diagnosis[name]),
+    Object.keys(more).length === 0 && input !== "" && output !== "" ? null : diagnosis.content,
+    other.length === 0 ? null : Object.fromEntries(other),
+  ];
+  return `${cells.map(toCell).join(",")}\r\n`;
+}
+
+function toCell(value: unknown): string {
+  const json = stringify(value);
+  const text = json === "null" ? "" : json.startsWith('"') ? String(JSON.parse(json)) : json;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

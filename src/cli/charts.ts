@@ -1,0 +1,65 @@
+// Numbers for people: tables with small bar charts of block characters.
+import type { DayUsage, Usage, VersionStats } from "../domain.ts";
+import { format } from "./format.ts";
+
+const barWidth = 20; // characters
+const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/** A bar for a share from 0 to 1; what is more than nothing is seen. */
+export function bar(share: number): string {
+  const length = Math.round(Math.min(Math.max(share, 0), 1) * barWidth * 8) || (share > 0 ? 1 : 0);
+  return "█".repeat(length >> 3) + eighths[length & 7]!;
+}
+
+/** A month's use: its totals, and a line for each day from the first to the last that was used. */
+export function usageText({ days, ...totals }: Usage & { days: DayUsage[] }): string {
+  const most = Math.max(...days.map(({ reads, submits }) => reads + submits));
+  const rows = withEmptyDays(totals.month, days)
+    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / most)]);
+  return rows.length === 0 ? format(totals) : `${format(totals)}\n${table([["day", "reads", "submits", ""], ...rows])}`;
+}
+
+function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
+  const known = new Map(days.map((entry) => [entry.day, entry]));
+  return Array.from({ length: 31 }, (_, index) => `${month}-${String(index + 1).padStart(2, "0")}`)
+    .filter((day) => days.length > 0 && day >= days[0]!.day && day <= days.at(-1)!.day)
+    .map((day) => known.get(day) ?? { day, reads: 0, submits: 0 });
+}
+
+type Stats = { deployId: string; records: number; versions: VersionStats[] };
+
+/** What was recorded of each version: the shares of statuses, percentiles of latency, and sums of tokens. */
+export const statsText = ({ versions, ...totals }: Stats): string =>
+  [format(totals), ...versions.map(versionText)].join("\n");
+
+const mostStatuses = 10;
+
+function versionText({ version, records, statuses, latency, tokens }: VersionStats): string {
+  const shown = statuses.slice(0, mostStatuses).map(({ status, records, share }) => [status, records, share] as const);
+  const others = statuses.slice(mostStatuses);
+  const sum = others.reduce((count, { records }) => count + records, 0);
+  const rows = [...shown, ...(others.length === 0 ? [] : [[`${others.length} others`, sum, sum / records] as const])];
+  const { p50, p95, p99 } = latency;
+  return [
+    `version ${version}: ${records} records\n`,
+    indented(table([
+      ["status", "records", "share", ""],
+      ...rows.map(([status, count, share]) => [status, count, `${(100 * share).toFixed(1)} %`, bar(share)]),
+    ])),
+    latency.records === 0 ? "" : `  latency of ${latency.records}: p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms\n`,
+    tokens.records === 0
+      ? ""
+      : `  tokens of ${tokens.records}: ${tokens.prompt} prompt, ${tokens.completion} completion\n`,
+  ].join("");
+}
+
+const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
+
+/** Rows in columns, of which the second and third are numbers, set to the right. */
+function table(rows: (string | number)[][]): string {
+  const texts = rows.map((row) => row.map(String));
+  const widths = texts[0]!.map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
+  const pad = (text: string, column: number) =>
+    column === 1 || column === 2 ? text.padStart(widths[column]!) : text.padEnd(widths[column]!);
+  return texts.map((row) => `${row.map(pad).join("  ").trimEnd()}\n`).join("");
+}

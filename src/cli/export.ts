@@ -1,0 +1,54 @@
+// Exports: text that is written while it comes, so that it is never all in memory.
+import type { ExportFormat } from "../admin/export.ts";
+import { Refusal, unusable } from "../errors.ts";
+import { describeError } from "../log.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import type { Outcome } from "./command.ts";
+
+/** Writes an export to a file, or to standard output where none is named, and counts its records. */
+export async function exportTo(
+  terminal: Terminal,
+  path: string | undefined,
+  { format, text }: { format: ExportFormat; text: AsyncIterable<string> },
+): Promise<Outcome> {
+  const file = path === undefined ? undefined : await terminal.create(path);
+  const count = format === "csv" ? countCsvRecords() : countLines();
+  let records = 0;
+  try {
+    for await (const part of text) {
+      await (file ?? terminal).write(part);
+      records = count(part);
+      terminal.report(`Exported ${records} records`);
+    }
+  } catch (error) {
+    const cause = error instanceof Refusal ? error.message : describeError(error);
+    const where = file === undefined ? "" : `; what came is in ${file.partPath}`;
+    throw unusable(`The export broke off after ${records} records${where}: ${cause}`);
+  }
+  await file?.finish();
+  return path === undefined ? { note: `Exported ${records} records` } : { data: { file: path, format, records } };
+}
+
+/** Counts as the parts come; each call gives the sum. */
+function countLines(): (part: string) => number {
+  let lines = 0;
+  return (part) => {
+    for (let at = part.indexOf("\n"); at >= 0; at = part.indexOf("\n", at + 1)) lines++;
+    return lines;
+  };
+}
+
+/** Within quotes a line break is part of a value. The first line is the head. */
+function countCsvRecords(): (part: string) => number {
+  const quote = 0x22, lineFeed = 0x0a;
+  let lines = 0;
+  let isQuoted = false;
+  return (part) => {
+    for (let at = 0; at < part.length; at++) {
+      const code = part.charCodeAt(at);
+      if (code === quote) isQuoted = !isQuoted;
+      else if (code === lineFeed && !isQuoted) lines++;
+    }
+    return Math.max(0, lines - 1);
+  };
+}

@@ -1,0 +1,71 @@
+// Lists, which operations answer in parts.
+import type { Page } from "../domain.ts";
+import { invalid, unusable } from "../errors.ts";
+import type { Operation } from "../operations/operation.ts";
+import type { Call, CommandContext, Outcome } from "./command.ts";
+import { show } from "./command.ts";
+
+type PageInput = { limit?: number | undefined; cursor?: string | undefined };
+type Listing<Input, Item> = Operation<Input & PageInput & object, Page<Item>>;
+
+const largestPage = 1000;
+
+/** How many of the newest entries are listed, unless set. */
+export const listLimit = 50;
+
+/** The parts of a list, up to its end. */
+export async function* pagesOf<Input extends object, Item>(
+  call: Call,
+  operation: Listing<Input, Item>,
+  input: Input,
+): AsyncGenerator<Item[]> {
+  let cursor: string | undefined;
+  do {
+    const { items, nextCursor } = await readPage(call, operation, { ...input, limit: largestPage, cursor });
+    yield items;
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+/** All of a list. */
+export async function listAll<Input extends object, Item>(
+  call: Call,
+  operation: Listing<Input, Item>,
+  input: Input,
+): Promise<Outcome> {
+  const items: Item[] = [];
+  for await (const page of pagesOf(call, operation, input)) items.push(...page);
+  return show(items);
+}
+
+/** As many of the newest entries as `--limit` says, from `--cursor` on; the remark says how to see more. */
+export async function listNewest<Input extends object, Item>(
+  { args, call, terminal }: CommandContext,
+  operation: Listing<Input, Item>,
+  input: Input,
+): Promise<Outcome> {
+  const wanted = args.findNumber("limit") ?? listLimit;
+  if (wanted === 0) throw invalid("--limit must be at least 1");
+  const items: Item[] = [];
+  let cursor = args.findText("cursor");
+  // A part may be short, and even empty, though there are more.
+  do {
+    const limit = Math.min(largestPage, wanted - items.length);
+    const page = await readPage(call, operation, { ...input, limit, cursor });
+    items.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+    terminal.report(`Found ${items.length}`);
+  } while (items.length < wanted && cursor !== undefined);
+  return show(items, cursor === undefined ? undefined : `More: --cursor ${cursor}`);
+}
+
+async function readPage<Input extends object, Item>(
+  call: Call,
+  operation: Listing<Input, Item>,
+  input: Input & PageInput,
+): Promise<Page<Item>> {
+  const page = await call(operation, input);
+  // Whatever answers under a URL need not be a promptledger service.
+  if (!Array.isArray(page.items)) throw unusable("The answer is no list: is this a promptledger service?");
+  return page;
+}

@@ -1,0 +1,23 @@
+// Operations on the database that the environment names.
+import { describeDatabase, readConfig } from "../config.ts";
+import { stringify } from "../json-text.ts";
+import { perform } from "../operations/operation.ts";
+import { openMigrated } from "../runtime/boot.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import type { Call } from "./command.ts";
+
+/** Opens the database, and gives the names of the migrations that brought its schema up to date. */
+export async function openHere(
+  { env, say, report }: Terminal,
+): Promise<{ call: Call; applied: string[]; close(): void }> {
+  const config = readConfig(env);
+  const { database, applied } = await openMigrated(config, "manage");
+  // A database that was empty until now may be another one than was meant.
+  if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(config.database.url)}\n`);
+  const admin = { database, clock: Date.now, source: "command line" as const, report };
+  return {
+    call: (operation, input) => perform(operation, admin, stringify(input)),
+    applied,
+    close: database.close,
+  };
+}

@@ -1,0 +1,63 @@
+// What a placeholder of a usage line stands for: it tells the type of a value, and what is refused as wrong usage.
+import { invalid } from "../errors.ts";
+import { isMonth } from "../month.ts";
+
+/** What a value must be, and the value that a text stands for; undefined where it stands for none. */
+type Kind = { wanted: string; read(text: string): string | number | undefined };
+
+const kinds: Record<string, Kind> = {
+  N: { wanted: "an integer of at least 0, and at most 2^53 - 1", read: (text) => readInteger(text, 0) },
+  CODE: { wanted: "an integer, and at most 2^53 - 1", read: (text) => readInteger(text, -Infinity) },
+  ISO8601: { wanted: "a time such as 2027-01-31 or 2027-01-31T18:00:00Z", read: readTime },
+  TIME: {
+    wanted: "a time such as 2027-01-31T18:00:00Z, or 24h for a day ago",
+    read: (text) => readTime(text) ?? readAgo(text),
+  },
+  DURATION: { wanted: "a duration such as 45s, 30m, 12h or 90d", read: readDuration },
+  "YYYY-MM": { wanted: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
+  "NAME=VALUE": {
+    wanted: "a name and a value, as in shop=Acme",
+    read: (text) => /^[^=]+=/.test(text) ? text : undefined,
+  },
+};
+
+/** `read|submit` is one of two; what is not known by its placeholder is any text. */
+function kindOf(placeholder: string): Kind | undefined {
+  const choices = placeholder.split("|");
+  if (choices.length === 1) return kinds[placeholder];
+  return { wanted: choices.join(" or "), read: (text) => choices.find((choice) => choice === text) };
+}
+
+/** The value of an argument: times in Unix ms, durations in ms. */
+export function convert(label: string, placeholder: string, text: string): string | number {
+  const kind = kindOf(placeholder);
+  if (kind === undefined) return text;
+  const value = kind.read(text);
+  if (value === undefined) throw invalid(`${label} must be ${kind.wanted}`);
+  return value;
+}
+
+function readInteger(text: string, least: number): number | undefined {
+  const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(value) && value >= least ? value : undefined;
+}
+
+/** A time without a zone would mean another moment on another machine. */
+function readTime(text: string): number | undefined {
+  const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
+  const at = Date.parse(text);
+  // Date.parse takes 2027-02-30 for a day in March.
+  return day !== undefined && at >= 0 && new Date(day).toISOString().startsWith(day) ? at : undefined;
+}
+
+const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }; // ms
+
+function readDuration(text: string): number | undefined {
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * units[unit]!;
+}
+
+function readAgo(text: string): number | undefined {
+  const duration = readDuration(text);
+  return duration === undefined ? undefined : Math.max(0, Date.now() - duration);
+}

@@ -1,0 +1,144 @@
+// Operations by a service far away, over its management API.
+import type { ExportFormat } from "../admin/export.ts";
+import { adminTokenFault } from "../config.ts";
+import { conflict, invalid, notFound, unusable } from "../errors.ts";
+import { adminPath } from "../http/admin.ts";
+import { readMembers, readValue, stringify, stringifyMembers } from "../json-text.ts";
+import type { AnyOperation } from "../operations/operation.ts";
+import { fetchPatiently } from "../runtime/terminal.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import { read } from "../schema/struct.ts";
+import type { Call } from "./command.ts";
+
+const mostPatience = 10 * 60_000; // ms without a sign of life
+
+/** Calls the service at a URL with the token in the environment. Nothing is sent a second time, whatever becomes of it. */
+export function connectTo(server: string, { env, say }: Terminal, patience = mostPatience): Call {
+  const base = readServer(server);
+  const headers = { Authorization: `Bearer ${readToken(env.ADMIN_TOKEN)}`, "Content-Type": "application/json" };
+  const { protocol, hostname } = new URL(base);
+  if (protocol === "http:" && !/^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
+    say(`Warning: the admin token travels unencrypted to ${hostname}\n`);
+  }
+  return async (operation, input) => {
+    const { method, path, body } = toRequest(operation, stringify(input));
+    const line = openLine(base, method === "GET", patience);
+    // A redirection is not followed: the token is for this service and no other.
+    const init = { method, headers, redirect: "manual", signal: line.signal, ...(body === undefined ? {} : { body }) };
+    const response = await line.wait(() => fetchPatiently(`${base}${adminPath}${path}`, init as RequestInit));
+    const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
+    if (format !== undefined) return { format, text: readParts(response, line, base) } as never;
+    return readAnswer(base, response, await line.wait(() => response.text())) as never;
+  };
+}
+
+const exportFormats: Record<string, ExportFormat> = { "application/x-ndjson": "ndjson", "text/csv": "csv" };
+
+const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.get("Content-Type") ?? "")![0];
+
+/** The base URL as paths are added to it. */
+function readServer(server: string): string {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || /[?#]/.test(server)) {
+    throw invalid("--server must be an http or https URL without user, query and fragment");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function readToken(token: string | undefined): string {
+  if (!token) throw invalid("ADMIN_TOKEN must be set to the service's: --server needs it");
+  const fault = adminTokenFault(token);
+  if (fault !== undefined) throw invalid(`ADMIN_TOKEN ${fault}`);
+  return token;
+}
+
+/** Where the members of an input go: ids into the path, the others into the query or the body. */
+function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method" | "path">, source: string) {
+  // What the service would refuse is not sent.
+  read(input, source);
+  const members = readMembers(source);
+  const toText = (json: string) => String(JSON.parse(json));
+  const target = path.replace(/{(\w+)}/g, (_, name: string) => {
+    const text = toText(members.get(name)!);
+    members.delete(name);
+    // These would lead to another path.
+    if (text === "." || text === "..") throw notFound("Id", text);
+    return encodeURIComponent(text);
+  });
+  if (method === "POST" || method === "PATCH") return { method, path: target, body: stringifyMembers(members) };
+  const query = new URLSearchParams();
+  for (const [name, json] of members) query.set(name, toText(json));
+  return { method, path: query.size === 0 ? target : `${target}?${query}` };
+}
+
+/** The answer's value, in which nothing of the JSON is lost. */
+function readAnswer(base: string, response: Response, text: string): unknown {
+  const { ok, status, headers } = response;
+  const location = headers.get("Location");
+  if (location !== null && !ok) throw conflict(`${base} redirects to ${location}: name the service itself`);
+  const answer = isJsonObject(text) ? readValue(text) as { error?: unknown } : undefined;
+  if (answer === undefined || !ok && typeof answer.error !== "string") {
+    throw unusable(`${base} answers (${status}) as no promptledger does: is the URL right?`);
+  }
+  if (ok) return answer;
+  if (answer.error === "Not found") throw conflict(`${base} has no management API: has it an ADMIN_TOKEN?`);
+  const requestId = headers.get("X-Request-Id");
+  throw conflict(`${answer.error}${requestId === null ? "" : ` (${requestId} in its log)`}`);
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return /^\s*{/.test(text) && typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
+  }
+}
+
+/** The body of an answer, as it comes. */
+async function* readParts({ body }: Response, line: Line, base: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const reader = body!.getReader();
+  let last = "\n";
+  try {
+    for (;;) {
+      const { done, value } = await line.wait(() => reader.read());
+      if (done) break;
+      const text = decoder.decode(value, { stream: true });
+      last = text.at(-1) ?? last;
+      yield text;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+  if (last !== "\n") throw unusable(`${base} broke off in the middle of a record`);
+}
+
+type Line = { signal: AbortSignal; wait<T>(work: () => Promise<T>): Promise<T> };
+
+/** Waits for a service as long as it gives signs of life; what fails is said in one line. */
+function openLine(base: string, isHarmless: boolean, patience: number): Line {
+  const controller = new AbortController();
+  const giveUp = () => controller.abort(new Error(`nothing came for ${patience / 1000} s`));
+  return {
+    signal: controller.signal,
+    async wait(work) {
+      const timer = setTimeout(giveUp, patience);
+      try {
+        return await work();
+      } catch (error) {
+        const reason = reasonOf(error);
+        const isUnsent = isHarmless || /refused|ENOTFOUND|EAI_AGAIN|unable to connect|dns/i.test(reason);
+        throw unusable(`${base} does not answer: ${reason}${isUnsent ? "" : "; it may have done what was asked"}`);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** What lies at the bottom of an error; some have a code and no message. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  return error.message || ("code" in error ? String(error.code) : error.name);
+}

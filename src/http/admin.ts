@@ -1,0 +1,94 @@
+// Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
+import type { ExportFormat } from "../admin/export.ts";
+import { givenTwice, invalidRevision, wrongField } from "../errors.ts";
+import { stringifyMembers } from "../json-text.ts";
+import { perform } from "../operations/operation.ts";
+import type { AnyOperation } from "../operations/operation.ts";
+import { parse, schemaOf } from "../schema/struct.ts";
+import { anyObject } from "../schema/values.ts";
+import { readText } from "./body.ts";
+import type { Asked, Context } from "./context.ts";
+import { readQuery } from "./query.ts";
+import { created, ok, streamed } from "./respond.ts";
+
+/** The path under which all operations are. */
+export const adminPath = "/admin/v1";
+
+/** The names of the input members that stand in an operation's path. */
+export const pathMembers = ({ path }: AnyOperation): string[] =>
+  [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
+
+/** Makes the handler of an operation; `base` is what its path follows in the answers. */
+export const manage = (operation: AnyOperation, base: string) => async (asked: Asked, context: Context) => {
+  const output = await perform(operation, context.admin, await readInput(operation, asked, context));
+  if (isExport(output)) return streamed(output.text, exportHeaders[output.format]);
+  const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
+  const path = operation.locate?.(output);
+  return path === undefined ? ok(output, headers) : created(output, { Location: `${base}${path}`, ...headers });
+};
+
+/** The input of an operation as the JSON text of an object; what was sent as JSON stays as it was sent. */
+async function readInput(operation: AnyOperation, { request, params }: Asked, { bodyLimit }: Context): Promise<string> {
+  const { method, input: { schema } } = operation;
+  const elsewhere = pathMembers(operation);
+  const members = method === "GET" || method === "DELETE"
+    ? readQueryMembers(operation, request)
+    : parse(anyObject, await readText(request, bodyLimit) || "{}").members;
+  for (const name of [...elsewhere, "ifRevision"]) {
+    if (members.has(name)) throw wrongField(name, "left out: it has another place in the request");
+  }
+  for (const name of elsewhere) members.set(name, toJson(schema[name]!, decode(params[name]!)));
+  const match = request.headers.get("If-Match");
+  if ("ifRevision" in schema && match !== null && match.trim() !== "*") members.set("ifRevision", readRevision(match));
+  return stringifyMembers(members);
+}
+
+function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): Map<string, string> {
+  const members = new Map<string, string>();
+  for (const [name, value] of readQuery(request)) {
+    if (members.has(name)) throw givenTwice(name);
+    members.set(name, schema[name] === undefined ? JSON.stringify(value) : toJson(schema[name], value));
+  }
+  return members;
+}
+
+/** A text of the URL as JSON: a number where one is wanted, and it is one. */
+function toJson(struct: object, text: string): string {
+  const { type } = schemaOf(struct);
+  return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? text : JSON.stringify(text);
+}
+
+/** What is no encoded text stays as it is, and is found nowhere. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A revision's tag; one that is none, or a weak one, is that of no deployment. */
+function readRevision(header: string): string {
+  const [, revision] = /^"(0|[1-9]\d{0,14})"$/.exec(header.trim()) ?? [];
+  if (revision === undefined) throw invalidRevision();
+  return revision;
+}
+
+type Export = { format: ExportFormat; text: AsyncGenerator<string> };
+
+const isExport = (output: unknown): output is Export =>
+  typeof output === "object" && output !== null && "format" in output && "text" in output;
+
+const hasRevision = (output: unknown): output is { revision: number } =>
+  typeof output === "object" && output !== null && "revision" in output;
+
+const exportHeaders: Record<ExportFormat, Record<string, string>> = {
+  ndjson: {
+    "Content-Type": "application/x-ndjson",
+    "Content-Disposition": 'attachment; filename="diagnoses.ndjson"',
+  },
+  csv: {
+    "Content-Type": "text/csv; charset=utf-8; header=present",
+    "Content-Disposition": 'attachment; filename="diagnoses.csv"',
+  },
+};

@@ -1,0 +1,136 @@
+// What applications send and get: the bodies of the specification.
+import { described, exactly, kept, listOf, named, object, optional, refined, wanted } from "./struct.ts";
+import type { Infer } from "./struct.ts";
+import * as v from "./values.ts";
+
+export const DiagnosisContent = refined(
+  object({
+    input: optional(described(v.text, "What the model was given")),
+    output: optional(described(v.text, "What it answered")),
+  }),
+  ({ input, output }) => input !== undefined || output !== undefined,
+  "an object with input or output",
+  { anyOf: [{ required: ["input"] }, { required: ["output"] }] },
+);
+
+/** The body of a submit. Members that are not named here are kept too. */
+export const DiagnosisRequest = named(
+  "DiagnosisRequest",
+  described(
+    object({
+      sessionId: described(v.text, "The client's name for the session"),
+      status: described(v.integer, "A code whose meaning is the client's"),
+      content: DiagnosisContent,
+      latency: optional(described(v.duration, "How long the model took, in milliseconds")),
+      startAt: optional(described(v.timestamp, "When the session began, in Unix milliseconds")),
+      endAt: optional(described(v.timestamp, "When the session ended, in Unix milliseconds")),
+      additional_properties: optional(
+        described(v.anyObject, "Any JSON, kept as it is sent, such as a trace's id and the numbers of tokens"),
+      ),
+    }),
+    "What came of a prompt. Further members are kept, and given back with the record",
+    {
+      examples: [{
+        sessionId: "order-4711",
+        status: 1,
+        content: { input: "Where is it?", output: "Here." },
+        latency: 840,
+        additional_properties: { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } },
+      }],
+    },
+  ),
+);
+export type DiagnosisRequest = Infer<typeof DiagnosisRequest>;
+
+const parts = listOf(v.anyObject);
+const MessageContent = wanted<string | Record<string, unknown>[]>(
+  "a string or an array of objects",
+  (value) => typeof value === "string" || parts.is(value),
+  { oneOf: [{ type: "string" }, { type: "array", items: { type: "object" } }] },
+);
+
+/** The messages of a prompt. Members of a message that are not named here are kept and served. */
+const Message = named(
+  "Message",
+  described(
+    object({
+      role: described(v.filledText, "Who says it, such as system or user"),
+      content: described(MessageContent, "A text, or parts as the model's provider has them"),
+    }),
+    "A message of a prompt. Further members are kept and served",
+  ),
+);
+export const Messages = kept(described(listOf(Message), "In the order in which the model is to have them"));
+export const LlmConfig = kept(
+  described(v.anyObject, "Any JSON, kept as it is sent; by convention provider, model, temperature and their like"),
+);
+
+export const DiagnosisResponse = named(
+  "DiagnosisResponse",
+  exactly({
+    id: described(v.text, "The id of the record"),
+    status: wanted<"success">("success", (value) => value === "success", { const: "success" }),
+    message: v.text,
+  }),
+);
+
+export const ServedPrompt = named(
+  "ServedPrompt",
+  described(
+    exactly({
+      id: v.text,
+      title: v.text,
+      description: v.text,
+      messages: Messages,
+      deploy: exactly({
+        id: v.text,
+        name: v.text,
+        currentVersion: described(v.positive, "The version of the prompt that is served"),
+        isActive: described(v.isTrue, "Always true: no other deployment is served"),
+      }),
+      workspace: exactly({ id: v.text, name: v.text }),
+      llmConfig: LlmConfig,
+    }),
+    "The active prompt of a deployment",
+    {
+      examples: [{
+        id: "prompt_01m7",
+        title: "Support assistant",
+        description: "Answers customers",
+        messages: [{ role: "system", content: "You are a friendly assistant of {{shop}}." }],
+        deploy: { id: "dep_01m7", name: "production", currentVersion: 1, isActive: true },
+        workspace: { id: "ws_01m7", name: "Demo" },
+        llmConfig: { provider: "openai", model: "gpt-4o", temperature: 0.2 },
+      }],
+    },
+  ),
+);
+
+const error = described(v.text, "Why the request was refused, for people");
+
+export const ErrorResponse = named("ErrorResponse", exactly({ error }));
+
+export const RateLimitErrorResponse = named(
+  "RateLimitErrorResponse",
+  exactly({
+    error,
+    details: exactly({
+      limit: described(v.count, "Accepted requests that the workspace has a month"),
+      used: described(v.count, "Accepted requests of this month"),
+      resetTime: described(v.seconds, "When the next month begins, in Unix seconds"),
+      upgradeUrl: described(v.webUrl, "Where a higher limit is to be had; null where nowhere"),
+    }),
+  }),
+);
+
+/** What a workspace may use in a month, and has used. */
+export const quotaState = {
+  month: v.month,
+  limit: described(v.count, "Accepted requests that the workspace has a month, today"),
+  used: described(v.count, "Accepted requests: reads and submits"),
+  remaining: described(v.count, "What is left of the limit"),
+  reads: described(v.count, "Prompts served"),
+  submits: described(v.count, "Records stored"),
+  resetTime: described(v.seconds, "When the month ends, in Unix seconds"),
+};
+export const QuotaState = named("QuotaState", exactly(quotaState));

@@ -1,0 +1,47 @@
+// What the tests of management have in common: reading its answers, and its lists page by page.
+import * as assert from "uvu/assert";
+import type { Answer, World } from "../helpers.ts";
+
+/** What an answer says, once it has the status that it must have. */
+export function taken<T = Record<string, unknown>>(answer: Answer, status = 200): T {
+  assert.is(answer.status, status, answer.text);
+  return answer.json as T;
+}
+
+/** Holds an answer to be a refusal, and to say just this. */
+export function refused(answer: Answer, status: number, error: string): void {
+  assert.equal([answer.status, answer.json], [status, { error }]);
+}
+
+/** All pages of a list to its end; `between` happens after each. */
+export async function readPages<T>(world: World, path: string, between?: () => Promise<void>): Promise<T[][]> {
+  const pages: T[][] = [];
+  let cursor: string | null | undefined;
+  do {
+    const separator = path.includes("?") ? "&" : "?";
+    const answer = await world.manage("GET", cursor === undefined ? path : `${path}${separator}cursor=${cursor}`);
+    const page = taken<{ items: T[]; nextCursor: string | null }>(answer);
+    assert.equal(Object.keys(page), ["items", "nextCursor"]);
+    pages.push(page.items);
+    cursor = page.nextCursor;
+    await between?.();
+  } while (cursor !== null);
+  return pages;
+}
+
+/** All entries of a list. */
+export const readAll = async <T>(world: World, path: string): Promise<T[]> => (await readPages<T>(world, path)).flat();
+
+/** A query, without what is undefined. */
+export function toQuery(parameters: Record<string, string | number | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
+  return `?${query}`;
+}
+
+/** All that the database holds, as text. */
+export async function dump({ database }: World): Promise<string> {
+  const tables = await database.read({ sql: "select name from sqlite_master where type = 'table'" });
+  const rows = await Promise.all(tables.map(({ name }) => database.read({ sql: `select * from "${name}"` })));
+  return JSON.stringify(rows);
+}

@@ -1,0 +1,113 @@
+// How usage lines are read, beyond what the commands show.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { readArguments, readUsage } from "../../src/cli/arguments.ts";
+import type { Parameter } from "../../src/cli/arguments.ts";
+import { nameOf } from "../../src/cli/command.ts";
+import type { Call, Command } from "../../src/cli/command.ts";
+import { commands } from "../../src/cli/commands.ts";
+import { help } from "../../src/cli/help.ts";
+import { stringify } from "../../src/json-text.ts";
+import type { AnyOperation } from "../../src/operations/operation.ts";
+import { terminal } from "../../src/runtime/terminal.ts";
+import { read } from "../../src/schema/struct.ts";
+import { promptFile } from "../helpers.ts";
+
+const test = suite("arguments");
+
+const message = (usage: string, ...argv: string[]): string => {
+  try {
+    readArguments(usage, argv);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+};
+
+test("durations are read in ms, and a time may be a duration ago", () => {
+  const read = (text: string) => readArguments("x [--for DURATION]", ["--for", text]).number("for");
+  assert.equal(["45s", "30m", "12h", "90d", "0s"].map(read), [45_000, 1_800_000, 43_200_000, 7_776_000_000, 0]);
+  for (const text of ["", "1", "1w", "1.5h", "-1h", "1h30m", "9999999999d", "1 h", "1H"]) {
+    assert.match(message("x [--for DURATION]", `--for=${text}`), "--for must be a duration such as");
+  }
+  const at = (text: string) => readArguments("x [--from TIME]", ["--from", text]).number("from");
+  assert.ok(Math.abs(at("24h") - (Date.now() - 86_400_000)) < 10_000);
+  assert.is(at("2027-01-31"), Date.UTC(2027, 0, 31));
+  assert.is(at("2027-01-31T18:00:00+02:00"), Date.UTC(2027, 0, 31, 16));
+  assert.is(at("999999999d"), 0);
+  for (const text of ["", "now", "2027-02-30", "2027-01-31T18:00"]) {
+    assert.match(message("x [--from TIME]", `--from=${text}`), "--from must be a time such as");
+  }
+});
+
+test("an option with dots may be given several times, each a name and a value", () => {
+  const { values } = readArguments("x [--render NAME=VALUE]...", [
+    "--render",
+    "a=1",
+    "--render=b=x=y",
+    "--render",
+    "c=",
+  ]);
+  assert.equal(values("render"), { a: "1", b: "x=y", c: "" });
+  const own = readArguments("x [--render NAME=VALUE]...", ["--render", "__proto__=1"]).values("render");
+  assert.equal(Object.entries(own), [["__proto__", "1"]]);
+  assert.match(message("x [--render NAME=VALUE]...", "--render", "=1"), "--render must be a name and a value");
+  assert.is(message("x [--a NAME=VALUE]", "--a", "a=1", "--a", "b=1"), "--a was given 2 times");
+});
+
+test("a choice takes what it names", () => {
+  assert.is(readArguments("x [--format ndjson|csv]", ["--format", "csv"]).findText("format"), "csv");
+  assert.is(message("x --format ndjson|csv"), "Missing --format ndjson|csv");
+  assert.is(message("x [--format ndjson|csv]", "--format", "CSV"), "--format must be ndjson or csv");
+});
+
+const samples: Record<string, string> = {
+  N: "1",
+  CODE: "-1",
+  ISO8601: "2027-01-31",
+  TIME: "24h",
+  DURATION: "2d",
+  "YYYY-MM": "2027-01",
+  "NAME=VALUE": "a=b",
+  URL: "https://example.com",
+  CURSOR: "7",
+};
+
+/** What a command with these of its parameters asks its operation for first. */
+async function inputOf(command: Command, parameters: Parameter[]): Promise<object | undefined> {
+  if ("start" in command) return {};
+  const argv = parameters.flatMap(({ name, placeholder, isOption }) => {
+    const value = samples[placeholder] ?? placeholder.split("|")[0]!;
+    return isOption ? [`--${name}=${value}`] : [value];
+  });
+  let asked: object | undefined;
+  const call = ((operation: AnyOperation, input: object) => {
+    asked = read(operation.input, stringify(input));
+    return Promise.reject(new Error("no answer"));
+  }) as Call;
+  const args = readArguments(command.usage, argv);
+  const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(promptFile)) } };
+  await command.run(context).then(
+    () => assert.unreachable(),
+    (error: Error) => assert.is(error.message, "no answer", command.usage),
+  );
+  return asked;
+}
+
+for (const command of commands) {
+  test(`${command.usage}: what it asks its operation for fits, with all options and with none`, async () => {
+    const parameters = readUsage(command.usage);
+    const least = parameters.filter(({ isRequired }) => isRequired);
+    assert.ok(await inputOf(command, parameters));
+    assert.ok(await inputOf(command, least));
+  });
+}
+
+test("a command takes as its name the longest that fits, and help shows it alone", () => {
+  assert.equal(nameOf(commands.find(({ usage }) => usage.startsWith("usage months"))!), ["usage", "months"]);
+  assert.equal(nameOf(commands.find(({ usage }) => usage.startsWith("usage --"))!), ["usage"]);
+  assert.ok(help(["diagnosis", "delete"]).startsWith("  diagnosis delete ID\n"));
+  for (const { usage } of commands) assert.ok(help().includes(`  ${usage}\n`), usage);
+});
+
+test.run();

@@ -1,0 +1,89 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { bar, statsText, usageText } from "../../src/cli/charts.ts";
+
+const test = suite("charts");
+
+test("a bar is as long as its share, to an eighth of a character", () => {
+  assert.is(bar(1), "█".repeat(20));
+  assert.is(bar(0.5), "█".repeat(10));
+  assert.is(bar(0), "");
+  assert.equal([1, 2, 3, 4, 5, 6, 7, 8].map((eighths) => bar(eighths / 160)), [..."▏▎▍▌▋▊▉█"]);
+});
+
+test("what is more than nothing is seen, and what is beyond the whole is not longer", () => {
+  assert.is(bar(1e-9), "▏");
+  assert.is(bar(7), bar(1));
+  assert.is(bar(-1), "");
+});
+
+const totals = { month: "2026-11", limit: 10, used: 6, remaining: 4, reads: 4, submits: 2, resetTime: 1796083200 };
+
+test("a month's use has its totals, and a line for each day, empty ones between others too", () => {
+  const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-10", reads: 1, submits: 1 }];
+  assert.is(
+    usageText({ ...totals, days }),
+    `month      2026-11
+limit      10
+used       6
+remaining  4
+reads      4
+submits    2
+resetTime  2026-12-01T00:00:00.000Z
+
+day         reads  submits
+2026-11-08      3        1  ████████████████████
+2026-11-09      0        0
+2026-11-10      1        1  ██████████
+`,
+  );
+});
+
+test("a month without use has its totals alone", () => {
+  const text = usageText({ ...totals, used: 0, days: [] });
+  assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);
+});
+
+const version = {
+  version: 2,
+  records: 4,
+  statuses: [{ status: 1, records: 3, share: 0.75 }, { status: -3, records: 1, share: 0.25 }],
+  latency: { records: 3, p50: 10.5, p95: 1200, p99: 1200 },
+  tokens: { records: 2, prompt: 100, completion: 20 },
+};
+
+test("statistics say of each version the shares of statuses, latencies and tokens", () => {
+  const older = {
+    ...version,
+    version: 1,
+    latency: { records: 0, p50: null, p95: null, p99: null },
+    tokens: { records: 0, prompt: 0, completion: 0 },
+  };
+  assert.is(
+    statsText({ deployId: "dep_1", records: 8, versions: [version, older] }),
+    `deployId  dep_1
+records   8
+
+version 2: 4 records
+  status  records   share
+  1             3  75.0 %  ███████████████
+  -3            1  25.0 %  █████
+  latency of 3: p50 10.5 ms, p95 1200 ms, p99 1200 ms
+  tokens of 2: 100 prompt, 20 completion
+
+version 1: 4 records
+  status  records   share
+  1             3  75.0 %  ███████████████
+  -3            1  25.0 %  █████
+`,
+  );
+});
+
+test("of many statuses the rarest are summed up", () => {
+  const statuses = Array.from({ length: 12 }, (_, status) => ({ status, records: 1, share: 1 / 12 }));
+  const text = statsText({ deployId: "dep_1", records: 12, versions: [{ ...version, records: 12, statuses }] });
+  assert.match(text, /^ {2}9 +1 +8\.3 % .*\n {2}2 others +2 +16\.7 %/m);
+  assert.not.match(text, /^ {2}10 /m);
+});
+
+test.run();

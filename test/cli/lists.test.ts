@@ -1,0 +1,85 @@
+// What commands make of operations that answer in parts, with operations that answer as the test says.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { readArguments } from "../../src/cli/arguments.ts";
+import type { Call, CommandContext } from "../../src/cli/command.ts";
+import { commands } from "../../src/cli/commands.ts";
+import { listAll, listNewest } from "../../src/cli/lists.ts";
+import { listWorkspaces } from "../../src/operations/access-operations.ts";
+import { listCalls } from "../../src/operations/record-operations.ts";
+import { terminal } from "../../src/runtime/terminal.ts";
+
+const test = suite("lists");
+
+/** Gives one answer after the other, and keeps what was asked. */
+function answering(...answers: unknown[]) {
+  const asked: Record<string, unknown>[] = [];
+  const call = ((_operation: unknown, input: Record<string, unknown>) => {
+    asked.push(input);
+    return Promise.resolve(answers.shift());
+  }) as Call;
+  return { call, asked };
+}
+
+const contextOf = (call: Call, usage: string, argv: string[], reports: string[] = []): CommandContext => ({
+  call,
+  args: readArguments(usage, argv),
+  terminal: { ...terminal, report: (progress) => void reports.push(progress) },
+});
+
+const numbers = (...items: number[]) => items.map((number) => ({ number }));
+
+test("follows the cursors of a list to its end, past parts that are empty", async () => {
+  const { call, asked } = answering(
+    { items: numbers(3, 2), nextCursor: "2" },
+    { items: [], nextCursor: "1" },
+    { items: numbers(1), nextCursor: null },
+  );
+  assert.equal((await listAll(call, listWorkspaces, {})).data, numbers(3, 2, 1));
+  assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 1000], ["2", 1000], ["1", 1000]]);
+});
+
+const newest = (call: Call, ...argv: string[]) =>
+  listNewest(contextOf(call, "call list [--limit N] [--cursor CURSOR]", argv), listCalls, { workspaceId: "ws_1" });
+
+test("reads on until as many of the newest are found as are wanted, and says how to see more", async () => {
+  const { call, asked } = answering(
+    { items: numbers(9), nextCursor: "9" },
+    { items: [], nextCursor: "5" },
+    { items: numbers(4, 3), nextCursor: "3" },
+  );
+  const { data, note } = await newest(call, "--limit", "3");
+  assert.equal([data, note], [numbers(9, 4, 3), "More: --cursor 3"]);
+  assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 3], ["9", 2], ["5", 2]]);
+});
+
+test("ends where the log ends, begins where it is told to, and asks for no more than a service gives", async () => {
+  const { call, asked } = answering({ items: numbers(1), nextCursor: null });
+  const { data, note } = await newest(call, "--limit", "5000", "--cursor", "7");
+  assert.equal([data, note], [numbers(1), undefined]);
+  assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [["7", 1000]]);
+});
+
+test("refuses an answer that is no list", async () => {
+  const { call } = answering({ hello: "world" });
+  await listAll(call, listWorkspaces, {}).then(() => assert.unreachable(), (error: Error) => {
+    assert.is(error.message, "The answer is no list: is this a promptledger service?");
+  });
+});
+
+test("prune is repeated until it is done, and sums up", async () => {
+  const prune = commands.find(({ usage }) => usage.startsWith("prune "))!;
+  const { call, asked } = answering(
+    { calls: 5, records: 2, isDone: false },
+    { calls: 0, records: 0, isDone: false },
+    { calls: 3, records: 1, isDone: true },
+  );
+  const reports: string[] = [];
+  assert.ok("run" in prune);
+  const { data } = await prune.run(contextOf(call, prune.usage, ["--older-than", "2d"], reports));
+  assert.equal(data, { calls: 8, records: 3 });
+  assert.equal(asked, Array(3).fill({ olderThanMs: 2 * 86_400_000 }));
+  assert.is(reports.at(-1), "Pruned 8 calls and 3 records");
+});
+
+test.run();

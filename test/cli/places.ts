@@ -1,0 +1,114 @@
+// Where the command line works in tests: on a database of this machine, and by a service on the same one.
+import { readFile } from "node:fs/promises";
+import { run } from "../../src/cli/run.ts";
+import { terminal as realTerminal } from "../../src/runtime/terminal.ts";
+import type { Terminal } from "../../src/runtime/terminal.ts";
+import { createFolder, startService } from "../conformance/processes.ts";
+import { readAnswer } from "../helpers.ts";
+import type { Answer } from "../helpers.ts";
+import { adminToken, promptFile } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+export type Result = { code: number; out: string; said: string; reports: string[]; json: unknown };
+
+/** Printed JSON; each field is taken for what the test expects it to be. */
+export type Data = Record<string, never>;
+
+/** Runs the command line in a terminal that is only looked at; `input` is what stands on its standard input. */
+export async function runIn(
+  args: string[],
+  env: Record<string, string>,
+  input = "",
+  more: Partial<Terminal> = {},
+): Promise<Result> {
+  const result = { code: 0, out: "", said: "", reports: [] as string[] };
+  const { create, read, version } = realTerminal;
+  result.code = await run({
+    args,
+    version,
+    env,
+    isColoured: false,
+    write: (text) => {
+      result.out += text;
+      return Promise.resolve();
+    },
+    say: (text) => void (result.said += text),
+    report: (progress) => void result.reports.push(progress),
+    read: (path) => path === "-" ? Promise.resolve(input) : read(path),
+    create,
+    ...more,
+  });
+  let json: unknown;
+  if (args.includes("--json") && result.out !== "") json = JSON.parse(result.out);
+  return { ...result, json };
+}
+
+export type Setup = Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", string>;
+
+/** A place, and what is done there. */
+export type Place = {
+  name: string;
+  cli(args: string[], input?: string, more?: Partial<Terminal>): Promise<Result>;
+  /** Runs a command that must succeed, and gives its JSON. */
+  data<T = Data>(args: string[], input?: string): Promise<T>;
+  /** A workspace with a key, a prompt and a deployment, made on the command line. */
+  setUp(): Promise<Setup>;
+};
+
+function placeOf(name: string, env: Record<string, string>, options: string[]): Place {
+  const cli: Place["cli"] = (args, input, more) => runIn([...args, ...options], env, input, more);
+  async function data<T = Data>(args: string[], input?: string): Promise<T> {
+    const { code, said, json } = await cli([...args, "--json"], input);
+    if (code !== 0) throw new Error(`${args.join(" ")}: ${said}`);
+    return json as T;
+  }
+  async function setUp(): Promise<Setup> {
+    type Made = { id: string; key: string };
+    const { id: workspaceId } = await data<Made>(["workspace", "create", "--name", "Acme", "--limit", "100"]);
+    const scope = ["--workspace", workspaceId];
+    const { key, id: keyId } = await data<Made>(["key", "create", ...scope, "--name", "test"]);
+    const { id: promptId } = await data<Made>(["prompt", "push", "-", ...scope], JSON.stringify(promptFile));
+    const create = ["deploy", "create", ...scope, "--name", "production", "--prompt", promptId];
+    const { id: deployId } = await data<Made>(create);
+    return { workspaceId, key, keyId, promptId, deployId };
+  }
+  return { name, cli, data, setUp };
+}
+
+export type Places = {
+  places: Place[];
+  folder: string;
+  url: string;
+  DATABASE_URL: string;
+  /** Asks the service for the prompt of a deployment, or submits a body to it. */
+  request(key: string, deployId: string, body?: string): Promise<Answer>;
+  textOf(file: string): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** Starts a service, and gives both ways to its database. */
+export async function openPlaces(): Promise<Places> {
+  const folder = await createFolder();
+  const DATABASE_URL = `file:${folder.path}/ledger.db`;
+  const service = await startService(currentRuntime, { DATABASE_URL, ADMIN_TOKEN: adminToken });
+  const { url } = service;
+  return {
+    places: [
+      placeOf("here", { DATABASE_URL, USER: "" }, []),
+      placeOf("by a service", { ADMIN_TOKEN: adminToken }, ["--server", url]),
+    ],
+    folder: folder.path,
+    url,
+    DATABASE_URL,
+    async request(key, deployId, body) {
+      const init = body === undefined ? {} : { method: "POST", body };
+      const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+      return readAnswer(await fetch(`${url}/v1/prompts?deployId=${deployId}`, { ...init, headers }));
+    },
+    textOf: (file) => readFile(`${folder.path}/${file}`, "utf8"),
+    async close() {
+      await service.stop();
+      await folder.remove();
+    },
+  };
+}

@@ -1,0 +1,300 @@
+// What the command line asks of a service far away, and what it makes of answers that no service should give.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { connectTo } from "../../src/cli/remote.ts";
+import { newApiKey } from "../../src/ids.ts";
+import { createWorkspace, getWorkspace } from "../../src/operations/access-operations.ts";
+import { exportDiagnoses } from "../../src/operations/record-operations.ts";
+import { terminal } from "../../src/runtime/terminal.ts";
+import { createFolder } from "../conformance/processes.ts";
+import { adminToken } from "../helpers.ts";
+import { runIn } from "./places.ts";
+
+const test = suite("a service far away");
+
+type Asked = { method: string; url: string; headers: Record<string, unknown>; body: string };
+type Answering = (response: ServerResponse, asked: Asked) => void;
+
+let answer: Answering = (response) => response.end();
+let asked: Asked[] = [];
+
+const server = createServer((request, response) => {
+  let body = "";
+  request.setEncoding("utf8").on("data", (text: string) => void (body += text)).on("end", () => {
+    const { method = "", url = "", headers } = request;
+    asked.push({ method, url, headers, body });
+    answer(response, asked.at(-1)!);
+  });
+});
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const { port } = server.address() as AddressInfo;
+const url = `http://127.0.0.1:${port}`;
+const folder = await createFolder();
+test.after(async () => {
+  server.closeAllConnections();
+  server.close();
+  await folder.remove();
+});
+test.before.each(() => {
+  asked = [];
+});
+
+const cli = (args: string[], env: Record<string, string> = {}) => runIn(args, { ADMIN_TOKEN: adminToken, ...env });
+const far = (...args: string[]) => cli([...args, "--server", url]);
+const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Answering => (response) =>
+  response.writeHead(status, { "Content-Type": "application/json", ...headers })
+    .end(typeof value === "string" ? value : JSON.stringify(value));
+const emptyList = json({ items: [], nextCursor: null });
+
+test("asks below /admin/v1 with the token: ids in the path, the rest in the query or the body", async () => {
+  answer = emptyList;
+  await far("diagnosis", "list", "--deploy", "a/b?c d%", "--session", "1&2 ä\n", "--status", "-3", "--limit", "7");
+  assert.equal([asked[0]!.method, asked[0]!.headers.authorization], ["GET", `Bearer ${adminToken}`]);
+  const [path, query] = asked[0]!.url.split("?") as [string, string];
+  assert.is(path, "/admin/v1/deployments/a%2Fb%3Fc%20d%25/diagnoses");
+  assert.equal(Object.fromEntries(new URLSearchParams(query)), { sessionId: "1&2 ä\n", status: "-3", limit: "7" });
+
+  answer = json({ id: "dep_1", changed: true, isActive: true, currentVersion: 2 });
+  await far("deploy", "promote", "dep_1", "--version", "2", "--actor", "Ann");
+  const { method, url: target, body } = asked[1]!;
+  assert.equal([method, target], ["POST", "/admin/v1/deployments/dep_1/promote"]);
+  assert.equal(JSON.parse(body), { actor: "Ann", version: 2 });
+
+  answer = json({ deleted: 1 });
+  await far("diagnosis", "delete", "diag_1");
+  assert.equal([asked[2]!.method, asked[2]!.url, asked[2]!.body], ["DELETE", "/admin/v1/diagnoses/diag_1", ""]);
+});
+
+test("works below a base path, with --server in any place", async () => {
+  answer = emptyList;
+  for (const base of ["/llm", "/llm/", "/a/b"]) {
+    assert.is((await cli(["--server", url + base, "--json", "workspace", "list"])).out, "[]\n");
+  }
+  assert.equal(asked.map(({ url }) => url.split("?")[0]), [
+    "/llm/admin/v1/workspaces",
+    "/llm/admin/v1/workspaces",
+    "/a/b/admin/v1/workspaces",
+  ]);
+});
+
+test("names whoever is logged in as the one who changes something, unless told otherwise", async () => {
+  answer = json({ id: "dep_1", changed: true, isActive: true });
+  const activate = ["deploy", "activate", "dep_1", "--server", url];
+  await cli(activate, { USER: "ann" });
+  await cli(activate, { USERNAME: "bob" });
+  await cli([...activate, "--actor", "cleo"], { USER: "ann" });
+  await cli(activate);
+  assert.equal(asked.map(({ body }) => JSON.parse(body).actor), ["ann", "bob", "cleo", undefined]);
+});
+
+test("prints what comes with every digit and every key", async () => {
+  const config = '{"seed":12345678901234567890,"t":1.0,"big":1e400,"2":1,"1":{"__proto__":{}}}';
+  const prompt = `{"id":"prompt_1","version":1,"title":"t","messages":[],"llmConfig":${config},"variables":[]}`;
+  answer = json(prompt);
+  const { out } = await far("prompt", "show", "prompt_1", "--json");
+  assert.is(out, `${prompt}\n`);
+});
+
+test("refuses here what the service would refuse, and what would lead to another path", async () => {
+  assert.match((await far("workspace", "create", "--name", "")).said, "Field name must be a name of 1 to 200");
+  assert.match((await far("workspace", "show", "")).said, "Field id must be an id of 1 to 128 characters");
+  for (const id of [".", ".."]) {
+    assert.is((await far("workspace", "show", id)).said, `promptledger: Id ${id} not found\n`);
+  }
+  assert.is(asked.length, 0);
+});
+
+const list = ["workspace", "list"];
+const tokens: [name: string, token: string, error: string][] = [
+  ["without a token", "", "ADMIN_TOKEN must be set to the service's: --server needs it"],
+  ["with a short token", "short", "ADMIN_TOKEN must be at least 32 printable ASCII characters without spaces"],
+  ["with an API key for a token", newApiKey(), "ADMIN_TOKEN must not be an API key"],
+];
+for (const [name, token, error] of tokens) {
+  test(`asks nothing ${name}`, async () => {
+    const { code, out, said } = await cli([...list, "--server", url], { ADMIN_TOKEN: token });
+    assert.equal([code, out, said], [1, "", `promptledger: ${error}\n`]);
+    assert.is(asked.length, 0);
+  });
+}
+
+for (const bad of ["", "localhost:8787", "ftp://x", "http://", "http://u:p@127.0.0.1", `${url}/?a=1`, `${url}/#a`]) {
+  test(`refuses ${bad || "nothing"} for a URL`, async () => {
+    const { code, said } = await cli([...list, "--server", bad]);
+    assert.is(code, 1);
+    assert.is(said, "promptledger: --server must be an http or https URL without user, query and fragment\n");
+  });
+}
+
+test("warns where the token travels unencrypted, but not to this machine", async () => {
+  answer = emptyList;
+  assert.is((await far(...list)).said, "Nothing to list\n");
+  const { code, said } = await cli([...list, "--server", `http://0.0.0.0:${port}`]);
+  assert.equal([code, said], [0, "Warning: the admin token travels unencrypted to 0.0.0.0\nNothing to list\n"]);
+});
+
+const html = (status: number): Answering => (response) =>
+  response.writeHead(status, { "Content-Type": "text/html" }).end("<html>\u001b[31mLog in</html>");
+const noPromptledger = (status: number) => `${url} answers (${status}) as no promptledger does: is the URL right?`;
+const faults: [name: string, answer: Answering, error: string][] = [
+  ["a refusal", json({ error: "Workspace ws_1 not found" }, 404), "Workspace ws_1 not found"],
+  ["a refusal that would steer the terminal", json({ error: "a\u001b[31m\u009bb" }, 409), "a [31m b"],
+  [
+    "a failure",
+    json({ error: "Internal server error" }, 500, { "X-Request-Id": "req_1" }),
+    "Internal server error (req_1 in its log)",
+  ],
+  [
+    "a service that is not to be managed",
+    json({ error: "Not found" }, 404),
+    `${url} has no management API: has it an ADMIN_TOKEN?`,
+  ],
+  ["a page of a proxy", html(502), noPromptledger(502)],
+  ["a page that is told to be fine", html(200), noPromptledger(200)],
+  ["no JSON", json("{"), noPromptledger(200)],
+  ["JSON of another kind", json("[]"), noPromptledger(200)],
+  ["nothing", json(""), noPromptledger(200)],
+  ["an error of another kind", json({ error: { code: 1 } }, 400), noPromptledger(400)],
+  [
+    "a redirection",
+    json("", 308, { Location: `${url}/elsewhere` }),
+    `${url} redirects to ${url}/elsewhere: name the service itself`,
+  ],
+];
+for (const [name, fault, error] of faults) {
+  test(`exits 1 at ${name}, and says why in a line`, async () => {
+    answer = fault;
+    const { code, out, said } = await far("workspace", "show", "ws_1", "--json");
+    assert.equal([code, out, said], [1, "", `promptledger: ${error}\n`]);
+    assert.is(asked.length, 1);
+  });
+}
+
+test("exits 1 where a list is asked for and none comes", async () => {
+  answer = json({ hello: "world" });
+  assert.match((await far(...list)).said, "The answer is no list: is this a promptledger service?");
+});
+
+test("exits 1 where nothing listens", async () => {
+  const free = createServer();
+  await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
+  const nowhere = `http://127.0.0.1:${(free.address() as AddressInfo).port}`;
+  await new Promise((resolve) => free.close(resolve));
+  const { code, said } = await cli(["workspace", "create", "--name", "x", "--server", nowhere]);
+  assert.is(code, 1);
+  assert.match(said, /^promptledger: http:\/\/127\.0\.0\.1:\d+ does not answer: [^\n]+\n$/);
+  assert.not.match(said, "it may have done");
+});
+
+test("sends a change once, and says that it may have been made where the answer does not come", async () => {
+  answer = json({ id: "ws_1" });
+  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } });
+  await call(createWorkspace, { name: "kept alive" });
+  answer = (response) => response.socket?.destroy();
+  await call(createWorkspace, { name: "x" }).then(() => assert.unreachable(), (error: Error) => {
+    assert.match(error.message, /^http:\S+ does not answer: .+; it may have done what was asked$/s);
+  });
+  assert.is(asked.length, 2);
+});
+
+test("does not wait for ever, neither for an answer nor in the middle of one", async () => {
+  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, 300);
+  const silent = `${url} does not answer: nothing came for 0.3 s`;
+  answer = () => {};
+  await call(getWorkspace, { id: "ws_1" }).then(
+    () => assert.unreachable(),
+    (error: Error) => assert.is(error.message, silent),
+  );
+  answer = (response) => {
+    response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+    response.write('{"id":1}\n');
+  };
+  const { text } = await call(exportDiagnoses, { deployId: "dep_1" });
+  let read = "";
+  try {
+    for await (const part of text) read += part;
+    assert.unreachable();
+  } catch (error) {
+    assert.equal([(error as Error).message, read], [silent, '{"id":1}\n']);
+  }
+});
+
+const ndjson = { "Content-Type": "application/x-ndjson" };
+
+test("an export that breaks off exits 1, and leaves the file that was there", async () => {
+  answer = (response) => {
+    response.writeHead(200, ndjson);
+    response.write('{"id":1}\n{"id":2}\n', () => setTimeout(() => response.socket?.destroy(), 50));
+  };
+  const path = `${folder.path}/out.ndjson`;
+  await writeFile(path, "old");
+  const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json");
+  assert.equal([code, out], [1, ""]);
+  assert.match(said, `promptledger: The export broke off after 2 records; what came is in ${path}.part: ${url} `);
+  assert.is(await readFile(path, "utf8"), "old");
+  assert.equal((await readdir(folder.path)).sort(), ["out.ndjson", "out.ndjson.part"]);
+});
+
+test("an export that ends in the middle of a record exits 1, though its end was in order", async () => {
+  answer = (response) => response.writeHead(200, ndjson).end('{"id":1}\n{"id":');
+  const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1");
+  assert.equal([code, out], [1, '{"id":1}\n{"id":']);
+  const error = `The export broke off after 1 records: ${url} broke off in the middle of a record`;
+  assert.is(said, `promptledger: ${error}\n`);
+});
+
+test("an export is written while it comes, whatever its parts", async () => {
+  const bytes = new TextEncoder().encode('{"id":"שלום 👋"}\n'.repeat(3));
+  answer = async (response) => {
+    response.writeHead(200, ndjson);
+    for (let at = 0; at < bytes.length; at += 7) {
+      response.write(bytes.subarray(at, at + 7));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    response.end();
+  };
+  const { code, out, said } = await far("diagnosis", "export", "--deploy", "dep_1");
+  assert.equal([code, out, said], [0, '{"id":"שלום 👋"}\n'.repeat(3), "Exported 3 records\n"]);
+});
+
+test("nothing that comes steers the terminal", async () => {
+  const nasty = "\u001b]0;x\u0007\u009b31m\r";
+  const harmless = /^[^\p{Cc}]*$/u;
+  const day = { day: nasty, reads: nasty, submits: 1 };
+  const answers: [args: string[], value: unknown][] = [
+    [["workspace", "list"], { items: [{ id: nasty, [nasty]: nasty }], nextCursor: null }],
+    [["usage", "--workspace", "ws_1"], { month: nasty, limit: nasty, days: [day] }],
+    [["usage", "--workspace", "ws_1", "--month", "2026-11"], {
+      month: "2026-11",
+      days: [{ ...day, day: "2026-11-01" }],
+    }],
+    [["stats", "--deploy", "dep_1"], {
+      deployId: nasty,
+      records: 1,
+      versions: [{
+        version: nasty,
+        records: nasty,
+        statuses: [{ status: nasty, records: nasty, share: nasty }],
+        latency: { records: 1, p50: nasty, p95: nasty, p99: nasty },
+        tokens: { records: 1, prompt: nasty, completion: nasty },
+      }],
+    }],
+    [["prompt", "diff", "prompt_1", "--from", "1"], { id: "prompt_1", from: nasty, to: nasty, diff: nasty }],
+    [["prompt", "diff", "prompt_1", "--from", "1"], { id: "prompt_1", from: nasty, to: nasty, diff: "" }],
+    [["prompt", "show", "prompt_1"], { id: nasty, title: nasty, messages: [], llmConfig: nasty, variables: [nasty] }],
+    [["key", "rotate", "key_1", "--overlap", "1d"], { id: nasty, key: nasty, overlapEndsAt: 1 }],
+    [["diagnosis", "list", "--deploy", "dep_1", "--limit", "1"], { items: [{ id: 1 }], nextCursor: nasty }],
+  ];
+  for (const [args, value] of answers) {
+    answer = json(value);
+    const { out, said } = await far(...args);
+    for (const line of `${out}${said}`.split("\n")) assert.match(line, harmless, args.join(" "));
+    assert.ok(`${out}${said}`.length > 10, args.join(" "));
+  }
+});
+
+test.run();

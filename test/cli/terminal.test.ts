@@ -1,0 +1,62 @@
+// Progress on a terminal and elsewhere, and files that are written in parts.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { reportOn, terminal } from "../../src/runtime/terminal.ts";
+import { createFolder } from "../conformance/processes.ts";
+
+const test = suite("terminal");
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+/** Reports that come at these ms, and what is written because of them. */
+function written(screen: { isTTY?: boolean; columns?: number }, reports: [at: number, progress: string][]): string[] {
+  const texts: string[] = [];
+  let now = 0;
+  const report = reportOn({ ...screen, write: (text) => texts.push(text) }, () => now);
+  for (const [at, progress] of reports) {
+    now = at;
+    report(progress);
+  }
+  return texts;
+}
+
+test("a terminal has one line that is written over, ten times a second at most, and cleared at the end", () => {
+  const reports: [number, string][] = [[0, "a"], [50, "b"], [100, "long"], [150, "c"], [200, "d"], [250, ""], [
+    260,
+    "",
+  ]];
+  assert.equal(written({ isTTY: true, columns: 80 }, reports), ["\rlong", "\rd   ", "\r \r"]);
+});
+
+test("a line is no longer than the terminal is wide", () => {
+  assert.equal(written({ isTTY: true, columns: 5 }, [[0, "a"], [100, "abcdefgh"]]), ["\rabcd"]);
+});
+
+test("elsewhere progress is a line every 10 s, and quick work is not talked about", () => {
+  assert.equal(written({}, [[0, "a"], [9_000, "b"], [9_500, ""]]), []);
+  const reports: [number, string][] = [[0, "a"], [10_000, "b"], [15_000, "c"], [20_000, "d"], [20_001, ""]];
+  assert.equal(written({}, reports), ["b\n", "d\n"]);
+});
+
+test("a new file has its name once it is whole, and replaces what had it", async () => {
+  const path = `${folder.path}/new.txt`;
+  await writeFile(path, "old");
+  const file = await terminal.create(path);
+  await file.write("שלום ");
+  await file.write("👋\n");
+  assert.is(await readFile(path, "utf8"), "old");
+  assert.equal((await readdir(folder.path)).sort(), ["new.txt", "new.txt.part"]);
+  await file.finish();
+  assert.is(await readFile(path, "utf8"), "שלום 👋\n");
+  assert.equal(await readdir(folder.path), ["new.txt"]);
+});
+
+test("a file that cannot be made is refused", async () => {
+  await terminal.create(`${folder.path}/no/such`).then(() => assert.unreachable(), (error: Error) => {
+    assert.match(error.message, /no\/such cannot be written: /);
+  });
+});
+
+test.run();

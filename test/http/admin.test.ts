@@ -1,0 +1,462 @@
+// The management API from outside: who is let in, what paths and methods there are, and how input is read.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
+import { readConfig } from "../../src/config.ts";
+import { newApiKey } from "../../src/ids.ts";
+import type { AnyOperation } from "../../src/operations/operation.ts";
+import { operations } from "../../src/operations/operations.ts";
+import { serveDatabase } from "../../src/service.ts";
+import { adminToken, createTenant, createWorld, openMemory, promptFile, readAnswer } from "../helpers.ts";
+import type { Answer, World } from "../helpers.ts";
+import { refused, taken } from "../admin/management.ts";
+
+const test = suite("management over HTTP");
+
+const world = await createWorld({ monthlyLimit: 1e6 });
+const recordId = taken<{ id: string }>(await world.submit(), 201).id;
+
+/** The path of an operation, with ids of what there is. */
+function pathOf({ id, path }: AnyOperation, { workspaceId, keyId, promptId, deployId }: World = world): string {
+  const named: Record<string, string> = {
+    workspaceId,
+    deployId,
+    month: "2026-11",
+    version: "1",
+    id: /Workspace/.test(id) ? workspaceId : /Key/.test(id) ? keyId : /Diagnosis/.test(id) ? recordId : "",
+  };
+  named.id ||= path.startsWith("/prompts") ? promptId : deployId;
+  return path.replace(/{(\w+)}/g, (_, name) => named[name]!);
+}
+
+const hasBody = ({ method }: AnyOperation) => method === "POST" || method === "PATCH";
+const membersInPath = ({ path }: AnyOperation) => [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
+
+/** All of an answer that a client can tell it from others by. */
+const whole = ({ status, headers, text }: Answer) => [status, [...headers], text];
+
+const otherPaths = [
+  "",
+  "/",
+  "/unknown",
+  "/workspaces/",
+  "/deployments/a/b/c",
+  "/%00",
+  "/%",
+  "/v1/prompts",
+  "/a?b=c&b=d",
+];
+const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
+
+const requests: [method: string, path: string][] = [
+  ...operations.map((operation): [string, string] => [operation.method, pathOf(operation)]),
+  ...operations.map((operation): [string, string] => [operation.method, operation.path.replace(/{\w+}/g, "nothing")]),
+  ...methods.flatMap((method) => otherPaths.map((path): [string, string] => [method, path])),
+  ...methods.map((method): [string, string] => [method, `/deployments/${world.deployId}/promote`]),
+];
+
+test("without an admin token there is none: whatever is asked for is an unknown path", async () => {
+  const service = serveDatabase(world.database, { clock: () => world.now });
+  for (const token of [adminToken, world.key]) {
+    const headers = { Authorization: `Bearer ${token}` };
+    const ask = async (method: string, path: string) =>
+      whole(await readAnswer(await service.fetch(new Request(`http://ledger.test${path}`, { method, headers }))));
+    for (const [method, path] of requests) {
+      assert.equal(await ask(method, `/admin/v1${path}`), await ask(method, "/nowhere"), `${method} ${path}`);
+    }
+  }
+});
+
+const other = await createTenant(world.admin);
+const expired = await createApiKey(world.admin, world.workspaceId, { expiresAt: world.now });
+const revoked = await createApiKey(world.admin, world.workspaceId, {});
+await revokeApiKey(world.admin, revoked.id);
+
+const strangers: [answer: string, authorizations: (string | undefined)[]][] = [
+  [
+    "Missing or invalid authorization header",
+    [undefined, "", "Basic dXNlcjpwYXNz", adminToken, `Bearers ${adminToken}`, `Token ${adminToken}`],
+  ],
+  [
+    "Invalid admin token",
+    [
+      "Bearer",
+      "bearer   ",
+      "Bearer x",
+      `Bearer ${adminToken.slice(0, -1)}`,
+      `Bearer ${adminToken}x`,
+      `Bearer ${adminToken.toUpperCase()}`,
+      `Bearer ${adminToken} ${adminToken}`,
+      `Bearer ${adminToken}, Bearer ${adminToken}`,
+      `Bearer ${newApiKey()}`,
+      ...[world, other, expired, revoked].map(({ key }) => `Bearer ${key}`),
+    ],
+  ],
+];
+
+for (const [error, authorizations] of strangers) {
+  test(`whatever is asked for, and whether it is there: one and the same 401, ${error}`, async () => {
+    const before = await world.manage("GET", "/verify");
+    for (const [index, [method, path]] of requests.entries()) {
+      // Each request as three of the strangers in turn, so that all of them come to all kinds of it.
+      for (const turn of [0, 1, 2]) {
+        const authorization = authorizations[(3 * index + turn) % authorizations.length];
+        const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization };
+        const body = method === "POST" || method === "PATCH" ? { body: '{"name":"x"}' } : {};
+        const answer = await world.send(`/admin/v1${path}`, { method, headers, ...body });
+        const type: [string, string][] = [["cache-control", "no-store"]];
+        if (method === "HEAD") type.push(["content-length", String(JSON.stringify({ error }).length)]);
+        type.push(["content-type", "application/json"], ["www-authenticate", "Bearer"]);
+        const text = method === "HEAD" ? "" : JSON.stringify({ error });
+        assert.equal(whole(answer), [401, type, text], `${method} ${path} ${authorization}`);
+      }
+    }
+    assert.equal(await world.manage("GET", "/verify"), before);
+  });
+}
+
+test("the scheme of the token is taken in any case", async () => {
+  for (const scheme of ["bearer", "BEARER", "Bearer "]) {
+    const headers = { Authorization: `${scheme} ${adminToken}` };
+    assert.is((await world.send("/admin/v1/workspaces", { headers })).status, 200);
+  }
+});
+
+test("the admin token is no API key", async () => {
+  const paths = [`/v1/prompts?deployId=${world.deployId}`, "/v1/usage"];
+  for (const path of paths) {
+    const as = async (token: string) =>
+      whole(await world.send(path, { headers: { Authorization: `Bearer ${token}` } }));
+    assert.equal(await as(adminToken), await as(newApiKey()));
+  }
+  refused(await world.submit(undefined, undefined, adminToken), 401, "Invalid API key");
+});
+
+const length = "must be at least 32 printable ASCII characters without spaces";
+const unusable: [name: string, token: string, fault: string][] = [
+  ["31 characters", "x".repeat(31), length],
+  ["a space", `${"x".repeat(32)} x`, length],
+  ["a line break", `${"x".repeat(32)}\n`, length],
+  ["a letter that is not ASCII", `${"x".repeat(32)}é`, length],
+  ["a NUL", `${"x".repeat(32)}\0`, length],
+  ["an API key", newApiKey(), "must not be an API key"],
+];
+
+for (const [name, token, fault] of unusable) {
+  test(`a token of ${name} is refused at once, and not repeated`, async () => {
+    const database = await openMemory();
+    const says = (start: string) => (error: Error) =>
+      error.message.includes(`${start} ${fault}`) && !error.message.includes(token);
+    assert.throws(() => serveDatabase(database, { adminToken: token }), says("adminToken"));
+    assert.throws(() => readConfig({ ADMIN_TOKEN: token }), says("ADMIN_TOKEN"));
+  });
+}
+
+test("an empty token is refused where a service is made, and in the environment there is none then", async () => {
+  const database = await openMemory();
+  assert.throws(() => serveDatabase(database, { adminToken: "" }), /adminToken must be at least 32/);
+  assert.is(readConfig({ ADMIN_TOKEN: "" }).adminToken, undefined);
+  assert.is(readConfig({ ADMIN_TOKEN: "x".repeat(32) }).adminToken, "x".repeat(32));
+});
+
+test("every path knows its methods: any other is a 405 that names them", async () => {
+  for (const { path } of operations) {
+    const allowed = operations.filter((operation) => operation.path === path).map(({ method }) => method as string);
+    for (const method of methods.filter((method) => !allowed.includes(method))) {
+      const answer = await world.manage(method, path.replace(/{\w+}/g, "x"));
+      assert.equal([answer.status, answer.headers.get("Allow")], [405, allowed.join(", ")], `${method} ${path}`);
+      assert.is(answer.text, method === "HEAD" ? "" : '{"error":"Method not allowed"}');
+    }
+  }
+});
+
+for (const path of ["", "/", "/unknown", "/workspaces/x/y", "/prompts", "/diagnoses", "/v1/prompts", "/Workspaces"]) {
+  test(`answers 404 to ${path || "nothing"} below its own path, whatever the method`, async () => {
+    for (const method of methods.filter((method) => method !== "HEAD")) {
+      refused(await world.manage(method, path), 404, "Not found");
+    }
+  });
+}
+
+for (const basePath of ["", "/", "/tools/llm", "/tools/llm/"]) {
+  test(`what is made under base path "${basePath}" is a 201 that says where it can be fetched`, async () => {
+    const { database, workspaceId, promptId } = await createWorld();
+    const service = serveDatabase(database, { basePath, adminToken });
+    const send = async (method: string, path: string, body?: object) => {
+      const init = { method, headers: { Authorization: `Bearer ${adminToken}` } };
+      const request = new Request(`http://ledger.test${path}`, { ...init, ...body && { body: JSON.stringify(body) } });
+      return readAnswer(await service.fetch(request));
+    };
+    const root = `${basePath.replace(/\/$/, "")}/admin/v1`;
+    const made: [path: string, body: object, shown: RegExp, unshown?: string[]][] = [
+      ["/workspaces", { name: "New" }, /\/workspaces\/ws_\w{26}$/],
+      [`/workspaces/${workspaceId}/keys`, {}, /\/keys\/key_\w{26}$/, ["key"]],
+      [`/workspaces/${workspaceId}/prompts`, promptFile, /\/prompts\/prompt_\w{26}$/, ["isNew"]],
+      [`/prompts/${promptId}/versions`, { ...promptFile, title: "2" }, /\/prompts\/prompt_\w{26}\/versions\/2$/, [
+        "isNew",
+      ]],
+      [`/workspaces/${workspaceId}/deployments`, { name: "New", promptId }, /\/deployments\/dep_\w{26}$/],
+    ];
+    for (const [path, body, shown, unshown = []] of made) {
+      const answer = await send("POST", root + path, body);
+      const object = taken(answer, 201);
+      const location = answer.headers.get("Location")!;
+      assert.match(location, shown);
+      assert.ok(location.startsWith(`${root}/`), location);
+      const found = taken(await send("GET", location));
+      for (const name of unshown) delete object[name];
+      assert.equal(found, object);
+    }
+    const published = await send("POST", `${root}/workspaces/${workspaceId}/publish`, {
+      ...promptFile,
+      deploy: "New 2",
+    });
+    const { deployment } = taken<{ deployment: object }>(published, 201);
+    const found = taken(await send("GET", published.headers.get("Location")!));
+    assert.equal({ ...found, changed: true }, deployment);
+  });
+}
+
+test("answers are JSON that no cache keeps, and so are refusals", async () => {
+  for (const path of ["/workspaces", "/workspaces/unknown", "/unknown", "/workspaces?limit=0"]) {
+    const { headers } = await world.manage("GET", path);
+    assert.equal([headers.get("Content-Type"), headers.get("Cache-Control")], ["application/json", "no-store"]);
+  }
+});
+
+/** What operations cannot do without, besides what stands in their path. */
+const good: Record<string, object> = {
+  createWorkspace: { name: "x" },
+  createPrompt: promptFile,
+  pushPrompt: promptFile,
+  publishPrompt: { ...promptFile, deploy: "x" },
+  renderPrompt: { values: {} },
+  diffVersions: { from: 1 },
+  createDeployment: { name: "x", promptId: world.promptId },
+  promoteDeployment: { version: 1 },
+  renameDeployment: { name: "x" },
+  deleteSession: { sessionId: "x" },
+  prune: { olderThanMs: 86_400_000 },
+};
+
+for (const operation of operations) {
+  const { id, method, input: { schema } } = operation;
+  const send = (member: string, value = "x") =>
+    hasBody(operation)
+      ? world.manage(method, pathOf(operation), JSON.stringify({ [member]: value }))
+      : world.manage(method, `${pathOf(operation)}?${member}=${value}`);
+
+  test(`${id} refuses a member that it does not know, by its name`, async () => {
+    for (const name of ["surprise", "constructor", "Limit", "__proto__"]) {
+      const body = JSON.stringify(good[id] ?? {}).replace(/}$/, `${good[id] ? "," : ""}"${name}":1}`);
+      const query = new URLSearchParams({ ...good[id] as Record<string, string>, [name]: "1" });
+      const answer = await (hasBody(operation)
+        ? world.manage(method, pathOf(operation), body)
+        : world.manage(method, `${pathOf(operation)}?${query}`));
+      const fields = Object.keys(schema).join(", ") || "none";
+      refused(answer, 400, `Field ${name} must be left out: the fields are ${fields}`);
+    }
+  });
+
+  for (const name of [...membersInPath(operation), "ifRevision"]) {
+    test(`${id} refuses ${name} where it does not belong`, async () => {
+      refused(await send(name), 400, `Field ${name} must be left out: it has another place in the request`);
+    });
+  }
+}
+
+const bodies: [name: string, body: string | Uint8Array, error: string][] = [
+  ["nothing", "", "Missing required field name"],
+  ["white space", " \n", "Request body must be valid JSON"],
+  ["no JSON", "name=x", "Request body must be valid JSON"],
+  ["half of an object", '{"name":"x"', "Request body must be valid JSON"],
+  ["two objects", '{"name":"x"}{}', "Request body must be valid JSON"],
+  ["an array", "[]", "Request body must be an object"],
+  ["an array of objects", '[{"name":"x"}]', "Request body must be an object"],
+  ["null", "null", "Request body must be an object"],
+  ["a text", '"name"', "Request body must be an object"],
+  ["an empty object", "{}", "Missing required field name"],
+  ["bytes that are no UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "Request body must be UTF-8"],
+  ["a name twice, the second wrong", '{"name":"x","name":1}', "Field name must be a name"],
+  ["a name of null", '{"name":null}', "Field name must be a name"],
+];
+
+for (const [name, body, error] of bodies) {
+  test(`a body of ${name} is refused`, async () => {
+    const headers = { Authorization: `Bearer ${adminToken}` };
+    const answer = await world.send("/admin/v1/workspaces", { method: "POST", headers, body: body as string });
+    assert.ok(taken<{ error: string }>(answer, 400).error.startsWith(error), answer.text);
+  });
+}
+
+test("a body that is too large is a 413, and makes nothing", async () => {
+  const before = await world.manage("GET", "/workspaces");
+  const answer = await world.manage("POST", "/workspaces", {
+    name: "x",
+    upgradeUrl: `https://a.b/${"x".repeat(4096)}`,
+  });
+  refused(answer, 413, "Request body must be at most 4096 bytes");
+  assert.is(answer.headers.get("Connection"), "close");
+  assert.equal(await world.manage("GET", "/workspaces"), before);
+});
+
+test("faults in a body are told by their path", async () => {
+  const push = (body: object) => world.manage("POST", `/prompts/${world.promptId}/versions`, body);
+  const messages = [{ role: "user", content: "x" }];
+  const faults: [body: object, error: string][] = [
+    [{ title: "x" }, "Missing required field messages"],
+    [{ title: "x", messages: {} }, "Field messages must be an array"],
+    [{ title: "x", messages: [...messages, 1] }, "Field messages[1] must be an object"],
+    [{ title: "x", messages: [{ content: "x" }] }, "Missing required field messages[0].role"],
+    [{ title: "x", messages: [{ role: "", content: "x" }] }, "Field messages[0].role must be a non-empty string"],
+    [{ title: "x", messages, llmConfig: [] }, "Field llmConfig must be an object"],
+    [{ title: "x", messages, description: "\0" }, "Field description must be a string without NUL characters"],
+    [{ title: "x", messages, note: 1 }, "Field note must be at most 2000 characters without NUL characters"],
+  ];
+  for (const [body, error] of faults) refused(await push(body), 400, error);
+});
+
+const numbers = [
+  "1e3",
+  "01",
+  "9007199254740992",
+  "99999999999999999999",
+  "-1",
+  "",
+  " 1",
+  "1 ",
+  "+1",
+  "1.0",
+  "0x1",
+  "x",
+  "NaN",
+  "null",
+  "true",
+  "[1]",
+];
+
+for (const [parameter, wanted] of [["limit", "1 to 1000"], ["promptVersion", "1 to 9007199254740991"]]) {
+  for (const number of [...numbers, "0", ...(parameter === "limit" ? ["1001"] : [])]) {
+    test(`a query's ${parameter} is no "${number}"`, async () => {
+      const path = `/deployments/${world.deployId}/diagnoses?${parameter}=${encodeURIComponent(number)}`;
+      refused(await world.manage("GET", path), 400, `Field ${parameter} must be an integer from ${wanted}`);
+    });
+  }
+}
+
+test("a query's numbers reach as far as they may", async () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  for (
+    const query of [
+      "limit=1",
+      "limit=1000",
+      `promptVersion=${most}`,
+      "from=0",
+      `to=${most}`,
+      `status=-${most}`,
+      "limit=%31",
+    ]
+  ) {
+    taken(await world.manage("GET", `/deployments/${world.deployId}/diagnoses?${query}`));
+  }
+});
+
+for (const query of ["limit=1&limit=1", "limit=1&cursor=1&limit=2", "surprise=1&surprise=1", "sessionId=&sessionId="]) {
+  test(`a query that says something twice is refused: ${query}`, async () => {
+    const answer = await world.manage("GET", `/deployments/${world.deployId}/diagnoses?${query}`);
+    refused(answer, 400, `Parameter ${query.split("=")[0]} must be given once`);
+  });
+}
+
+const ids: [text: string, status: number, error: string][] = [
+  ["%", 404, "Workspace % not found"],
+  ["%F", 404, "Workspace %F not found"],
+  ["%FF", 404, "Workspace %FF not found"],
+  ["%ED%A0%80", 404, "Workspace %ED%A0%80 not found"],
+  ["%2541", 404, "Workspace %41 not found"],
+  ["a%2Fb", 404, "Workspace a/b not found"],
+  ["%F0%9F%98%80", 404, "Workspace 😀 not found"],
+  ["__proto__", 404, "Workspace __proto__ not found"],
+  ["'%20or%201=1", 404, "Workspace ' or 1=1 not found"],
+  ["x".repeat(128), 404, `Workspace ${"x".repeat(128)} not found`],
+  ["x".repeat(129), 400, "Field id must be an id of 1 to 128 characters"],
+  ["%00", 400, "Field id must be an id of 1 to 128 characters"],
+  ["a%00b", 400, "Field id must be an id of 1 to 128 characters"],
+  ["%0A", 400, "Field id must be an id of 1 to 128 characters"],
+];
+
+for (const [text, status, error] of ids) {
+  test(`an id in a path may be anything: ${text.slice(0, 20)} is a ${status}`, async () => {
+    refused(await world.manage("GET", `/workspaces/${text}`), status, error);
+  });
+}
+
+test("an id in a path is found by its characters, however they are written there", async () => {
+  const encoded = Array.from(world.workspaceId, (letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
+  assert.is(taken(await world.manage("GET", `/workspaces/${encoded}`)).id, world.workspaceId);
+});
+
+for (const version of ["0", "01", "1e0", "-1", "1.0", "x", "%20", "9007199254740992", "%31%00"]) {
+  test(`a version in a path is no "${version}"`, async () => {
+    const answer = await world.manage("GET", `/prompts/${world.promptId}/versions/${version}`);
+    refused(answer, 400, "Field version must be an integer from 1 to 9007199254740991");
+  });
+}
+
+test("what is not there is a 404 that names it, for every operation on one thing", async () => {
+  for (const operation of operations.filter(({ path }) => path.includes("{"))) {
+    const path = operation.path.replace("{month}", "2026-11").replace("{version}", "1").replace(/{\w+}/, "nothing_1");
+    const input = good[operation.id];
+    const query = new URLSearchParams(input as Record<string, string>);
+    const answer = await (hasBody(operation)
+      ? world.manage(operation.method, path, input)
+      : world.manage(operation.method, `${path}?${query}`));
+    assert.match(taken<{ error: string }>(answer, 404).error, /^[A-Z][A-Za-z ]+( \d of prompt)? nothing_1 not found$/);
+    assert.ok(operation.refusals.includes("not_found"), operation.id);
+  }
+});
+
+const anyText = fc.oneof(
+  fc.string({ unit: "binary" }).map((text) => text.toWellFormed()),
+  fc.constantFrom("", "1", "*", "\0"),
+);
+const anyValue = fc.oneof(
+  fc.json(),
+  anyText.map((text) => JSON.stringify(text)),
+  fc.constantFrom("1e999", "-0", "9007199254740993"),
+);
+
+test("whatever an operation is asked, it answers or says why not, and never fails", async () => {
+  const world = await createWorld();
+  const asked = fc.constantFrom(...operations.filter(({ id }) => id !== "verify")).chain((operation) => {
+    const names = fc.constantFrom(...Object.keys(operation.input.schema), "surprise");
+    const members = fc.array(fc.tuple(names, anyText, anyValue), { maxLength: 4 });
+    return fc.tuple(
+      fc.constant(operation),
+      members,
+      anyText,
+      fc.constantFrom(undefined, '"1"', '"0"', "*", 'W/"1"', "1"),
+    );
+  });
+  await fc.assert(
+    fc.asyncProperty(asked, fc.boolean(), async ([operation, members, id, ifMatch], isKnown) => {
+      const path = isKnown ? pathOf(operation, world) : operation.path.replace(/{\w+}/g, encodeURIComponent(id) || "x");
+      const headers: Record<string, string> = ifMatch === undefined ? {} : { "If-Match": ifMatch };
+      const query = members.map(([name, text]) => `${name}=${encodeURIComponent(text)}`).join("&");
+      const body = `{${members.map(([name, , value]) => `"${name}":${value}`).join()}}`;
+      const answer = await (hasBody(operation)
+        ? world.manage(operation.method, path, body, headers)
+        : world.manage(operation.method, `${path}?${query}`, undefined, headers));
+      assert.equal(world.logged, []);
+      assert.ok(answer.status < 500);
+      if (answer.status >= 400) {
+        assert.type((answer.json as { error: unknown }).error, "string");
+      }
+    }),
+    { seed: 20261115, numRuns: 350 },
+  );
+  taken(await world.manage("GET", "/verify"));
+});
+
+test.run();

@@ -1,0 +1,214 @@
+// The description of the service: what it says is what happens, for every operation and every status it tells of; and a
+// linter that knows OpenAPI has nothing to say against it.
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { operations } from "../../src/operations/operations.ts";
+import { DiagnosisRequest } from "../../src/schema/serving.ts";
+import { check, refer } from "../../src/schema/struct.ts";
+import type { Struct } from "../../src/schema/struct.ts";
+import { serveDatabase } from "../../src/service.ts";
+import { adminToken, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
+import { cases, openWorld, spoil } from "../openapi-cases.ts";
+import type { Opened } from "../openapi-cases.ts";
+import { readContract } from "../openapi-contract.ts";
+import type { Asked, OpenApi } from "../openapi-contract.ts";
+
+const test = suite("OpenAPI");
+
+// Who reads it needs no token.
+const { text: source, json } = await (await createWorld()).send("/openapi.json", { headers: {} });
+const document = json as OpenApi;
+const contract = readContract(document, "http://ledger.test/openapi.json");
+
+type Operation = typeof contract.operations[number];
+
+const hasBody = ({ method }: Operation) => method === "POST" || method === "PATCH";
+
+/** Sends a request to an operation with the token that it asks for, and checks the answer. */
+async function send(operation: Operation, asked: Asked, status: number, { fetch, key }: Opened): Promise<void> {
+  const tokens: Record<string, string> = { apiKey: key, adminToken };
+  const [scheme] = operation.security.flatMap(Object.keys);
+  const headers: Record<string, string> = scheme === undefined ? {} : { Authorization: `Bearer ${tokens[scheme]}` };
+  if (![400, 401, 408, 413].includes(status)) contract.checkAsked(operation, asked);
+  const answer = await readAnswer(await fetch(contract.toRequest(operation, asked, headers)));
+  assert.is(answer.status, status, answer.text);
+  contract.checkAnswer(operation, answer);
+}
+
+test("describes every operation, and each has a case", () => {
+  const described = contract.operations.map(({ operationId }) => operationId);
+  const managed = contract.operations.filter(({ path }) => path.startsWith("/admin/v1/"));
+  assert.equal(managed.map(({ operationId }) => operationId).sort(), operations.map(({ id }) => id).sort());
+  assert.equal(
+    contract.operations.filter((operation) => !managed.includes(operation)).map(({ method, path }) =>
+      `${method} ${path}`
+    ),
+    [
+      ...["GET /v1/prompts", "HEAD /v1/prompts", "POST /v1/prompts", "POST /v1/diagnosis"],
+      ...["GET /v1/usage", "HEAD /v1/usage", "GET /openapi.json", "HEAD /openapi.json"],
+    ],
+  );
+  assert.equal(Object.keys(cases).sort(), described.sort());
+});
+
+for (const operation of contract.operations) {
+  const { operationId, method, path, responses } = operation;
+  test(`${method} ${path} gives every answer that ${operationId} is described with, and as it is described`, async () => {
+    const asks = cases[operationId] ?? {};
+    const [good] = Object.entries(asks).filter(([status]) => status.startsWith("2")).map(([, asks]) => asks.at(-1)!);
+    // What is read or refused changes nothing, so that one world does for all of it.
+    const shared = await openWorld();
+    for (const status of Object.keys(responses).map(Number)) {
+      for (const ask of asks[status] ?? []) {
+        const world = hasBody(operation) || method === "DELETE" ? await openWorld() : shared;
+        await send(operation, await ask(world), status, world);
+      }
+      // 503 is told of below: it takes ten thousand requests.
+      if (asks[status] !== undefined || status === 503) continue;
+      assert.ok(spoil[status], `${status} has no case`);
+      const world = status === 408 ? await openWorld({ bodyTimeout: 20 }) : shared;
+      await send(operation, await spoil[status]!(await good!(world), hasBody(operation), world), status, world);
+    }
+    assert.equal(contract.unseen(operation).filter((member) => !member.startsWith(`${operationId} 503 `)), []);
+  });
+}
+
+test("says 503 of what may be asked too often, and answers so", async () => {
+  const world = await openWorld();
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => release = resolve);
+  world.state.intercept = () => gate.then(() => Promise.reject(new Error("released")));
+  const waiting = Array.from({ length: 10_300 }, () => world.read());
+  assert.is((await Promise.race(waiting)).status, 503);
+  const limited = contract.operations.filter(({ responses }) => responses[503] !== undefined);
+  assert.equal([...new Set(limited.map(({ path }) => path))], ["/v1/prompts", "/v1/diagnosis"]);
+  for (const operation of limited) {
+    await send(operation, await Object.values(cases[operation.operationId]!)[0]![0]!(world), 503, world);
+  }
+  delete world.state.intercept;
+  release();
+  await Promise.all(waiting);
+});
+
+const numbers = [0, -0, 1, -1, 1.5, 1000, 1001, 1e300, 86_399_999, 86_400_000, 316_224_000_000, 316_224_000_001];
+const controls = ["\0", "\n", "\x7f", "\x85", "\u2028"].flatMap((control) => [control, `a${control}`]);
+const words = ["", " ", "a", "A_1", "a-1", "0", "-1", "read", "submit", "ndjson", "csv", "\ud800"];
+const lengths = [16, 17, 64, 65, 128, 129, 200, 201, 2000, 2001];
+const parts = ["", [], [{}], [1], null, 1].map((content) => [{ role: "user", content, more: 1 }]);
+
+/** Values near to what some schema or other just takes. */
+const samples: unknown[] = [
+  ...[null, true, false, ...numbers, 2 ** 53 - 1, 2 ** 53, 1 - 2 ** 53, -(2 ** 53)],
+  ...[...words, ...controls, ...lengths.flatMap((length) => ["1".repeat(length), "😀".repeat(length)])],
+  ...["2026-11", "2026-13", "0999-01", "http://a", "HTTPS://a/ü", "ftp://a"],
+  ...[[], [1], [{}], ["a"], ...parts, [{ role: "", content: "" }], [{ content: "" }]],
+  ...[{}, { a: "b" }, { a: 1 }, { input: "" }, { output: 1 }, { input: "a", output: null }],
+];
+
+/** Whether the service takes a value. */
+function isTaken(struct: object, value: unknown): boolean {
+  try {
+    check(struct as Struct<unknown, unknown>, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Fails where a struct takes values that its schema does not, or the other way round. */
+function checkAgreement(struct: object, where: string, values: unknown[]): void {
+  const schema = refer(struct);
+  for (const value of values) {
+    const text = `${where} ${JSON.stringify(value)}`;
+    assert.is(contract.faultOf(schema, value) === undefined, isTaken(struct, value), text);
+  }
+}
+
+test("a schema takes the values that the service takes, and no others", () => {
+  const members = operations.flatMap(({ id, input }) =>
+    Object.entries(input.schema).map(([name, struct]) => [struct, `${id} ${name}`] as const)
+  );
+  for (const [struct, where] of new Map(members)) checkAgreement(struct, where, samples);
+  const names = [...Object.keys(DiagnosisRequest.schema), "more"];
+  const without = (name: string) => Object.fromEntries(Object.entries(goodBody).filter(([other]) => other !== name));
+  const changed = names.flatMap((name) => [without(name), ...samples.map((value) => ({ ...goodBody, [name]: value }))]);
+  checkAgreement(DiagnosisRequest, "DiagnosisRequest", [goodBody, ...changed]);
+});
+
+const headerSamples: [name: string, operationId: string, values: string[]][] = [
+  ["If-Match", "activateDeployment", [
+    "*",
+    '"1"',
+    '"999999999999999"',
+    '"1000000000000000"',
+    "1",
+    'W/"1"',
+    '"x"',
+    '""',
+    '"1", "2"',
+  ]],
+  ["Idempotency-Key", "submitDiagnosis", ["a", '"a b"', "x".repeat(255), "\xe9", '"\xe9"']],
+];
+
+for (const [name, operationId, values] of headerSamples) {
+  test(`the schema of ${name} takes the values that the service takes, and no others`, async () => {
+    const operation = contract.operations.find((operation) => operation.operationId === operationId)!;
+    const { schema } = operation.parameters.find((parameter) => parameter.name === name)!;
+    for (const value of values) {
+      const world = await openWorld();
+      const good = await Object.values(cases[operationId]!)[0]![0]!(world);
+      const headers = {
+        Authorization: `Bearer ${operationId === "submitDiagnosis" ? world.key : adminToken}`,
+        [name]: value,
+      };
+      const { status } = await world.fetch(contract.toRequest(operation, good, headers));
+      assert.is(contract.faultOf(schema, value) === undefined, status !== 400, value);
+    }
+  });
+}
+
+test("every line of an export is a record as it is described", async () => {
+  const { deployId, manage } = await openWorld();
+  const { text } = await manage("GET", `/deployments/${deployId}/diagnoses/export`);
+  const records = text.trim().split("\n").map((line) => JSON.parse(line));
+  assert.is(records.length, 3);
+  for (const record of records) {
+    assert.is(contract.faultOf({ $ref: "#/components/schemas/Diagnosis" }, record), undefined);
+  }
+});
+
+test("leads to the service wherever that is mounted", async () => {
+  const { fetch, close } = serveDatabase(await openMemory(), { basePath: "/llm", adminToken });
+  const foundAt = "http://ledger.test/llm/openapi.json";
+  const found = await readAnswer(await fetch(new Request(foundAt)));
+  const { operations, toRequest, checkAnswer } = readContract(found.json as OpenApi, foundAt);
+  const create = operations.find(({ operationId }) => operationId === "createWorkspace")!;
+  const headers = { Authorization: `Bearer ${adminToken}` };
+  const made = await readAnswer(await fetch(toRequest(create, { body: { name: "Acme" } }, headers)));
+  checkAnswer(create, made);
+  const again = await fetch(new Request(new URL(made.headers.get("Location")!, foundAt), { headers }));
+  assert.equal((await readAnswer(again)).json, made.json);
+  close();
+});
+
+/** What the linter's strictest rules, and two of those that it leaves to choice, find fault with. */
+async function lint(source: string): Promise<string[]> {
+  const config = await createConfig({
+    extends: ["recommended-strict"],
+    rules: { "parameter-description": "error", "operation-tag-defined": "error" },
+  });
+  const problems = await lintFromString({ source, absoluteRef: "openapi.json", config });
+  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
+}
+
+test("passes the linter without errors and warnings", async () => {
+  assert.equal(await lint(source), []);
+});
+
+test("the linter is awake", async () => {
+  const problems = await lint(source.replace('"summary":"Make a workspace"', '"summery":""'));
+  assert.equal(problems.map((problem) => problem.split(":")[0]).sort(), ["operation-summary", "struct"]);
+});
+
+test.run();
