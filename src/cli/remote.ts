@@ -5,7 +5,7 @@ import { conflict, invalid, notFound, unusable } from "../errors.ts";
 import { adminPath } from "../http/admin.ts";
 import { readMembers, readValue, stringify, stringifyMembers } from "../json-text.ts";
 import type { AnyOperation } from "../operations/operation.ts";
-import { fetchPatiently } from "../runtime/terminal.ts";
+import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { read } from "../schema/struct.ts";
 import type { Call } from "./command.ts";
@@ -25,7 +25,7 @@ export function connectTo(server: string, { env, say }: Terminal, patience = mos
     const line = openLine(base, method === "GET", patience);
     // A redirection is not followed: the token is for this service and no other.
     const init = { method, headers, redirect: "manual", signal: line.signal, ...(body === undefined ? {} : { body }) };
-    const response = await line.wait(() => fetchPatiently(`${base}${adminPath}${path}`, init as RequestInit));
+    const response = await line.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
     const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
     if (format !== undefined) return { format, text: readParts(response, line, base) } as never;
     return readAnswer(base, response, await line.wait(() => response.text())) as never;

@@ -90,21 +90,26 @@ stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-/** fetch without the limit of 5 minutes that Node and Bun have of their own accord: how long is up to the given signal. */
-export const fetchPatiently = (url: string, init: RequestInit): Promise<Response> =>
-  fetch(url, { ...init, ...patience() } as RequestInit);
+/**
+ * fetch that sends what it is given once, and waits for the answer until the given signal: Node and Bun give up after 5
+ * minutes of their own accord, and Deno sends anew what went down with a connection that was kept alive.
+ */
+export const fetchOnce = (url: string, init: RequestInit): Promise<Response> =>
+  fetch(url, { ...init, ...(settings ??= fetchSettings()) } as RequestInit);
 
-let known: object | undefined;
+declare const Deno: { createHttpClient(options: object): object };
 
-function patience(): object {
+let settings: object | undefined;
+
+function fetchSettings(): object {
   if ("Bun" in globalThis) return { timeout: false };
-  if (known !== undefined) return known;
+  if ("Deno" in globalThis) return { client: Deno.createHttpClient({ poolMaxIdlePerHost: 0 }) };
   // The way to the settings of Node's fetch is where undici has left it for others, once anything of it is in use.
   new Headers();
   const dispatcher: unknown = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
-  if (typeof dispatcher !== "object" || dispatcher === null) return known = {};
+  if (typeof dispatcher !== "object" || dispatcher === null) return {};
   const Dispatcher = dispatcher.constructor as new (options: object) => object;
-  return known = { dispatcher: new Dispatcher({ headersTimeout: 0, bodyTimeout: 0 }) };
+  return { dispatcher: new Dispatcher({ headersTimeout: 0, bodyTimeout: 0 }) };
 }
 
 /** Ends the process with this code as soon as nothing is left to do. */
