@@ -233,7 +233,9 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
   },
   listMonths: { 200: [ofWorkspace] },
-  readUsage: { 200: [({ workspaceId }) => ({ path: { workspaceId, month: "2026-11" } })] },
+  readUsage: {
+    200: ["1000-01", "2026-11"].map((month) => ({ workspaceId }) => ({ path: { workspaceId, month } })),
+  },
   prune: {
     200: [
       (world) => {

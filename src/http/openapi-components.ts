@@ -57,7 +57,7 @@ const headerParameters = {
     v.filledText,
     "1 to 255 printable ASCII characters, bare or quoted, kept for two days: a submit that is sent again under it, with " +
       "the same body, is answered as it was, stores nothing and costs nothing",
-    { pattern: "^[ -~]+$" },
+    { pattern: String.raw`^("([ !#-\[\]-~]|\\["\\]){1,255}"|[ -~]{1,255})$` },
   ),
   "If-Match": described(
     v.text,
@@ -68,7 +68,11 @@ const headerParameters = {
 };
 
 const parameters = {
-  deployId: parameter("deployId", "query", v.id, "The id of a deployment, which is active and of the key's workspace"),
+  deployId: parameter(
+    "deployId",
+    "query",
+    described(v.filledText, "The id of a deployment, which is active and of the key's workspace", { maxLength: 128 }),
+  ),
   ...Object.fromEntries(
     Object.entries(headerParameters).map(([name, struct]) => [name, parameter(name, "header", optional(struct))]),
   ),

@@ -90,7 +90,7 @@ export const webUrl = wanted<string | null>(
 /** A moment, or none. */
 export const moment = nullable(timestamp);
 /** A moment in the unit of the specification's `resetTime`. */
-export const seconds = described(count, "Unix seconds");
+export const seconds = described(integer, "Unix seconds");
 export const month = wanted<string>("a month such as 2027-01", (value) => typeof value === "string" && isMonth(value), {
   type: "string",
   description: "A month, UTC",

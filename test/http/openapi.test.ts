@@ -59,7 +59,7 @@ for (const operation of contract.operations) {
     const [good] = Object.entries(asks).filter(([status]) => status.startsWith("2")).map(([, asks]) => asks.at(-1)!);
     // What is read or refused changes nothing, so that one world does for all of it.
     const shared = await openWorld();
-    for (const status of Object.keys(responses).map(Number)) {
+    for (const status of Object.keys({ ...responses, ...asks }).map(Number)) {
       for (const ask of asks[status] ?? []) {
         const world = hasBody(operation) || method === "DELETE" ? await openWorld() : shared;
         await send(operation, await ask(world), status, world);
@@ -148,7 +148,10 @@ const headerSamples: [name: string, operationId: string, values: string[]][] = [
     '""',
     '"1", "2"',
   ]],
-  ["Idempotency-Key", "submitDiagnosis", ["a", '"a b"', "x".repeat(255), "\xe9", '"\xe9"']],
+  ["Idempotency-Key", "submitDiagnosis", [
+    ...["a", '"a b"', '"', '"a"b"', String.raw`"\"\\"`, "\xe9", '"\xe9"'],
+    ...[255, 256].flatMap((length) => ["x".repeat(length), `"${"x".repeat(length)}"`]),
+  ]],
 ];
 
 for (const [name, operationId, values] of headerSamples) {
