@@ -21,6 +21,7 @@ export async function exportTo(
       terminal.report(`Exported ${records} records`);
     }
   } catch (error) {
+    await file?.leave();
     const cause = error instanceof Refusal ? error.message : describeError(error);
     const where = file === undefined ? "" : `; what came is in ${file.partPath}`;
     throw unusable(`The export broke off after ${records} records${where}: ${cause}`);

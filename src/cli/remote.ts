@@ -39,7 +39,7 @@ const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.g
 /** The base URL as paths are added to it. */
 function readServer(server: string): string {
   const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || /[?#]/.test(server)) {
+  if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#@]/.test(server)) {
     throw invalid("--server must be an http or https URL without user, query and fragment");
   }
   return url.href.replace(/\/+$/, "");

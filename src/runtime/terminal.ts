@@ -1,6 +1,6 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
-import { open, readFile, rename } from "node:fs/promises";
+import { open, readFile, realpath, rename, stat } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { invalid } from "../errors.ts";
@@ -27,8 +27,13 @@ export type Terminal = {
   create(path: string): Promise<NewFile>;
 };
 
-/** A file under a name of its own, `partPath`, until it is finished. */
-export type NewFile = { partPath: string; write(text: string): Promise<void>; finish(): Promise<void> };
+/** A file under a name of its own, `partPath`, until it is finished or left as it is; what is no file has one name only. */
+export type NewFile = {
+  partPath: string;
+  write(text: string): Promise<void>;
+  finish(): Promise<void>;
+  leave(): Promise<void>;
+};
 
 const { stdout, stderr, env } = process;
 
@@ -141,7 +146,6 @@ async function readInput(): Promise<Buffer> {
 }
 
 async function create(path: string): Promise<NewFile> {
-  const partPath = `${path}.part`;
   const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -149,16 +153,22 @@ async function create(path: string): Promise<NewFile> {
       throw invalid(`${path} cannot be written: ${messageOf(error)}`);
     }
   };
-  const file = await attempt(() => open(partPath, "w"));
+  const known = await stat(path).catch(() => undefined);
+  // A device or a pipe is written to as it is; a link stays, and what it leads to is replaced.
+  const isReplaced = known === undefined || known.isFile();
+  const target = known === undefined ? path : await attempt(() => realpath(path));
+  const partPath = isReplaced ? `${target}.part` : target;
+  const file = await attempt(() => open(partPath, "w", (known?.mode ?? 0o666) & 0o777));
   return {
     partPath,
     write: (text) => attempt(() => file.appendFile(text)),
     finish: () =>
       attempt(async () => {
-        await file.sync();
+        if (isReplaced) await file.sync();
         await file.close();
-        await rename(partPath, path);
+        if (isReplaced) await rename(partPath, target);
       }),
+    leave: () => attempt(() => file.close()),
   };
 }
 

@@ -124,7 +124,8 @@ function bucketOf(latency: number): number {
 function latencyOf(bucket: number): number {
   if (bucket < fine) return bucket / 10;
   const power = Math.floor((bucket - fine) / perPower);
-  return (1000 + (bucket - fine) % perPower) * 10 ** power;
+  // Read as decimal: a product with a high power of ten would be a little off.
+  return Math.min(Number(`${1000 + (bucket - fine) % perPower}e${power}`), Number.MAX_VALUE);
 }
 
 function toStats(version: number, { records, statuses, latencies, measured, tokens }: Tally): VersionStats {

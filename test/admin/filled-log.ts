@@ -97,28 +97,33 @@ export async function fillLog(batches: Batch[]): Promise<FilledLog> {
     }
     const sent = asked.flatMap(({ count, isRead, tenant, key, deployment, seed }) => {
       const way = ways[tenant]![key]![deployment]!;
-      return Array.from({ length: count }, (_, nth) => send(way, isRead, seed + nth));
+      return Array.from({ length: count }, (_, nth) => send(way, isRead, seed + nth, batch));
     });
     entries.push(...await Promise.all(sent));
-
-    async function send({ workspaceId, key, keyId, deployId }: Tenant, isRead: boolean, seed: number): Promise<Entry> {
-      const promptVersion = versions.get(deployId)!;
-      const common = { workspaceId, keyId, deployId, promptVersion, createdAt: world.now, batch };
-      if (isRead) {
-        assert.is((await world.read(deployId, key)).status, 200);
-        return { ...common, operation: "read" };
-      }
-      const pick = <T>(choices: T[], turn: number) => choices[Math.floor(seed / turn) % choices.length]!;
-      const sessionId = pick(sessions, 1);
-      const status = pick([0, 1, -1, Number.MAX_SAFE_INTEGER], 7);
-      const input = pick([...texts, undefined], 31);
-      const output = input === undefined ? pick(texts, 401) : pick([...texts, undefined], 401);
-      const answer = await world.submit({ sessionId, status, content: { input, output } }, deployId, key);
-      const { id } = taken<{ id: string }>(answer, 201);
-      return { ...common, operation: "submit", record: { id, sessionId, status, input, output } };
-    }
   }
   return { world, deployIds: [world.deployId, twin.id], keyIds: [world.keyId, second.id], entries };
+
+  async function send(
+    { workspaceId, key, keyId, deployId }: Tenant,
+    isRead: boolean,
+    seed: number,
+    batch: number,
+  ): Promise<Entry> {
+    const promptVersion = versions.get(deployId)!;
+    const common = { workspaceId, keyId, deployId, promptVersion, createdAt: world.now, batch };
+    if (isRead) {
+      assert.is((await world.read(deployId, key)).status, 200);
+      return { ...common, operation: "read" };
+    }
+    const pick = <T>(choices: T[], turn: number) => choices[Math.floor(seed / turn) % choices.length]!;
+    const sessionId = pick(sessions, 1);
+    const status = pick([0, 1, -1, Number.MAX_SAFE_INTEGER], 7);
+    const input = pick([...texts, undefined], 31);
+    const output = input === undefined ? pick(texts, 401) : pick([...texts, undefined], 401);
+    const answer = await world.submit({ sessionId, status, content: { input, output } }, deployId, key);
+    const { id } = taken<{ id: string }>(answer, 201);
+    return { ...common, operation: "submit", record: { id, sessionId, status, input, output } };
+  }
 }
 
 /** Moves each commit of a log, with all that stands in it, to another position. */

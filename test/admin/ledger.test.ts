@@ -95,7 +95,7 @@ test("every filter of calls finds what a look at each call finds, in pages of an
       }
       assert.ok((await verify(log.world)).balanced);
     }),
-    { seed, numRuns: 4 },
+    { seed, numRuns: 3 },
   );
 });
 
@@ -110,12 +110,9 @@ test("calls that one row stands for are listed one by one, wherever a page or wh
   assert.ok(count > 20, `${count}`);
   const all = await readAll<Call>(world, `${callsOf(world)}?limit=1000`);
   assert.is(all.length, 202);
-  for (const limit of [1, 7, count - 1, count, count + 1]) {
-    if (limit > 1) assert.equal(await readAll(world, `${callsOf(world)}?limit=${limit}`), all);
-    const only = await readAll(
-      world,
-      `${callsOf(world)}${toQuery({ operation: "read", to: noon + 1, limit: Math.max(limit, 19) })}`,
-    );
+  for (const limit of [29, count - 1, count, count + 1]) {
+    assert.equal(await readAll(world, `${callsOf(world)}?limit=${limit}`), all);
+    const only = await readAll(world, callsOf(world) + toQuery({ operation: "read", to: noon + 1, limit }));
     assert.equal(only, all.slice(1));
   }
   const last = 65_536; // positions that a query looks at
@@ -158,9 +155,6 @@ test("use is told by month and by day, as the calls have it", async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (batches) => {
       const { world, entries } = await fillLog([...batches, ...batches]);
-      for (const { workspaceId } of entries) {
-        if (entries.find((entry) => entry.workspaceId === workspaceId)?.workspaceId !== workspaceId) continue;
-      }
       for (const workspaceId of new Set(entries.map(({ workspaceId }) => workspaceId))) {
         const own = entries.filter((entry) => entry.workspaceId === workspaceId);
         const count = (entries: Entry[]) => {
@@ -187,7 +181,7 @@ test("use is told by month and by day, as the calls have it", async () => {
         }
       }
     }),
-    { seed, numRuns: 3 },
+    { seed, numRuns: 2 },
   );
 });
 
@@ -355,7 +349,7 @@ test("whatever is read, submitted, deleted, pruned and rotated, in whichever mon
       const known: Known[] = [];
       const commitEnds = new Map<string, number>();
       const sessionOf = new Map<string, string>();
-      let key = world.key, sent = 0, others = 0, furthest = 0, otherAt = Infinity;
+      let key = world.key, sent = 0, others = 0, furthest = 0;
 
       for (const command of commands) {
         if ("wait" in command) {
@@ -382,7 +376,6 @@ test("whatever is read, submitted, deleted, pruned and rotated, in whichever mon
           assert.is(statuses.filter((status) => status < 300).length, accepted);
           assert.is(statuses.filter((status) => status === 429).length, reads + submits - accepted);
           others += command.others;
-          if (command.others > 0) otherAt = Math.min(otherAt, world.now);
           if (accepted > 0) await learn(accepted);
         } else if ("remove" in command) {
           const records = known.filter(({ isSubmit }) => isSubmit);
@@ -484,7 +477,7 @@ test("whatever is read, submitted, deleted, pruned and rotated, in whichever mon
         );
       }
     }),
-    { seed, numRuns: Number(globalThis.process?.env.RUNS ?? 8) },
+    { seed, numRuns: 6 },
   );
 });
 

@@ -122,7 +122,18 @@ for (const [name, token, error] of tokens) {
   });
 }
 
-for (const bad of ["", "localhost:8787", "ftp://x", "http://", "http://u:p@127.0.0.1", `${url}/?a=1`, `${url}/#a`]) {
+for (
+  const bad of [
+    "",
+    "localhost:8787",
+    "ftp://x",
+    "http://",
+    "http://u:p@127.0.0.1",
+    "http://:p@127.0.0.1",
+    `${url}/?a=1`,
+    `${url}/#a`,
+  ]
+) {
   test(`refuses ${bad || "nothing"} for a URL`, async () => {
     const { code, said } = await cli([...list, "--server", bad]);
     assert.is(code, 1);

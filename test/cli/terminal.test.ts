@@ -1,5 +1,5 @@
 // Progress on a terminal and elsewhere, and files that are written in parts.
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { reportOn, terminal } from "../../src/runtime/terminal.ts";
@@ -51,6 +51,29 @@ test("a new file has its name once it is whole, and replaces what had it", async
   await file.finish();
   assert.is(await readFile(path, "utf8"), "שלום 👋\n");
   assert.equal(await readdir(folder.path), ["new.txt"]);
+});
+
+test("a link stays, and a private file stays private", async () => {
+  const path = `${folder.path}/private.txt`, link = `${folder.path}/link`;
+  await writeFile(path, "old", { mode: 0o600 });
+  await symlink(path, link);
+  const file = await terminal.create(link);
+  await file.write("new");
+  await file.finish();
+  assert.is(await readFile(path, "utf8"), "new");
+  assert.is((await stat(path)).mode & 0o777, 0o600);
+  assert.ok((await lstat(link)).isSymbolicLink());
+});
+
+test("what is no file is written to, and never replaced", async () => {
+  // A folder stands for devices, which a test had better not touch: nothing is renamed over either.
+  const path = `${folder.path}/folder`;
+  await mkdir(path);
+  await terminal.create(path).then(() => assert.unreachable(), (error: Error) => {
+    assert.match(error.message, "folder cannot be written: ");
+  });
+  assert.ok((await stat(path)).isDirectory());
+  assert.not.ok((await readdir(folder.path)).includes("folder.part"));
 });
 
 test("a file that cannot be made is refused", async () => {
