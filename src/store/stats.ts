@@ -38,6 +38,7 @@ async function readNumbers(
     with recursive block(number) as (
       select :first >> 8 union all select number + 1 from block where number < (:end - 1) >> 8
     )
+    -- As it stands in the index
     select group_concat(r.prompt_version || ',' || r.status || ',' || r.measures) as numbers
     from block cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = :deployId
       and r.position >= :first and r.position < :end
