@@ -16,13 +16,13 @@ export function stringify(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (isJsonText(value)) return value.text;
   if (Array.isArray(value)) return `[${value.map(stringify).join(",")}]`;
-  const members = new Map<string, string>();
-  for (const [key, member] of Object.entries(value)) if (member !== undefined) members.set(key, stringify(member));
+  const members: [string, string][] = [];
+  for (const [key, member] of Object.entries(value)) if (member !== undefined) members.push([key, stringify(member)]);
   return stringifyMembers(members);
 }
 
 /** The text of an object, from its members' texts: undoes readMembers. */
-export function stringifyMembers(members: Map<string, string>): string {
+export function stringifyMembers(members: Iterable<[key: string, value: string]>): string {
   let text = "";
   for (const [key, value] of members) text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${value}`;
   return text === "" ? "{}" : `${text}}`;

@@ -9,6 +9,7 @@ import type { Log } from "./log.ts";
 import type { Client, DatabaseSource } from "./store/client.ts";
 import type { Database } from "./store/database.ts";
 import { createLedger } from "./store/ledger.ts";
+import { givingWay } from "./store/turns.ts";
 
 /** What has a default. */
 export type ServiceSettings = {
@@ -63,7 +64,7 @@ export function serveDatabase(database: Database, settings: ServiceSettings): Se
   const context = {
     ledger: createLedger(database, clock),
     keyHashes: createCache<string>(mostKeyCharacters),
-    admin: { database, clock, source: "api" as const },
+    admin: { database: givingWay(database), clock, source: "api" as const },
     adminToken,
     clock,
     log: settings.log ?? consoleLog,

@@ -18,8 +18,8 @@ const common = [
   "pragma secure_delete = on",
 ];
 const pragmas: Record<Purpose, string[]> = {
-  // The write-ahead log grows to 16 MiB before it is taken over into the file, and 32 MiB of the file are kept in memory.
-  serve: [...common, "pragma wal_autocheckpoint = 4096", "pragma cache_size = -32768"],
+  // The write-ahead log grows to 16 MiB before it is taken over into the file, and 8 MiB of the file are kept in memory.
+  serve: [...common, "pragma wal_autocheckpoint = 4096", "pragma cache_size = -8192"],
   manage: [...common, "pragma wal_autocheckpoint = 0"],
 };
 

@@ -1,7 +1,8 @@
 // Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
 import type { Diagnosis, Page, PageRequest } from "../domain.ts";
 import { readPlacedId } from "../ids.ts";
-import { jsonText, readMembers, stringify } from "../json-text.ts";
+import { jsonText, readMembers, stringifyMembers } from "../json-text.ts";
+import type { JsonText } from "../json-text.ts";
 import { commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { Reach, Stretch, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "./database.ts";
@@ -98,9 +99,9 @@ const recordsAt = (positions: string, isSearch: boolean): string => `
   select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
     ${isSearch ? ", json_valid(d.document) as is_searched" : ""}
   from (
-    select position, sum(octet_length(document)) over (order by position desc) as bytes,
-      row_number() over (order by position desc) as place
+    select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as place
     from diagnoses where position in (${positions})
+    window newer as (order by position desc rows unbounded preceding)
   ) p
   cross join diagnoses d on d.position = p.position
   cross join ${commitAt("d.position")}
@@ -134,18 +135,24 @@ export async function findDiagnosis(
  * a member of ours, ours stands, and theirs is found in `submitted`.
  */
 function toDiagnosis(row: Row): Diagnosis {
-  const members = [...readMembers(text(row, "document"))].map(([name, text]) => [name, jsonText(text)] as const);
-  const isShadowed = (name: string) => ["id", "promptVersion", "createdAt", "submitted"].includes(name);
-  const shadowed = members.filter(([name]) => isShadowed(name));
+  const submitted = readMembers(text(row, "document"));
+  const shadowed: [string, string][] = [];
+  const members: [string, JsonText][] = [];
+  for (const [name, text] of submitted) {
+    if (ours.has(name)) shadowed.push([name, text]);
+    else members.push([name, jsonText(text)]);
+  }
   return {
     id: text(row, "id"),
     ...notGiven,
-    ...Object.fromEntries(members.filter(([name]) => !isShadowed(name))),
-    ...(shadowed.length === 0 ? {} : { submitted: jsonText(stringify(Object.fromEntries(shadowed))) }),
+    ...Object.fromEntries(members),
+    ...(shadowed.length === 0 ? {} : { submitted: jsonText(stringifyMembers(shadowed)) }),
     promptVersion: integer(row, "prompt_version"),
     createdAt: integer(row, "created_at"),
   };
 }
+
+const ours = new Set(["id", "promptVersion", "createdAt", "submitted"]);
 
 /** The specification's members in its order; a submit may lack the last four. */
 const notGiven = {

@@ -1,6 +1,7 @@
 // Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
 // costs. One group is under way at a time. What an item is and how a group is decided is handed in.
 import { overloaded } from "../errors.ts";
+import { endOfTurn } from "./turns.ts";
 
 export type Decider<Item, Result, Attempt> = {
   /** What all attempts at one group have in common; `isApart` for items that could not be decided together. */
@@ -149,7 +150,3 @@ export function groupCommit<Item, Result, Attempt>(
 }
 
 const isOverdue = ({ deadline }: { deadline: number }) => performance.now() > deadline;
-
-/** After the input that has arrived already is handled; where a runtime cannot tell, at once. */
-const endOfTurn = (): Promise<void> =>
-  typeof setImmediate === "function" ? new Promise((resolve) => setImmediate(resolve)) : Promise.resolve();

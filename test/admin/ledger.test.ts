@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/domain.ts";
-import type { Database } from "../../src/store/database.ts";
+import type { Database, Statement } from "../../src/store/database.ts";
 import { createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { batches, fillLog, minute, moveCommits } from "./filled-log.ts";
@@ -480,5 +480,37 @@ test("whatever is read, submitted, deleted, pruned and rotated, in whichever mon
     { seed, numRuns: 6 },
   );
 });
+
+for (
+  const [name, pathOf] of [
+    ["statistics", ({ deployId }) => `/deployments/${deployId}/stats`],
+    ["an export", ({ deployId }) => `/deployments/${deployId}/diagnoses/export`],
+    ["a search", ({ deployId }) => `/deployments/${deployId}/diagnoses?text=none`],
+    ["verify", () => "/verify"],
+  ] as [string, (world: World) => string][]
+) {
+  test(`${name} of a long log: others get their turn again and again meanwhile`, async () => {
+    const database = await openMemory();
+    const turns = { passed: 0, ofReads: [] as number[] };
+    const read = (statement: Statement) => {
+      turns.ofReads.push(turns.passed);
+      return database.read(statement);
+    };
+    const world = await createWorld({ database: { ...database, read } });
+    for (let commit = 0; commit < 8; commit++) await world.submit();
+    await moveCommits(world, (_, index) => 1 + index * 20_000);
+    turns.ofReads = [];
+    let isOver = false;
+    const count = () => {
+      turns.passed++;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    assert.is((await world.manage("GET", pathOf(world))).status, 200);
+    isOver = true;
+    assert.ok(turns.ofReads.length >= 3, `${turns.ofReads.length} reads`);
+    assert.is(new Set(turns.ofReads).size, turns.ofReads.length);
+  });
+}
 
 test.run();

@@ -8,6 +8,7 @@ import { adminOf, adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { fillHistory } from "./fill.ts";
 import { callOf, load, pause, postBody, warmUp } from "./load.ts";
+import type { Load } from "./load.ts";
 import type { Options } from "./options.ts";
 import { createTenants, say, withStore } from "./stage.ts";
 import { round } from "./tables.ts";
@@ -66,7 +67,7 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   const calls = [callOf("GET")(tenant)];
   await warmUp(service.url, calls, options);
   const alone = await load(service.url, calls, { connections: 4, seconds: options.seconds });
-  const rows: Row[] = [row("serving alone", options.seconds, `GET p99 ${round(alone.p99, 2)} ms`)];
+  const rows: Row[] = [row("serving alone", options.seconds, said(alone))];
   const timed = async (name: string, act: () => Promise<string>) => {
     const start = performance.now();
     const seen = await act();
@@ -94,23 +95,27 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   }
   await timed(`pages of 1000 while ${arrivals}/s arrive`, () => pageThrough(target));
   await timed("export, NDJSON", () => exportAll(target));
+  const served = async (name: string, seconds: number, act: () => Promise<string>) => {
+    const serving = load(service.url, calls, { connections: 4, seconds });
+    await timed(`${name}, and served meanwhile`, act);
+    rows.push(row(`serving beside ${name}`, seconds, said(await serving)));
+  };
+  await served("stats", 1, async () => `${(await ask(service, `${deployment}/stats`)).records} records`);
+  await served("an export", options.seconds, () => exportAll(target));
   await timed("a session deleted", async () => {
     const { deleted } = await ask(service, `${deployment}/diagnoses?sessionId=order-77`, "DELETE");
     return `${deleted} records`;
   });
-  await timed("pruned, and served meanwhile", async () => {
-    const serving = load(service.url, calls, { connections: 4, seconds: options.seconds });
-    const { records } = await pruneAll(service);
-    return `${records} records; GET p99 ${round((await serving).p99, 2)} ms`;
-  });
-  await timed("verify, and served meanwhile", async () => {
-    const serving = load(service.url, calls, { connections: 4, seconds: 1 });
+  await served("prune", options.seconds, async () => `${(await pruneAll(service)).records} records`);
+  await served("verify", 1, async () => {
     const { balanced } = await ask(service, "/verify");
     if (!balanced) throw new Error("The books do not balance");
-    return `balanced; GET p99 ${round((await serving).p99, 2)} ms`;
+    return "balanced";
   });
   return rows;
 }
+
+const said = ({ perSecond, p99 }: Load): string => `${perSecond} GET/s, p99 ${round(p99, 2)} ms`;
 
 const row = (action: string, seconds: number, seen: string): Row => ({ action, seconds: round(seconds, 2), seen });
 
