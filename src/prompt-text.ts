@@ -2,10 +2,12 @@
 // difference of two versions. Content is as the service takes it: `messages` holds objects with role and content.
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import type { PromptContent } from "./domain.ts";
+import { invalid } from "./errors.ts";
 import type { JsonText } from "./json-text.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "./json-text.ts";
 
 const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
+const mostFilled = 16 * 1024 * 1024; // characters
 // A brace, too, may be written as an escape.
 const mayHoldPlaceholder = /\{\{|\\u007b/i;
 
@@ -14,21 +16,28 @@ export const variablesOf = (messages: JsonText): string[] => fillVariables(messa
 
 /**
  * Puts values in the place of `{{name}}` placeholders, as they are: nothing in a value is replaced again. Strings without
- * any, and keys, stay as they were written. `missing` names the placeholders that have no value; they stay as well.
+ * any, and keys, stay as they were written. `missing` names the placeholders that have no value; they stay as well. Refuses
+ * values that make more of the messages than 16 Mi characters.
  */
 export function fillVariables(
   messages: JsonText,
   values: Record<string, string>,
 ): { messages: JsonText; missing: string[] } {
   const missing = new Set<string>();
+  let length = messages.text.length;
   const text = mapStrings(messages.text, (string) => {
     if (!mayHoldPlaceholder.test(string)) return string;
     let isFilled = false;
     const filled = (JSON.parse(string) as string).replace(placeholder, (whole, name: string) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
-      if (value === undefined) missing.add(name);
-      else isFilled = true;
-      return value?.toWellFormed() ?? whole;
+      if (value === undefined) {
+        missing.add(name);
+        return whole;
+      }
+      isFilled = true;
+      length += value.length;
+      if (length > mostFilled) throw invalid(`The values make the messages longer than ${mostFilled} characters`);
+      return value.toWellFormed();
     });
     return isFilled ? JSON.stringify(filled) : string;
   });

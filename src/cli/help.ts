@@ -1,4 +1,5 @@
 // What the command line says of itself.
+import { nameOf } from "./command.ts";
 import { commands } from "./commands.ts";
 
 const examples = `Examples
@@ -28,6 +29,12 @@ export function help(words: string[] = []): string {
   const chosen = commands.filter(({ usage }) => words.every((word, index) => usage.split(" ")[index] === word));
   if (words.length === 0 || chosen.length === 0) return `${examples}\nCommands\n${list(commands)}\n${settings}`;
   return `${list(chosen)}\n${settings}`;
+}
+
+/** What there is instead of a command that is none: those that begin with the same word, or all by their first words. */
+export function helpOnUnknown(word: string): string {
+  const nouns = [...new Set(commands.map((command) => nameOf(command)[0]!))];
+  return nouns.includes(word) ? help([word]) : `Commands: ${nouns.join(", ")}\nSee promptledger --help\n`;
 }
 
 const list = (chosen: typeof commands) => chosen.map(({ usage, summary }) => `  ${usage}\n      ${summary}\n`).join("");

@@ -9,7 +9,7 @@ import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { commands } from "./commands.ts";
 import { format, harmless } from "./format.ts";
-import { help } from "./help.ts";
+import { help, helpOnUnknown } from "./help.ts";
 import { openHere } from "./local.ts";
 import { connectTo } from "./remote.ts";
 
@@ -31,7 +31,7 @@ export async function run(terminal: Terminal): Promise<number> {
   const [command, ...others] = findCommands(words);
   if (command === undefined) {
     if (words.length > 0) say(`promptledger: unknown command ${harmless(words.slice(0, 2).join(" "))}\n\n`);
-    say(help(words.slice(0, 1)));
+    say(words.length === 0 ? help() : helpOnUnknown(words[0]!));
     return wrongUsage;
   }
   let args: Arguments;

@@ -187,6 +187,16 @@ test("rendering is of the version that is named, or of the newest", async () => 
   refused(await render({ values: {}, version: 3 }), 404, `Version 3 of prompt ${world.promptId} not found`);
 });
 
+test("rendering ends where values would make much more of a prompt than it is", async () => {
+  const world = await createWorld({ maxBodyBytes: 2 ** 20 });
+  await push(world, { ...promptFile, messages: Array(20).fill({ role: "user", content: "{{a}}".repeat(5000) }) });
+  const render = (length: number) =>
+    world.manage("POST", `/prompts/${world.promptId}/render`, { values: { a: "x".repeat(length) } });
+  assert.is(taken<{ messages: unknown[] }>(await render(160)).messages.length, 20);
+  refused(await render(170), 400, "The values make the messages longer than 16777216 characters");
+  refused(await render(1_000_000), 400, "The values make the messages longer than 16777216 characters");
+});
+
 test("rendering without all values is a 409 that names those that are missing", async () => {
   const world = await createWorld();
   const content = "{{toString}} {{a}} {{b}} {{a}} {{constructor}}";

@@ -317,6 +317,11 @@ for (const [name, args, error, input] of refusals) {
 const misuses: [name: string, args: string[], error: string][] = [
   ["an unknown command", ["workspace", "destroy"], "unknown command"],
   ["a noun alone", ["workspace"], "unknown command"],
+  [
+    "an unknown noun",
+    ["deployment", "list"],
+    "Commands: workspace, key, prompt, deploy, diagnosis, stats, call, usage",
+  ],
   ["a missing option", ["workspace", "create"], "Missing --name NAME"],
   ["a missing argument", ["key", "revoke"], "Missing ID"],
   ["an argument too many", ["key", "revoke", "a", "b"], "Unexpected argument b"],
