@@ -59,7 +59,9 @@ export const wrongField = (path: string, wanted: string) => new Refusal("invalid
 /** A setting, an argument or a file cannot be used; `message` says which and why. */
 export const invalid = (message: string) => new Refusal("invalid", message);
 /** A management call named something that is not there: `Workspace ws_1 not found`. */
-export const notFound = (noun: string, id: string) => new Refusal("not_found", `${noun} ${id} not found`);
+export const notFound = (noun: string, id: string) =>
+  // A secret that was taken for an id must not be repeated.
+  new Refusal("not_found", `${noun} ${id.startsWith("pl_") ? "pl_…" : id} not found`);
 /** A management call asked for something that cannot be, as things stand. */
 export const conflict = (message: string) => new Refusal("conflict", message);
 /** A change was for a revision that is no longer the current one. */
@@ -71,5 +73,6 @@ export const deployNameInUse = (ids: string[]) =>
   conflict(`Several deployments have that name: ${ids.join(", ")}. Call the one that is meant by its id`);
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token");
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
+export const noRevision = () => new Refusal("invalid", "If-Match header is for what changes a deployment");
 /** Something outside of the service does not work; the operator reads this, never a client. */
 export const unusable = (message: string) => new Refusal("internal", message);

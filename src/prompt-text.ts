@@ -60,7 +60,8 @@ export function describePrompt({ title, description, messages, llmConfig }: Prom
 }
 
 const context = 3; // lines
-const mostEdits = 1000; // lines; the time it takes grows with their square: at 1000 it is some 0.2 s
+const mostEdits = 300; // lines; the time it takes grows with their square: at 300 it is some 20 ms
+const mostText = 500_000; // characters of both
 
 /** The unified diff from one content to another, as describePrompt writes them; empty when they have the same text. */
 export function diffPrompts(
@@ -70,7 +71,10 @@ export function diffPrompts(
   const before = describePrompt(from.content), after = describePrompt(to.content);
   if (before === after) return "";
   const options = { context, maxEditLength: mostEdits, headerOptions: FILE_HEADERS_ONLY };
-  return createTwoFilesPatch(from.label, to.label, before, after, undefined, undefined, options) ??
+  const patch = before.length + after.length > mostText
+    ? undefined
+    : createTwoFilesPatch(from.label, to.label, before, after, undefined, undefined, options);
+  return patch ??
     formatPatch({
       oldFileName: from.label,
       newFileName: to.label,

@@ -53,13 +53,12 @@ export async function rotateApiKey(admin: Admin, id: string, input: RotationInpu
   if (revokedAt !== null) throw conflict(`API key ${id} is revoked`);
   if (expiry !== null && expiry <= now) throw conflict(`API key ${id} has expired: give it a new expiry`);
   const key = newApiKey();
-  const overlap = input.overlapMs ?? 0;
+  const overlapEndsAt = Math.min(now + (input.overlapMs ?? 0), expiry ?? Infinity, expiresAt ?? Infinity);
   const rotation = {
     hash: await hashApiKey(key),
     prefix: key.slice(0, keyPrefixLength),
     expiresAt: expiry,
-    // Clocks differ: only a moment long past is past for all.
-    overlapEndsAt: overlap === 0 ? 0 : Math.min(now + overlap, expiry ?? Infinity, expiresAt ?? Infinity),
+    overlapEndsAt: overlapEndsAt > now ? overlapEndsAt : null,
     now,
   };
   const rotated = orNotFound(await store.rotateApiKey(admin.database, id, rotation), id);

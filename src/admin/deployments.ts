@@ -45,11 +45,12 @@ async function composeDeployment(
   return { id, workspaceId, name, promptId, currentVersion, isActive: true, revision: 1, createdAt };
 }
 
-type Publication = PromptInput & Why & { deploy: string; promptId?: string | undefined };
+type Publication = PromptInput & ChangeInput & { deploy: string; promptId?: string | undefined };
 
 /**
  * Pushes a prompt and makes the pushed version live under a deployment, called by its name or id. Where the workspace
  * has none of that name, prompt and deployment are made; from then on the deployment tells which prompt gets the version.
+ * What looks like an id is no name: it has been mistyped.
  */
 export async function publishPrompt(
   admin: Admin,
@@ -59,6 +60,8 @@ export async function publishPrompt(
   await getWorkspace(admin, workspaceId);
   const [target, ...others] = await store.findDeploymentsCalled(admin.database, workspaceId, input.deploy);
   if (others.length > 0) throw deployNameInUse([target!, ...others].map(({ id }) => id));
+  if (target === undefined && isDeploymentId(input.deploy)) throw notFound("Deployment", input.deploy);
+  if (![undefined, target?.revision].includes(input.ifRevision)) throw outdated("Deployment", input.deploy);
   const promptId = input.promptId ?? target?.promptId;
   if (target !== undefined && target.promptId !== promptId) {
     throw conflict(`Deployment ${target.id} serves another prompt: ${target.promptId}`);
@@ -67,8 +70,8 @@ export async function publishPrompt(
   const pushed = promptId === undefined
     ? await createPrompt(admin, workspaceId, input)
     : await pushPrompt(admin, promptId, input);
-  const { actor, note } = input;
-  const live = { name: input.deploy, promptId: pushed.id, version: pushed.version, actor, note };
+  const { actor, note, ifRevision } = input;
+  const live = { name: input.deploy, promptId: pushed.id, version: pushed.version, actor, note, ifRevision };
   if (target !== undefined) return { ...pushed, deployment: await promoteDeployment(admin, target.id, live) };
   const deployment = await composeDeployment(admin, workspaceId, live);
   const isMade = await store.createDeployment(admin.database, deployment, true, originOf(admin, input));
@@ -77,6 +80,8 @@ export async function publishPrompt(
     ? { ...pushed, deployment: { ...deployment, changed: true } }
     : publishPrompt(admin, workspaceId, input);
 }
+
+const isDeploymentId = (text: string): boolean => text.startsWith("dep_");
 
 /** The deployments of a workspace, newest first, inactive ones too. */
 export async function listDeployments(

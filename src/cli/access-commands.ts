@@ -79,7 +79,7 @@ export const accessCommands: Command[] = [
       const overlapMs = args.findNumber("overlap");
       const input = { id: args.text("ID"), overlapMs, expiresAt: args.findNumber("expires") };
       const key = await call(operations.rotateApiKey, input);
-      const old = overlapMs && key.overlapEndsAt !== null
+      const old = key.overlapEndsAt !== null
         ? `valid until ${new Date(key.overlapEndsAt).toISOString()}`
         : "refused from now on";
       return show(key, `${keepIt}. The old one is ${old}`);

@@ -43,7 +43,8 @@ const change = async <More extends object>(
 export const deploymentCommands: Command[] = [
   {
     usage: "deploy create --workspace ID --name NAME --prompt ID [--version N] [--note TEXT] [--actor NAME]",
-    summary: "Make a deployment of a prompt's version, the newest unless named; --actor is who you are unless named",
+    summary:
+      "Make a deployment of a prompt's version, the newest unless named; --actor is USER of the environment unless named",
     run: async ({ args, call, terminal }) =>
       show(
         await call(operations.createDeployment, {

@@ -25,8 +25,13 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   if (deploy !== undefined) {
     const input = { ...content, ...why, workspaceId, promptId, deploy };
     const published = await call(operations.publishPrompt, input) as PushResult & { deployment: DeploymentResult };
-    const { isNew, deployment: { changed: _, ...deployment }, ...prompt } = published;
-    const live = `it is what ${deployment.name} (${deployment.id}) serves${describeInactive(deployment)}`;
+    const { isNew, deployment: { changed, ...deployment }, ...prompt } = published;
+    const serves = !changed
+      ? "serves it"
+      : deployment.revision === 1
+      ? "is new and serves it"
+      : "serves it from now on";
+    const live = `${deployment.name} (${deployment.id}) ${serves}${describeInactive(deployment)}`;
     return show({ ...prompt, deployment }, `${describePush({ ...prompt, isNew })}; ${live}`);
   }
   const input = { ...content, note: why.note };

@@ -1,5 +1,6 @@
 // Commands for diagnosis records: what came of the prompts.
 import type { ExportFormat } from "../admin/export.ts";
+import { invalid } from "../errors.ts";
 import * as operations from "../operations/record-operations.ts";
 import type { Arguments } from "./arguments.ts";
 import { statsText } from "./charts.ts";
@@ -33,6 +34,12 @@ async function stats({ args, call }: CommandContext): Promise<Outcome> {
 const showDeletion = ({ deleted }: { deleted: number }): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
+/** Where an export goes: a file, or undefined for standard output. */
+function readPath(path: string | undefined): string | undefined {
+  if (path === "") throw invalid("--out must name a file, or be - for standard output");
+  return path === "-" ? undefined : path;
+}
+
 export const recordCommands: Command[] = [
   {
     usage: `diagnosis list ${filters} [--limit N] [--cursor CURSOR]`,
@@ -52,7 +59,7 @@ export const recordCommands: Command[] = [
       const format = args.findText<ExportFormat>("format");
       return exportTo(
         terminal,
-        args.findText("out"),
+        readPath(args.findText("out")),
         await call(operations.exportDiagnoses, { ...filterOf(args), format }),
       );
     },

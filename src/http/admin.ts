@@ -1,7 +1,8 @@
 // Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
 import type { ExportFormat } from "../admin/export.ts";
-import { givenTwice, invalidRevision, wrongField } from "../errors.ts";
+import { givenTwice, invalidRevision, noRevision, wrongField } from "../errors.ts";
 import { stringifyMembers } from "../json-text.ts";
+import { describeError } from "../log.ts";
 import { perform } from "../operations/operation.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { parse, schemaOf } from "../schema/struct.ts";
@@ -21,7 +22,7 @@ export const pathMembers = ({ path }: AnyOperation): string[] =>
 /** Makes the handler of an operation; `base` is what its path follows in the answers. */
 export const manage = (operation: AnyOperation, base: string) => async (asked: Asked, context: Context) => {
   const output = await perform(operation, context.admin, await readInput(operation, asked, context));
-  if (isExport(output)) return streamed(output.text, exportHeaders[output.format]);
+  if (isExport(output)) return streamed(telling(output.text, context), exportHeaders[output.format]);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   return path === undefined ? ok(output, headers) : created(output, { Location: `${base}${path}`, ...headers });
@@ -38,8 +39,11 @@ async function readInput(operation: AnyOperation, { request, params }: Asked, { 
     if (members.has(name)) throw wrongField(name, "left out: it has another place in the request");
   }
   for (const name of elsewhere) members.set(name, toJson(schema[name]!, decode(params[name]!)));
-  const match = request.headers.get("If-Match");
-  if ("ifRevision" in schema && match !== null && match.trim() !== "*") members.set("ifRevision", readRevision(match));
+  const match = request.headers.get("If-Match")?.trim() ?? "*";
+  if (match !== "*" && method !== "GET") {
+    if (!("ifRevision" in schema)) throw noRevision();
+    members.set("ifRevision", readRevision(match));
+  }
   return stringifyMembers(members);
 }
 
@@ -67,11 +71,21 @@ function decode(text: string): string {
   }
 }
 
-/** A revision's tag; one that is none, or a weak one, is that of no deployment. */
+/** The revision that a tag names: 0, which no deployment has, for a weak tag or another's. */
 function readRevision(header: string): string {
-  const [, revision] = /^"(0|[1-9]\d{0,14})"$/.exec(header.trim()) ?? [];
-  if (revision === undefined) throw invalidRevision();
-  return revision;
+  const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
+  if (tag === undefined) throw invalidRevision();
+  return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? tag : "0";
+}
+
+/** The client of a text that breaks off sees no more than that; why is in the log. */
+async function* telling(text: AsyncGenerator<string>, { log }: Context): AsyncGenerator<string> {
+  try {
+    yield* text;
+  } catch (error) {
+    log.error("Export broke off", { error: describeError(error) });
+    throw error;
+  }
 }
 
 type Export = { format: ExportFormat; text: AsyncGenerator<string> };

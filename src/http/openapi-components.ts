@@ -62,7 +62,7 @@ const headerParameters = {
   "If-Match": described(
     v.text,
     "The ETag of what is to be changed, which is refused where it has changed since; any, unless given",
-    { pattern: '^(\\*|"[0-9]{1,15}")$' },
+    { pattern: '^(\\*|(W/)?"[!#-~]*")$' },
   ),
   "If-None-Match": described(v.text, "The ETags of the prompts that the client has"),
 };

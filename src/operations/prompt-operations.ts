@@ -55,10 +55,11 @@ export const publishPrompt = operation({
     promptId: optional(described(v.id, "The prompt that gets the version, where the deployment does not tell")),
     ...content,
     actor: why.actor,
+    ifRevision: optional(v.count),
   },
   output: Publication,
   locate: ({ deployment: { id, changed, revision } }) => changed && revision === 1 ? `/deployments/${id}` : undefined,
-  refusals: ["not_found", "conflict"],
+  refusals: ["not_found", "conflict", "outdated"],
   run: (admin, { workspaceId, ...input }) => publish(admin, workspaceId, input),
 });
 

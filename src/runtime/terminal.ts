@@ -156,7 +156,7 @@ async function create(path: string): Promise<NewFile> {
   const known = await stat(path).catch(() => undefined);
   // A device or a pipe is written to as it is; a link stays, and what it leads to is replaced.
   const isReplaced = known === undefined || known.isFile();
-  const target = known === undefined ? path : await attempt(() => realpath(path));
+  const target = known?.isFile() ? await attempt(() => realpath(path)) : path;
   const partPath = isReplaced ? `${target}.part` : target;
   const file = await attempt(() => open(partPath, "w", (known?.mode ?? 0o666) & 0o777));
   return {

@@ -45,8 +45,14 @@ export async function revokeApiKey(database: Database, id: string, now: number):
   return found!.map(toApiKey)[0];
 }
 
-/** What takes a key's secret's place, and until when (Unix ms) the secrets before it stay valid; null expires never. */
-export type Rotation = { hash: string; prefix: string; expiresAt: number | null; overlapEndsAt: number; now: number };
+/** What takes a key's secret's place, until when (Unix ms) it is valid, null for always, and those before it, null for no longer. */
+export type Rotation = {
+  hash: string;
+  prefix: string;
+  expiresAt: number | null;
+  overlapEndsAt: number | null;
+  now: number;
+};
 
 /** Gives a key that is not revoked a new secret. Gives the key as it then is, or undefined where there is none. */
 export async function rotateApiKey(database: Database, id: string, rotation: Rotation): Promise<ApiKey | undefined> {
@@ -60,9 +66,10 @@ export async function rotateApiKey(database: Database, id: string, rotation: Rot
     },
     {
       // One that was replaced before may end sooner.
-      sql: `update api_key_secrets set expires_at = min(coalesce(expires_at, :overlapEndsAt), :overlapEndsAt)
+      sql: `update api_key_secrets set expires_at = min(coalesce(expires_at, :end), :end)
         where api_key_id = :id`,
-      args: { id, overlapEndsAt },
+      // Clocks differ: only a moment long past is past for all.
+      args: { id, end: overlapEndsAt ?? 0 },
     },
     addSecret(id, hash),
     { sql: `${selectKeys} where id = ?`, args: [id] },

@@ -18,22 +18,33 @@ export async function deleteDiagnoses(database: Database, positions: number[], n
   return deleted!.length;
 }
 
+const pruneBatch = 1024; // positions in a transaction
+const pruneBytes = 1024 * 1024; // of documents in a transaction, which are overwritten
+
 /**
- * Where the next batch of what is older than a moment ends: at a commit, some `size` positions on, or at the first one that
- * is not older, or at the newest, which always stays. Undefined where nothing is older.
+ * Where the next batch of what is older than a moment ends: at a commit, some 1,024 positions or 1 MiB of documents on, or at
+ * the first one that is not older, or at the newest, which always stays. Undefined where nothing is older.
  */
-export async function findPruneEnd(database: Database, before: number, size: number): Promise<number | undefined> {
+export async function findPruneEnd(database: Database, before: number): Promise<number | undefined> {
   const [row] = await database.read({
     sql: `
       select first, min(
         coalesce((select min(position) from commits where position >= first + :size), newest),
+        coalesce((
+          select min(position) from commits where position > (
+            select min(position) from (
+              select position, sum(octet_length(document)) over (order by position rows unbounded preceding) as bytes
+              from diagnoses where position between first and first + :size
+            ) where bytes > :bytes
+          )
+        ), newest),
         coalesce((
           select min(position) from commits where position between first and first + :size and created_at >= :before
         ), newest),
         newest
       ) as end
       from (select (select min(position) from commits) as first, (select max(position) from commits) as newest)`,
-    args: { before, size },
+    args: { before, size: pruneBatch, bytes: pruneBytes },
   });
   const end = integerOrNull(row!, "end");
   return end === null || end === row!.first ? undefined : end;

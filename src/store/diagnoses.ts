@@ -20,10 +20,13 @@ export type DiagnosisFilter = TimeRange & {
 
 // Of documents in one answer, since a libSQL server gives no more than 10 MB; and as many characters are enough for a page.
 const pageBytes = 4 * 1024 * 1024;
+// Of documents that one query looks for a text in, or takes away: some 10 ms, in which no one else gets a turn.
+const workBytes = 1024 * 1024;
+const searchBatch = 1024; // records that one query looks for a text in
 
 // Text is looked for in the documents, all else in the index.
 const reaches: Record<"index" | "documents", Reach> = {
-  index: { query: 65_536, page: 4_194_304 },
+  index: { query: 16_384, page: 4_194_304 },
   documents: { query: 4_096, page: 131_072 },
 };
 
@@ -37,7 +40,7 @@ export async function listDiagnoses(
   return { items: rows.map(toDiagnosis), nextCursor };
 }
 
-/** Where the records stand in the log, without reading them. */
+/** Where the records stand in the log, without reading them; no more of them than can be taken away in one go. */
 export async function listPositions(
   database: Database,
   filter: Omit<DiagnosisFilter, "text">,
@@ -55,15 +58,20 @@ async function readRows(
 ) {
   const { first, end } = await findStretch(database, filter);
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-  const positions = newestPositions("diagnoses", toCondition(filter));
-  const sql = isForPositions ? positions : recordsAt(positions, filter.text !== undefined);
-  const bytes = isForPositions ? {} : { pageBytes };
-  const query = (stretch: Stretch & { limit: number }) => ({ sql, args: { ...given, ...stretch, ...bytes } });
+  const isSearch = filter.text !== undefined;
+  const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));
+  const sql = isForPositions ? `select position from ${positions}` : recordsAt(positions, isSearch);
+  const mostBytes = isForPositions || isSearch ? workBytes : pageBytes;
+  const query = (stretch: Stretch & { limit: number }) => ({
+    sql,
+    args: { ...given, ...stretch, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
+  });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const reach = reaches[filter.text === undefined ? "index" : "documents"];
+  const reach = reaches[isSearch ? "documents" : "index"];
   return await readNewest(database, query, { first, end: before }, limit, reach, {
-    isMeant: (row) => row.is_searched !== 0 || holdsText(row, filter.text!),
-    isEnough: (rows) => rows.reduce((sum, row) => sum + lengthOf(row), 0) >= pageBytes,
+    isMeant: (row) => !isSearch || row.is_found === 1 || holdsText(row, filter.text!),
+    isEnough: (rows) =>
+      isForPositions ? rows.length > 0 : rows.reduce((sum, row) => sum + lengthOf(row), 0) >= pageBytes,
   });
 }
 
@@ -76,14 +84,13 @@ const toCondition = (filter: DiagnosisFilter): string =>
     ...(filter.status === undefined ? [] : ["r.status = :status"]),
     ...(filter.promptVersion === undefined ? [] : ["r.prompt_version = :promptVersion"]),
     inTime(filter, "r.position"),
-    ...(filter.text === undefined ? [] : [mayHoldText]),
   ].join(" and ");
 
 const memberHoldsText = (member: "input" | "output"): string =>
-  `instr(lower(r.document ->> '$.content.${member}'), lower(:text)) > 0`;
+  `instr(lower(d.document ->> '$.content.${member}'), lower(:text)) > 0`;
 
 // SQLite refuses JSON that is nested 1000 levels deep, and such a record is no reason not to find the others.
-const mayHoldText = `iif(json_valid(r.document), ${memberHoldsText("input")} or ${memberHoldsText("output")}, true)`;
+const mayHoldText = `iif(json_valid(d.document), ${memberHoldsText("input")} or ${memberHoldsText("output")}, true)`;
 
 /** Says of a record that SQLite could not look through whether it holds a text. */
 function holdsText(row: Row, sought: string): boolean {
@@ -94,19 +101,28 @@ function holdsText(row: Row, sought: string): boolean {
 /** As SQLite does. */
 const toLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** A query for records at positions, as many as fit in an answer, but one at least. */
+/** The first of the positions, as many as :mostBytes of documents stand at, but one at least. */
+const firstOf = (positions: string): string =>
+  `(
+    select position from (
+      select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as place
+      from diagnoses where position in (${positions})
+      window newer as (order by position desc rows unbounded preceding)
+    )
+    where place = 1 or bytes <= :mostBytes
+    order by position desc
+  )`;
+
+/** A query for records at positions; a search gives those that hold the text or may, and the last, where it has come to. */
 const recordsAt = (positions: string, isSearch: boolean): string => `
+  with place as materialized (select position from ${positions})
   select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
-    ${isSearch ? ", json_valid(d.document) as is_searched" : ""}
-  from (
-    select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as place
-    from diagnoses where position in (${positions})
-    window newer as (order by position desc rows unbounded preceding)
-  ) p
-  cross join diagnoses d on d.position = p.position
+    ${isSearch ? `, json_valid(d.document) and ${mayHoldText} as is_found` : ""}
+  from place
+  cross join diagnoses d on d.position = place.position
   cross join ${commitAt("d.position")}
-  where p.place = 1 or p.bytes <= :pageBytes
-  order by p.position desc`;
+  ${isSearch ? `where ${mayHoldText} or d.position = (select min(position) from place)` : ""}
+  order by d.position desc`;
 
 /** Where a record of this id stands in the log, whether or not it was deleted; undefined where there was never one. */
 export async function findDiagnosis(

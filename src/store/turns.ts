@@ -7,18 +7,30 @@ export const endOfTurn = (): Promise<void> =>
 
 const turnsGiven = 8; // what it takes to read a request, decide it and answer it, and some more on Deno
 
-/** The same database, for long work that others share the process with: after each operation they get their turns. */
+/**
+ * The same database, for long work that others share the process with: they wait for one of its operations at most, however
+ * many are asked for at once, and after each they get their turns.
+ */
 export function givingWay(database: Database): Database {
-  async function thenOthers<T>(operation: Promise<T>): Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function thenOthers<T>(operate: () => Promise<T>): Promise<T> {
     try {
-      return await operation;
+      return await operate();
     } finally {
       for (let turn = 0; turn < turnsGiven; turn++) await endOfTurn();
     }
   }
+
+  function oneByOne<T>(operate: () => Promise<T>): Promise<T> {
+    const operation = last.then(() => thenOthers(operate));
+    last = operation.catch(() => undefined);
+    return operation;
+  }
+
   return {
-    read: (statement) => thenOthers(database.read(statement)),
-    write: (statements) => thenOthers(database.write(statements)),
+    read: (statement) => oneByOne(() => database.read(statement)),
+    write: (statements) => oneByOne(() => database.write(statements)),
     close: database.close,
   };
 }

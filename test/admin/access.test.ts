@@ -223,7 +223,7 @@ test("an expired key is rotated only with a new expiry, which does not bring its
   refused(await rotate(world, id, { overlapMs: hour, expiresAt: world.now }), 409, error);
   const renewed = await rotated(world, id, { overlapMs: hour, expiresAt: null });
   assert.equal(await tryKeys(world, key, renewed.key), [401, 200]);
-  assert.equal([renewed.expiresAt, renewed.overlapEndsAt], [null, noon + 1]);
+  assert.equal([renewed.expiresAt, renewed.overlapEndsAt], [null, null]);
 });
 
 test("an overlap ends no later than the key would have, before and after", async () => {
@@ -412,6 +412,16 @@ test("no secret stands anywhere in the database or the log, and no hash in any a
   for (const path of paths) {
     const { text } = await world.manage("GET", path);
     for (const secret of [...hashes, ...secrets.map((key) => key.slice(12))]) assert.not.ok(text.includes(secret));
+  }
+});
+
+test("a secret that is taken for an id is not repeated", async () => {
+  const world = await createWorld();
+  for (const path of [`/workspaces/${world.key}`, `/prompts/${world.key}`, `/deployments/${world.key}`]) {
+    const answer = await world.manage("GET", path);
+    assert.is(answer.status, 404);
+    assert.match(answer.text, "pl_… not found");
+    assert.not.match(answer.text, world.key);
   }
 });
 

@@ -170,18 +170,14 @@ for (const [action, body] of steps.slice(0, 6)) {
         " ",
         "3",
         '"',
-        '"a"',
-        '"-1"',
-        '"1.0"',
-        '"03"',
-        `W/${current}`,
         `${current}, "9"`,
-        '"*"',
-        '"9999999999999999"',
       ]
     ) {
       const answer = await change(world, action, body, malformed);
       refused(answer, 400, 'If-Match header must be an ETag such as "3"');
+    }
+    for (const another of [`W/${current}`, '"a"', '""', '"-1"', '"1.0"', '"03"', '"*"', '"0"', '"9999999999999999"']) {
+      refused(await change(world, action, body, another), 412, error);
     }
     assert.equal([taken(await show(world)), await history(world)], before);
     const after = taken<Result>(await change(world, action, body, ` ${current} `));
@@ -392,8 +388,37 @@ test("publishing refuses what would be a guess", async () => {
 test("publishing to a name of another workspace makes a deployment of one's own", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
-  const { deployment } = taken<Publication>(await publish({ ...world, ...other }, { deploy: world.deployId }), 201);
-  assert.equal([deployment.workspaceId, deployment.name], [other.workspaceId, world.deployId]);
+  await publish(world, { deploy: "live" });
+  const { deployment } = taken<Publication>(await publish({ ...world, ...other }, { deploy: "live" }), 201);
+  assert.equal([deployment.workspaceId, deployment.name], [other.workspaceId, "live"]);
+});
+
+test("publishing to the id of no deployment of the workspace is a 404, and makes nothing", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin);
+  for (const deploy of ["dep_typo", other.deployId]) {
+    refused(await publish(world, { deploy }), 404, `Deployment ${deploy} not found`);
+  }
+  assert.is((await readAll(world, `/workspaces/${world.workspaceId}/prompts`)).length, 1);
+});
+
+test("publishing takes the ETag that is current, and pushes nothing with another", async () => {
+  const world = await createWorld();
+  const path = `/workspaces/${world.workspaceId}/publish`;
+  const send = (deploy: string, title: string, tag: string) =>
+    world.manage("POST", path, { ...promptFile, title, deploy }, { "If-Match": tag });
+  const changed = (deploy: string) => `Deployment ${deploy} has changed: read it again and repeat`;
+  refused(await send("production", "a", '"2"'), 412, changed("production"));
+  refused(await send("new", "a", '"1"'), 412, changed("new"));
+  assert.is((await readAll(world, `/prompts/${world.promptId}/versions`)).length, 1);
+  taken(await send("production", "a", '"1"'));
+  refused(await send("production", "b", '"1"'), 412, changed("production"));
+});
+
+test("If-Match is refused where nothing has a revision", async () => {
+  const world = await createWorld();
+  const answer = await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "x" }, { "If-Match": '"1"' });
+  refused(answer, 400, "If-Match header is for what changes a deployment");
 });
 
 test("publishing at once under a new name makes one deployment, in which every content has been live", async () => {

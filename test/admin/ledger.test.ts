@@ -481,6 +481,65 @@ test("whatever is read, submitted, deleted, pruned and rotated, in whichever mon
   );
 });
 
+test("large records are searched, deleted and pruned some at a time", async () => {
+  const memory = await openMemory();
+  let operations = 0;
+  const read: Database["read"] = (statement) => (operations++, memory.read(statement));
+  const write: Database["write"] = (statements) => (operations++, memory.write(statements));
+  const world = await createWorld({ database: { ...memory, read, write }, maxBodyBytes: 2 ** 20 });
+  const count = async <T>(work: Promise<T>): Promise<[result: T, operations: number]> => {
+    const before = operations;
+    return [await work, operations - before];
+  };
+  for (let index = 0; index < 16; index++) {
+    const content = { input: "x".repeat(500_000), output: index % 2 === 0 ? "even" : "odd" };
+    taken(await world.submit({ sessionId: index < 8 ? "a" : "b", status: 1, content }), 201);
+  }
+  const records = `/deployments/${world.deployId}/diagnoses`;
+  const [found, searches] = await count(readAll(world, `${records}?text=even`));
+  assert.is(found.length, 8);
+  assert.ok(searches >= 8, `${searches}`);
+  const [{ deleted }, deletions] = await count(
+    world.manage("DELETE", `${records}?sessionId=a`).then((answer) => taken(answer)),
+  );
+  assert.is(deleted, 8);
+  assert.ok(deletions >= 8, `${deletions}`);
+  world.now += 2 * day;
+  await world.read();
+  const [pruned, prunings] = await count(prune(world));
+  assert.equal(pruned, { calls: 16, records: 8, isDone: true });
+  assert.ok(prunings >= 6, `${prunings}`);
+  assert.ok((await verify(world)).balanced);
+});
+
+test("whoever asks for however much at once, others wait for one operation of management at most", async () => {
+  const memory = await openMemory();
+  let underWay = 0, most = 0;
+  const watch = async <T>(operation: () => Promise<T>): Promise<T> => {
+    most = Math.max(most, ++underWay);
+    try {
+      return await operation();
+    } finally {
+      underWay--;
+    }
+  };
+  const world = await createWorld({
+    database: {
+      ...memory,
+      read: (statement) => watch(() => memory.read(statement)),
+      write: (statements) => watch(() => memory.write(statements)),
+    },
+  });
+  most = 0;
+  const answers = await Promise.all([
+    ...Array.from({ length: 5 }, () => world.manage("GET", "/verify")),
+    world.manage("GET", "/workspaces/ws_x"),
+    world.manage("POST", "/workspaces", { name: "x" }),
+  ]);
+  assert.equal(answers.map(({ status }) => status), [200, 200, 200, 200, 200, 404, 201]);
+  assert.is(most, 1);
+});
+
 for (
   const [name, pathOf] of [
     ["statistics", ({ deployId }) => `/deployments/${deployId}/stats`],

@@ -446,7 +446,7 @@ everywhere("push --deploy to a name that several deployments have names them, an
   assert.ok(refused.said.includes(deployId) && refused.said.includes(id!), refused.said);
   const taken = await push(id!);
   assert.is(taken.code, 0);
-  assert.ok(taken.said.includes(`it is what production (${id}) serves`), taken.said);
+  assert.ok(taken.said.includes(`production (${id}) serves it`), taken.said);
 });
 
 everywhere("what goes live on an inactive deployment is said to be inactive", async () => {
