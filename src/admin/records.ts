@@ -28,7 +28,7 @@ export async function listDiagnoses(
   return diagnoses.listDiagnoses(admin.database, filter, page);
 }
 
-const exportPage = 128; // records: some 3 ms, in which no one else gets a turn
+const exportPage = 256; // records: some 5 ms, in which no one else gets a turn
 
 /** All records that fit, newest first, page by page: no more than a page is held at a time. */
 export async function exportDiagnoses(admin: Admin, filter: DiagnosisFilter): Promise<AsyncGenerator<Diagnosis[]>> {
@@ -37,9 +37,11 @@ export async function exportDiagnoses(admin: Admin, filter: DiagnosisFilter): Pr
 }
 
 async function* pages({ database }: Admin, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
+  const stretch = await findStretch(database, filter);
   let cursor: string | undefined;
   do {
-    const { items, nextCursor } = await diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor });
+    const page = { limit: exportPage, cursor };
+    const { items, nextCursor } = await diagnoses.listDiagnoses(database, filter, page, stretch);
     yield items;
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);

@@ -11,6 +11,7 @@ const keepIt = "Keep the key: it is not shown again";
 export const accessCommands: Command[] = [
   {
     usage: "workspace create --name NAME [--limit N] [--upgrade-url URL]",
+    canBeFirst: true,
     summary: `Make a workspace; its limit is accepted requests a month, ${defaultMonthlyLimit} unless set`,
     run: async ({ args, call }) =>
       show(

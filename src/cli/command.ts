@@ -20,9 +20,12 @@ export type Outcome = {
   refused?: boolean | undefined;
 };
 
-/** A command runs on whatever `--server` says; one that starts something on this machine opens what it needs itself. */
+/**
+ * A command runs on whatever `--server` says; one that starts something on this machine opens what it needs itself. One that
+ * can be the first makes a database where there is none: any other has been pointed at the wrong place.
+ */
 export type Command =
-  & { usage: string; summary: string }
+  & { usage: string; summary: string; canBeFirst?: true }
   & ({ run(context: CommandContext): Promise<Outcome> } | { start(terminal: Terminal): Promise<Outcome> });
 
 /** The words that call a command: those its usage begins with. */

@@ -14,7 +14,7 @@ const serviceCommands: Command[] = [
     usage: "migrate",
     summary: "Bring the database's schema up to date",
     async start(terminal) {
-      const { applied, close } = await openHere(terminal);
+      const { applied, close } = await openHere(terminal, true);
       close();
       return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
     },

@@ -1,5 +1,6 @@
 // Operations on the database that the environment names.
-import { describeDatabase, readConfig } from "../config.ts";
+import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../config.ts";
+import { invalid } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import { perform } from "../operations/operation.ts";
 import { openMigrated } from "../runtime/boot.ts";
@@ -8,12 +9,17 @@ import type { Call } from "./command.ts";
 
 /** Opens the database, and gives the names of the migrations that brought its schema up to date. */
 export async function openHere(
-  { env, say, report }: Terminal,
+  { env, say, report, exists }: Terminal,
+  canBeFirst = false,
 ): Promise<{ call: Call; applied: string[]; close(): void }> {
   const config = readConfig(env);
+  const { url } = config.database;
+  if (!canBeFirst && isFileUrl(url) && !await exists(filePathOf(url))) {
+    throw invalid(`The database ${describeDatabase(url)} does not exist: workspace create and migrate make it`);
+  }
   const { database, applied } = await openMigrated(config, "manage");
   // A database that was empty until now may be another one than was meant.
-  if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(config.database.url)}\n`);
+  if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);
   const admin = { database, clock: Date.now, source: "command line" as const, report };
   return {
     call: (operation, input) => perform(operation, admin, stringify(input)),

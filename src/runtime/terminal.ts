@@ -23,6 +23,8 @@ export type Terminal = {
   report(progress: string): void;
   /** The text of a file, or of standard input for `-`. */
   read(path: string): Promise<string>;
+  /** Whether there is a file of that name. */
+  exists(path: string): Promise<boolean>;
   /** A new file, which replaces one of that name once it is whole. */
   create(path: string): Promise<NewFile>;
 };
@@ -53,6 +55,7 @@ export const terminal: Terminal = {
   },
   report: (progress) => report(progress),
   read: readUtf8,
+  exists: (path) => stat(path).then(() => true, () => false),
   create,
 };
 

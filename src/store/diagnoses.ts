@@ -30,13 +30,14 @@ const reaches: Record<"index" | "documents", Reach> = {
   documents: { query: 4_096, page: 131_072 },
 };
 
-/** The records of a deployment, newest first. */
+/** The records of a deployment, newest first; `stretch` is where they stand, for who knows it from the page before. */
 export async function listDiagnoses(
   database: Database,
   filter: DiagnosisFilter,
   request: PageRequest,
+  stretch?: Stretch,
 ): Promise<Page<Diagnosis>> {
-  const { rows, nextCursor } = await readRows(database, filter, request, false);
+  const { rows, nextCursor } = await readRows(database, filter, request, false, stretch);
   return { items: rows.map(toDiagnosis), nextCursor };
 }
 
@@ -55,8 +56,9 @@ async function readRows(
   filter: DiagnosisFilter,
   { limit = defaultPageSize, cursor }: PageRequest,
   isForPositions: boolean,
+  stretch?: Stretch,
 ) {
-  const { first, end } = await findStretch(database, filter);
+  const { first, end } = stretch ?? await findStretch(database, filter);
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const isSearch = filter.text !== undefined;
   const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));

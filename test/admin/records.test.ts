@@ -467,7 +467,7 @@ test("an export reads no further than its consumer does, and stops when that doe
   const response = await world.fetch(request);
   const reader = response.body!.getReader();
   const first = new TextDecoder().decode((await reader.read()).value);
-  assert.is(first.split("\n").length, 129);
+  assert.is(first.split("\n").length, 257);
   const before = reads;
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.ok(reads - before <= 2, `${reads - before} reads ahead`);
@@ -478,7 +478,7 @@ test("an export reads no further than its consumer does, and stops when that doe
 
   const pages = await exportDiagnoses(world.admin, { deployId: world.deployId });
   for await (const page of pages) {
-    assert.is(page.length, 128);
+    assert.is(page.length, 256);
     break;
   }
   assert.equal(await pages.next(), { done: true, value: undefined });

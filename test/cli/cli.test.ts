@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -383,7 +383,7 @@ test("exits 1 when a setting cannot be used, or the database cannot be opened", 
   assert.is(setting.code, 1);
   assert.match(setting.said, "LOG_LEVEL must be one of");
   const nowhere = `file:${join(folder, "no", "such", "folder.db")}`;
-  const database = await cliWith({ DATABASE_URL: nowhere }, ["workspace", "list"]);
+  const database = await cliWith({ DATABASE_URL: nowhere }, ["workspace", "create", "--name", "x"]);
   assert.is(database.code, 1);
   assert.match(database.said, /^promptledger: the database file:.*folder.db \(DATABASE_URL\) cannot be used: /);
 });
@@ -410,9 +410,17 @@ everywhere("never repeats a secret that is given for a key's id", async () => {
   assert.equal([code, said], [1, "promptledger: A key is named by its id, key_…, not by its secret\n"]);
 });
 
-test("says so when it makes a database, since another one may have been meant", async () => {
-  const { said } = await cliWith({ DATABASE_URL: `file:${join(folder, "new.db")}` }, ["workspace", "list"]);
-  assert.equal(said, `Made a database: file:${join(folder, "new.db")}\nNothing to list\n`);
+test("a database that is not there is made by what can be the first to use it, and refused by all else", async () => {
+  const path = join(folder, "new.db");
+  const run = (...args: string[]) => cliWith({ DATABASE_URL: `file:${path}` }, args);
+  for (const args of [["workspace", "list"], ["verify"], ["key", "create", "--workspace", "ws_x"]]) {
+    const { code, said } = await run(...args);
+    const error = `The database file:${path} does not exist: workspace create and migrate make it`;
+    assert.equal([code, said], [1, `promptledger: ${error}\n`]);
+  }
+  assert.not.ok((await readdir(folder)).includes("new.db"));
+  const { code, said } = await run("workspace", "create", "--name", "First");
+  assert.equal([code, said], [0, `Made a database: file:${path}\n`]);
 });
 
 everywhere("a list that may go on says how to see more", async () => {

@@ -22,7 +22,7 @@ export async function runIn(
   more: Partial<Terminal> = {},
 ): Promise<Result> {
   const result = { code: 0, out: "", said: "", reports: [] as string[] };
-  const { create, read, version } = realTerminal;
+  const { create, exists, read, version } = realTerminal;
   result.code = await run({
     args,
     version,
@@ -36,6 +36,7 @@ export async function runIn(
     report: (progress) => void result.reports.push(progress),
     read: (path) => path === "-" ? Promise.resolve(input) : read(path),
     create,
+    exists,
     ...more,
   });
   let json: unknown;
