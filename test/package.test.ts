@@ -57,6 +57,7 @@ if (currentRuntime === "Node") {
 
   test("brings its command line", async () => {
     assert.match(await run(app, "npx", "promptledger", "--version"), /^\d+\.\d+\.\d+\n$/);
+    await run(app, "npx", "promptledger", "migrate");
     assert.is(await run(app, "npx", "promptledger", "workspace", "list", "--json"), "[]\n");
   });
 }

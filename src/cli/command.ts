@@ -22,7 +22,7 @@ export type Outcome = {
 
 /**
  * A command runs on whatever `--server` says; one that starts something on this machine opens what it needs itself. One that
- * can be the first makes a database where there is none: any other has been pointed at the wrong place.
+ * can be the first makes a database where there is none; all others have been pointed at the wrong place.
  */
 export type Command =
   & { usage: string; summary: string; canBeFirst?: true }
