@@ -66,7 +66,7 @@ export async function rotateApiKey(admin: Admin, id: string, input: RotationInpu
   return { ...rotated, key };
 }
 
-/** The answer to an unknown id repeats it, and a secret must not be repeated. */
+/** Who names a key by its secret is told so, without repeating it. */
 function checkId(id: string): string {
   if (isApiKey(id)) throw invalid("A key is named by its id, key_…, not by its secret");
   return id;

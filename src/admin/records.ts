@@ -10,6 +10,7 @@ import type { CallFilter } from "../store/calls.ts";
 import * as deletions from "../store/deletions.ts";
 import * as diagnoses from "../store/diagnoses.ts";
 import type { DiagnosisFilter } from "../store/diagnoses.ts";
+import { eachPage } from "../store/page.ts";
 import * as stats from "../store/stats.ts";
 import type { StatsFilter } from "../store/stats.ts";
 import * as usage from "../store/usage.ts";
@@ -38,13 +39,7 @@ export async function exportDiagnoses(admin: Admin, filter: DiagnosisFilter): Pr
 
 async function* pages({ database }: Admin, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
   const stretch = await findStretch(database, filter);
-  let cursor: string | undefined;
-  do {
-    const page = { limit: exportPage, cursor };
-    const { items, nextCursor } = await diagnoses.listDiagnoses(database, filter, page, stretch);
-    yield items;
-    cursor = nextCursor ?? undefined;
-  } while (cursor !== undefined);
+  yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
 }
 
 /** The record, or a refusal where there is none, or where it was deleted. */
@@ -72,14 +67,13 @@ export async function deleteSession(
 ): Promise<{ deleted: number }> {
   await getDeployment(admin, deployId);
   let count = 0;
-  let cursor: string | undefined;
-  do {
-    const page = { limit: deletionBatch, cursor };
-    const { items, nextCursor } = await diagnoses.listPositions(admin.database, { deployId, sessionId }, page);
-    if (items.length > 0) count += await deletions.deleteDiagnoses(admin.database, items, admin.clock());
+  const batches = eachPage((cursor) =>
+    diagnoses.listPositions(admin.database, { deployId, sessionId }, { limit: deletionBatch, cursor })
+  );
+  for await (const positions of batches) {
+    if (positions.length > 0) count += await deletions.deleteDiagnoses(admin.database, positions, admin.clock());
     admin.report?.(`Deleted ${count} records`);
-    cursor = nextCursor ?? undefined;
-  } while (cursor !== undefined);
+  }
   return { deleted: count };
 }
 

@@ -2,6 +2,7 @@
 import type { Page } from "../domain.ts";
 import { invalid, unusable } from "../errors.ts";
 import type { Operation } from "../operations/operation.ts";
+import { eachPage } from "../store/page.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { show } from "./command.ts";
 
@@ -14,18 +15,11 @@ const largestPage = 1000;
 export const listLimit = 50;
 
 /** The parts of a list, up to its end. */
-export async function* pagesOf<Input extends object, Item>(
+export const pagesOf = <Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
   input: Input,
-): AsyncGenerator<Item[]> {
-  let cursor: string | undefined;
-  do {
-    const { items, nextCursor } = await readPage(call, operation, { ...input, limit: largestPage, cursor });
-    yield items;
-    cursor = nextCursor ?? undefined;
-  } while (cursor !== undefined);
-}
+): AsyncGenerator<Item[]> => eachPage((cursor) => readPage(call, operation, { ...input, limit: largestPage, cursor }));
 
 /** All of a list. */
 export async function listAll<Input extends object, Item>(

@@ -1,6 +1,7 @@
 // The proof that the books balance: quota, call log and records are recounted, each on its own, stretch by stretch, so that
 // it takes no more memory the longer the log is, and others get their turn in between.
 import type { LedgerBalance } from "../domain.ts";
+import { commitAt } from "./blocks.ts";
 import type { Stretch } from "./blocks.ts";
 import type { Database, Row } from "./database.ts";
 import { integer, integerOrNull, text } from "./row.ts";
@@ -113,9 +114,6 @@ const committed = `committed as materialized (
   from commits where position >= :first and position < :end
 )`;
 
-const commitOf = (position: string): string =>
-  `committed m on m.position = (select max(position) from commits where position <= ${position})`;
-
 async function countCalls(database: Database, workspaceId: string | undefined, stretch: Stretch, books: Books) {
   const rows = await database.read({
     sql: `
@@ -124,7 +122,7 @@ async function countCalls(database: Database, workspaceId: string | undefined, s
           p.id is null or k.id is null as names_nothing,
           lag(c.number + c.count) over (partition by c.workspace_id, m.month order by c.position) as next_number
         from calls c
-        left join ${commitOf("c.position")} and c.position + c.count <= m.next_position
+        left join ${commitAt("c.position", "committed")} and c.position + c.count <= m.next_position
         left join deployments p on p.id = c.deployment_id and p.workspace_id = c.workspace_id
         left join api_keys k on k.id = c.api_key_id and k.workspace_id = c.workspace_id
         where c.position >= :first and c.position < :end
@@ -160,7 +158,7 @@ async function countRecords(database: Database, workspaceId: string | undefined,
         ${columns} 1 from deleted_diagnoses where position >= :first and position < :end
       ) d
       left join deployments p on p.id = d.deployment_id
-      left join ${commitOf("d.position")} and d.position < m.next_position
+      left join ${commitAt("d.position", "committed")} and d.position < m.next_position
       left join calls c on c.position = (select max(position) from calls where position <= d.position)
         and d.position < c.position + c.count and c.operation = 'submit'
         and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version

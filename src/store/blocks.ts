@@ -37,13 +37,19 @@ export async function findStretch(database: Database, { from, to }: TimeRange): 
 }
 
 /** When the commit was made that a position lies in. */
-export const timeAt = (position: string): string =>
+const timeAt = (position: string): string =>
   `(select created_at from commits where position <= ${position} order by position desc limit 1)`;
 
 /** The condition that a position lies in a time range, to be bound to `:from` and `:to`. */
 export const inTime = ({ from, to }: TimeRange, position: string): string =>
   `${from === undefined ? "true" : `${timeAt(position)} >= :from`}
     and ${to === undefined ? "true" : `${timeAt(position)} < :to`}`;
+
+/** The numbers of the blocks of a stretch, oldest first, as a table that a query begins with. */
+export const blocksOfStretch = `
+  with recursive block(number) as (
+    select :first >> 8 union all select number + 1 from block where number < (:end - 1) >> 8
+  )`;
 
 /**
  * A query for the positions of the newest rows (r) of a table that a condition holds for, from a position on and below
@@ -95,9 +101,9 @@ export async function readNewest(
   return { rows, nextCursor: end > first ? String(end) : null };
 }
 
-/** The commit (m) that a position lies in. */
-export const commitAt = (position: string): string =>
-  `commits m on m.position = (select max(position) from commits where position <= ${position})`;
+/** The commit (m) that a position lies in, out of all or of those that a query has chosen. */
+export const commitAt = (position: string, commits = "commits"): string =>
+  `${commits} m on m.position = (select max(position) from commits where position <= ${position})`;
 
 /** The id of what stands at a position of its commit (m). */
 export const idAt = (prefix: "call" | "diag", position: string): string =>

@@ -1,6 +1,6 @@
 // Reads of the call log. It is written by the ledger alone.
 import type { Call, DayUsage, Operation, Page, PageRequest } from "../domain.ts";
-import { commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import { blocksOfStretch, commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { Stretch, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "./database.ts";
 import { defaultPageSize } from "./page.ts";
@@ -72,10 +72,7 @@ export async function countDays(
   { first, end }: Stretch,
 ): Promise<DayUsage[]> {
   const rows = await database.read({
-    sql: `
-      with recursive block(number) as (
-        select :first >> 8 union all select number + 1 from block where number < (:end - 1) >> 8
-      )
+    sql: `${blocksOfStretch}
       select date(m.created_at / 1000, 'unixepoch') as day,
         sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits
       from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId

@@ -21,3 +21,15 @@ export async function readPage<T>(
   const shown = items.slice(0, limit);
   return { items: shown, nextCursor: items.length > limit ? String(cursorOf(shown.at(-1)!)) : null };
 }
+
+/** The items of each page of a list, to its end; `list` gives the page that a cursor leads to, or the first. */
+export async function* eachPage<Item>(
+  list: (cursor: string | undefined) => Promise<Page<Item>>,
+): AsyncGenerator<Item[]> {
+  let cursor: string | undefined;
+  do {
+    const { items, nextCursor } = await list(cursor);
+    yield items;
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}

@@ -1,6 +1,6 @@
 // What the records of a deployment say in numbers, from the index alone: a million of them is read in half a second.
 import type { VersionStats } from "../domain.ts";
-import { findStretch, inTime } from "./blocks.ts";
+import { blocksOfStretch, findStretch, inTime } from "./blocks.ts";
 import type { Stretch, TimeRange } from "./blocks.ts";
 import type { Database } from "./database.ts";
 import { integerOrNull, textOrNull } from "./row.ts";
@@ -34,10 +34,7 @@ async function readNumbers(
   stretch: Stretch,
 ): Promise<(number | null)[]> {
   const isInTime = await isWithin(database, { from, to }, stretch);
-  const sql = `
-    with recursive block(number) as (
-      select :first >> 8 union all select number + 1 from block where number < (:end - 1) >> 8
-    )
+  const sql = `${blocksOfStretch}
     -- As it stands in the index
     select group_concat(r.prompt_version || ',' || r.status || ',' || r.measures) as numbers
     from block cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = :deployId
