@@ -24,6 +24,12 @@ export type Config = Readonly<{
   adminToken: string | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
+  /** Where metrics are served, apart from the service; without one, by the service itself. */
+  metricsPort: number | undefined;
+  /** How long stopping may take, in ms. */
+  shutdownTimeout: number;
+  /** The origins whose pages may call the service, `*` for all. */
+  corsOrigins: readonly string[];
 }>;
 
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -71,6 +77,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const host = read("HOST") ?? "127.0.0.1";
   if (/[\s/]/.test(host)) faults.push("HOST must be a host name or an address");
 
+  const corsOrigins = read("CORS_ORIGIN")?.split(",").map((origin) => origin.trim()) ?? [];
+  if (!corsOrigins.every(isOrigin)) {
+    faults.push("CORS_ORIGIN must be * or origins such as https://app.example.com, with commas between them");
+  }
+
   const config: Config = Object.freeze({
     database: Object.freeze({ url, authToken }),
     host,
@@ -79,6 +90,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     adminToken,
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
+    metricsPort: read("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65535),
+    shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
+    corsOrigins: Object.freeze(corsOrigins),
   });
   if (faults.length > 0) throw invalid(`Settings cannot be used:\n${faults.map((line) => `  ${line}`).join("\n")}`);
   return config;
@@ -89,6 +103,10 @@ export function adminTokenFault(token: string): string | undefined {
   if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
   return isApiKey(token) ? "must not be an API key" : undefined;
 }
+
+/** As a browser names it: scheme, host and port, and nothing after them. */
+const isOrigin = (text: string): boolean =>
+  text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 /** Whether a database is a file on this machine. */
 export const isFileUrl = (url: string): boolean => /^file:/i.test(url);

@@ -11,6 +11,7 @@ export type ErrorKind =
   | "quota_exhausted"
   | "key_reused"
   | "overloaded"
+  | "unavailable"
   | "conflict"
   | "outdated"
   | "gone"
@@ -40,6 +41,9 @@ export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was us
 export const invalidIdempotencyKey = () =>
   new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");
 export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
+export const stopping = () => new Refusal("unavailable", "Service is stopping");
+export const databaseAway = () => new Refusal("unavailable", "Database cannot be reached");
+export const databaseBusy = () => new Refusal("unavailable", "Database is busy");
 export const internalError = () => new Refusal("internal", "Internal server error");
 
 export const bodyTooLarge = (limit: number) => new Refusal("too_large", `Request body must be at most ${limit} bytes`);

@@ -15,9 +15,14 @@ export function createLog(
   { level, format, clock, write }: { level: LogLevel; format: LogFormat; clock: Clock; write: (line: string) => void },
 ): Log {
   const formatLine = format === "json" ? jsonLine : textLine;
+  let time = { at: NaN, text: "" };
+
   const at = (eventLevel: LogLevel) => (message: string, fields: LogFields = {}) => {
     if (rank[eventLevel] < rank[level]) return;
-    write(formatLine(new Date(clock()).toISOString(), eventLevel, message, fields));
+    const now = clock();
+    // A line is told per request, and most of them share their millisecond.
+    if (now !== time.at) time = { at: now, text: new Date(now).toISOString() };
+    write(formatLine(time.text, eventLevel, message, fields));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
@@ -42,18 +47,29 @@ export function describeError(error: unknown): string {
 
 const repeats = (error: Error, cause: unknown) => cause instanceof Error && error.message.includes(cause.message);
 
-const jsonLine = (time: string, level: LogLevel, message: string, fields: LogFields) =>
-  oneLine(JSON.stringify({ time, level, message, ...fields }));
-
-function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return [time, level.padEnd(5), oneLine(message), ...pairs.map(([name, value]) => `${name}=${textValue(value)}`)].join(
-    " ",
-  );
+function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  let line = `{"time":"${time}","level":"${level}","message":${quote(message)}`;
+  for (const name in fields) {
+    const value = fields[name];
+    if (value !== undefined) line += `,"${name}":${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
+  }
+  return `${line}}`;
 }
 
-const textValue = (value: LogFields[string]) =>
-  typeof value === "string" && !/^[\w.:/@+-]+$/.test(value) ? oneLine(JSON.stringify(value)) : String(value);
+function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  let line = `${time} ${level.padEnd(5)} ${oneLine(message)}`;
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === undefined) continue;
+    line += ` ${name}=${typeof value !== "string" || isWord.test(value) ? value : oneLine(JSON.stringify(value))}`;
+  }
+  return line;
+}
+
+const isWord = /^[\w.:/@+-]+$/;
+
+/** A text in JSON; the short way is for the ids and words that most are. */
+const quote = (text: string) => isWord.test(text) ? `"${text}"` : oneLine(JSON.stringify(text));
 
 /** Control characters escaped, those that JSON leaves alone too: a line stays a line, and no terminal is steered. */
 const oneLine = (text: string) =>

@@ -3,13 +3,21 @@ import { createCache } from "./cache.ts";
 import { adminTokenFault, defaultMaxBodyBytes } from "./config.ts";
 import type { Clock } from "./domain.ts";
 import { invalid } from "./errors.ts";
-import { createApp } from "./http/app.ts";
+import { createApp, createProbes } from "./http/app.ts";
+import type { Context } from "./http/context.ts";
+import { createInFlight } from "./http/in-flight.ts";
+import { idSequence } from "./ids.ts";
 import { consoleLog } from "./log.ts";
 import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Client, DatabaseSource } from "./store/client.ts";
+import { failureOf, withNoteOfErrors } from "./store/database.ts";
 import type { Database } from "./store/database.ts";
+import type { GroupLimits } from "./store/group-commit.ts";
 import { createLedger } from "./store/ledger.ts";
+import { reachabilityOf } from "./store/reachable.ts";
 import { givingWay } from "./store/turns.ts";
+import { createTelemetry } from "./telemetry.ts";
 
 /** What has a default. */
 export type ServiceSettings = {
@@ -21,9 +29,13 @@ export type ServiceSettings = {
   adminToken?: string | undefined;
   /** How long a request body may take to arrive, in ms; 30 s unless set. */
   bodyTimeout?: number;
+  /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
+  corsOrigins?: readonly string[];
+  /** Whether `/metrics` is served; not unless set. */
+  servesMetrics?: boolean;
   /** Now, in Unix milliseconds. */
   clock?: Clock;
-  /** Where failures are told of; the console unless set. */
+  /** Where requests and failures are told of; failures on the console unless set. */
   log?: Log;
 };
 
@@ -40,35 +52,76 @@ export type Service = {
   close(this: void): void;
 };
 
+/** A service, and what the process that it has to itself asks of it. */
+export type OwnService = Service & {
+  /** Answers probes, on an address of their own. */
+  probe: Service["fetch"];
+  metrics: Metrics;
+  /** How many requests are being answered. */
+  countInFlight(): number;
+  /** From now on it tells that it is not ready. Resolves when every request that is in flight now has been answered. */
+  drain(): Promise<void>;
+};
+
 /** Gives `createService`, for where databases are opened in the given way. */
 export const serviceOver = (open: (source: DatabaseSource) => Database) => (options: ServiceOptions): Service => {
   const source = "client" in options ? options.client : options.database;
   if (!source) throw invalid("createService needs a database or a client");
-  return serveDatabase(open(source), options);
+  const { fetch, close } = serveDatabase(open(source), options);
+  return { fetch, close };
 };
+
+/** Makes a service on an open database, which it closes. */
+export function serveDatabase(database: Database, settings: ServiceSettings): OwnService {
+  const { basePath = "", servesMetrics } = settings;
+  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid("basePath must be a path such as /llm");
+  const context = createContext(database, settings);
+  return {
+    fetch: createApp(context, { basePath, servesMetrics }),
+    probe: createProbes(context),
+    metrics: context.telemetry.metrics,
+    countInFlight: context.inFlight.count,
+    drain: context.inFlight.drain,
+    close: database.close,
+  };
+}
 
 const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 
-/** Makes a service on an open database, which it closes. */
-export function serveDatabase(database: Database, settings: ServiceSettings): Service {
-  const { basePath = "", maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now } = settings;
-  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid("basePath must be a path such as /llm");
+/** All that handlers work with. */
+export function createContext(
+  database: Database,
+  settings: ServiceSettings,
+  groupLimits: Partial<GroupLimits> = {},
+): Context {
+  const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, adminToken } = settings;
   if (!(Number.isSafeInteger(maxBodyBytes) && maxBodyBytes > 0)) {
     throw invalid("maxBodyBytes must be a positive integer");
   }
   if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
-  const { adminToken } = settings;
+  const { log = consoleLog, corsOrigins = [] } = settings;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalid(`adminToken ${fault}`);
-  const bodyLimit = { bytes: maxBodyBytes, time: bodyTimeout };
-  const context = {
-    ledger: createLedger(database, clock),
+
+  const telemetry = createTelemetry();
+  const { gauge } = telemetry.metrics;
+  const observed = withNoteOfErrors(database, (error) => telemetry.databaseErrors(failureOf(error) ?? "other"));
+  const ledger = createLedger(observed, clock, groupLimits, telemetry);
+  const inFlight = createInFlight();
+  gauge("promptledger_http_requests_in_flight", "Requests that are being answered", inFlight.count);
+  gauge("promptledger_waiting_requests", "Requests that wait for their group", ledger.countWaiting);
+  return {
+    ledger,
     keyHashes: createCache<string>(mostKeyCharacters),
-    admin: { database: givingWay(database), clock, source: "api" as const },
+    admin: { database: givingWay(observed), clock, source: "api" as const },
     adminToken,
     clock,
-    log: settings.log ?? consoleLog,
-    bodyLimit,
+    newRequestId: idSequence("req"),
+    log,
+    telemetry,
+    bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
+    corsOrigins,
+    inFlight,
+    isReachable: reachabilityOf(observed, clock),
   };
-  return { fetch: createApp(context, basePath), close: database.close };
 }

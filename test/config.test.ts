@@ -23,6 +23,9 @@ test("without settings it serves a file in the working directory on loopback", (
     adminToken: undefined,
     logLevel: "info",
     logFormat: "text",
+    metricsPort: undefined,
+    shutdownTimeout: 10_000,
+    corsOrigins: [],
   });
 });
 
@@ -51,6 +54,33 @@ test("one message names every fault", () => {
   });
   for (const name of ["PORT", "LOG_LEVEL", "LOG_FORMAT", "DATABASE_URL", "HOST"]) assert.match(message, name);
 });
+
+test("METRICS_PORT, SHUTDOWN_TIMEOUT in seconds and CORS_ORIGIN are read", () => {
+  const origins = "https://app.example.com, http://localhost:3000";
+  const config = readConfig({ METRICS_PORT: "9100", SHUTDOWN_TIMEOUT: "25", CORS_ORIGIN: origins });
+  assert.is(config.metricsPort, 9100);
+  assert.is(config.shutdownTimeout, 25_000);
+  assert.equal(config.corsOrigins, ["https://app.example.com", "http://localhost:3000"]);
+  assert.equal(readConfig({ CORS_ORIGIN: "*" }).corsOrigins, ["*"]);
+});
+
+const noOrigins = [
+  "app.example.com",
+  "https://app.example.com/",
+  "https://a.b/c",
+  "null",
+  "https://a,",
+  "ftp://a",
+  "HTTPS://a",
+];
+for (const origin of noOrigins) {
+  test(`refuses CORS_ORIGIN=${origin}`, () => assert.match(refusal({ CORS_ORIGIN: origin }), "CORS_ORIGIN must be"));
+}
+
+for (const timeout of ["0", "3601", "10s", "1.5"]) {
+  test(`refuses SHUTDOWN_TIMEOUT=${timeout}`, () =>
+    assert.match(refusal({ SHUTDOWN_TIMEOUT: timeout }), "SHUTDOWN_TIMEOUT must be an integer from 1 to 3600"));
+}
 
 for (const port of ["-1", "65536", "80.5", "0x50", "8787 ", "1e3"]) {
   test(`refuses PORT=${port}`, () => assert.match(refusal({ PORT: port }), "PORT must be an integer from 0 to 65535"));

@@ -4,6 +4,7 @@ import { createDeployment } from "../src/admin/deployments.ts";
 import { createPrompt } from "../src/admin/prompts.ts";
 import { createWorkspace } from "../src/admin/workspaces.ts";
 import type { Admin } from "../src/admin/admin.ts";
+import type { LogLevel } from "../src/config.ts";
 import type { Clock } from "../src/domain.ts";
 import type { Database } from "../src/store/database.ts";
 import { readPromptFile } from "../src/admin/prompt-file.ts";
@@ -47,7 +48,8 @@ export type World = Tenant & {
   database: Database;
   logged: string[];
   fetch(request: Request): Promise<Response>;
-  /** Sends a request to a path, with the world's key unless other headers are given. */
+  drain(): Promise<void>;
+  /** Sends a request to a path, with the world's key unless other headers are given, which are an object. */
   send(path: string, init?: RequestInit): Promise<Answer>;
   read(deployId?: string, key?: string): Promise<Answer>;
   /** Submits a body: text as it is, anything else as JSON. */
@@ -77,23 +79,34 @@ export async function createTenant(admin: Admin, monthlyLimit = 1000, name = "Ac
 }
 
 export async function createWorld(
-  options: { monthlyLimit?: number; maxBodyBytes?: number; bodyTimeout?: number; database?: Database } = {},
+  options: {
+    monthlyLimit?: number;
+    maxBodyBytes?: number;
+    bodyTimeout?: number;
+    database?: Database;
+    logLevel?: LogLevel;
+    corsOrigins?: string[];
+    servesMetrics?: boolean;
+  } = {},
 ): Promise<World> {
   const database = options.database ?? await openMemory();
   const clock = () => world.now;
   const admin = adminOf(database, clock);
   const logged: string[] = [];
-  const log = createLog({ level: "info", format: "json", clock, write: (line) => void logged.push(line) });
-  const { maxBodyBytes = 4096, bodyTimeout = 1000 } = options;
-  const service = serveDatabase(database, { clock, log, maxBodyBytes, bodyTimeout, adminToken });
+  const { maxBodyBytes = 4096, bodyTimeout = 1000, logLevel: level = "warn" } = options;
+  const log = createLog({ level, format: "json", clock, write: (line) => void logged.push(line) });
+  const service = serveDatabase(database, { ...options, clock, log, maxBodyBytes, bodyTimeout, adminToken });
   const world = { now: noon, admin, database, logged } as World;
   const tenant = await createTenant(admin, options.monthlyLimit);
   const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
   return Object.assign(world, tenant, {
     fetch: service.fetch,
+    drain: service.drain,
     close: service.close,
     send: async (path: string, init: RequestInit = {}) => {
-      const request = new Request(`http://ledger.test${path}`, { headers: bearer(tenant.key), ...init });
+      // With an id of its own the request is answered the same each time.
+      const headers = { "X-Request-Id": "test", ...init.headers ?? bearer(tenant.key) };
+      const request = new Request(`http://ledger.test${path}`, { ...init, headers } as RequestInit);
       return readAnswer(await service.fetch(request));
     },
     read: (deployId = tenant.deployId, key = tenant.key) =>

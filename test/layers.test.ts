@@ -17,6 +17,8 @@ const layers = [
   "ids.ts",
   "config.ts",
   "log.ts",
+  "metrics.ts",
+  "telemetry.ts",
   "schema/",
   "store/",
   "admin/",

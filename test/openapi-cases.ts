@@ -1,5 +1,6 @@
 // What is asked of each operation that the service describes, so that it gives each of the answers described.
 import * as assert from "uvu/assert";
+import { isBusy, tellingFailures } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import { createWorld, goodBody, openMemory, promptFile } from "./helpers.ts";
 import type { World } from "./helpers.ts";
@@ -9,11 +10,12 @@ import type { Asked } from "./openapi-contract.ts";
 export async function openWorld(options: { bodyTimeout?: number } = {}) {
   const memory = await openMemory();
   const state: { intercept?: () => Promise<never> } = {};
-  const database: Database = {
+  const failing: Database = {
     ...memory,
     read: (statement) => state.intercept?.() ?? memory.read(statement),
     write: (statements) => state.intercept?.() ?? memory.write(statements),
   };
+  const database = tellingFailures(failing, (error) => isBusy(error) ? "blocked" : undefined);
   const world = await createWorld({ database, ...options });
   const tokens = { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } };
   const times = { latency: 840.5, startAt: world.now - 900, endAt: world.now };
@@ -79,6 +81,16 @@ const describing: Record<number, Ask[]> = {
   400: [() => ({ url: "http://a b/openapi.json" })],
 };
 
+const readiness: Record<number, Ask[]> = {
+  ...describing,
+  503: [
+    async (world) => {
+      await world.drain();
+      return {};
+    },
+  ],
+};
+
 /** Requests to each operation by the status that they get; for what is refused alike everywhere there is `spoil`. */
 export const cases: Record<string, Record<number, Ask[]>> = {
   readPrompt: reading,
@@ -89,6 +101,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   probeQuota: { 200: [() => ({})] },
   describe: describing,
   probeDescription: describing,
+  checkHealth: { ...describing, 200: [() => ({})] },
+  probeHealth: { ...describing, 200: [() => ({})] },
+  checkReadiness: readiness,
+  probeReadiness: readiness,
 
   createWorkspace: {
     201: [
@@ -264,6 +280,10 @@ export const spoil: Record<number, (good: Asked, hasBody: boolean, world: Opened
   },
   500: (good, _, { state }) => {
     state.intercept = () => Promise.reject(new Error("disk on fire"));
+    return good;
+  },
+  503: (good, _, { state }) => {
+    state.intercept = () => Promise.reject(Object.assign(new Error("locked"), { code: "SQLITE_BUSY" }));
     return good;
   },
 };

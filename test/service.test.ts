@@ -51,7 +51,7 @@ test("takes a location, a clock and a log; a database that was not migrated is a
   const answer = await readAnswer(
     await service.fetch(new Request("https://example.com/v1/prompts?deployId=x", { headers })),
   );
-  assert.equal([answer.status, answer.json, logged], [500, { error: "Internal server error" }, ["Request failed"]]);
+  assert.equal([answer.status, answer.json, logged], [500, { error: "Internal server error" }, ["Request"]]);
   service.close();
 });
 

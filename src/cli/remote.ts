@@ -83,7 +83,8 @@ function readAnswer(base: string, response: Response, text: string): unknown {
   if (ok) return answer;
   if (answer.error === "Not found") throw conflict(`${base} has no management API: has it an ADMIN_TOKEN?`);
   const requestId = headers.get("X-Request-Id");
-  throw conflict(`${answer.error}${requestId === null ? "" : ` (${requestId} in its log)`}`);
+  // Of what is the caller's to mend, the answer says all that there is to know.
+  throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (${requestId} in its log)`}`);
 }
 
 function isJsonObject(text: string): boolean {

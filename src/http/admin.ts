@@ -1,14 +1,16 @@
 // Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
 import type { ExportFormat } from "../admin/export.ts";
-import { givenTwice, invalidRevision, noRevision, wrongField } from "../errors.ts";
+import { databaseBusy, givenTwice, invalidRevision, noRevision, wrongField } from "../errors.ts";
 import { stringifyMembers } from "../json-text.ts";
 import { describeError } from "../log.ts";
 import { perform } from "../operations/operation.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { parse, schemaOf } from "../schema/struct.ts";
 import { anyObject } from "../schema/values.ts";
+import { failureOf } from "../store/database.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
+import { noteId } from "./notes.ts";
 import { readQuery } from "./query.ts";
 import { created, ok, streamed } from "./respond.ts";
 
@@ -21,8 +23,12 @@ export const pathMembers = ({ path }: AnyOperation): string[] =>
 
 /** Makes the handler of an operation; `base` is what its path follows in the answers. */
 export const manage = (operation: AnyOperation, base: string) => async (asked: Asked, context: Context) => {
-  const output = await perform(operation, context.admin, await readInput(operation, asked, context));
-  if (isExport(output)) return streamed(telling(output.text, context), exportHeaders[output.format]);
+  for (const id of Object.values(asked.params)) noteId(asked.notes, id);
+  const input = await readInput(operation, asked, context);
+  const output = await perform(operation, context.admin, input).catch((error) => {
+    throw failureOf(error) === "blocked" ? databaseBusy() : error;
+  });
+  if (isExport(output)) return streamed(telling(output.text, asked, context), exportHeaders[output.format]);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   return path === undefined ? ok(output, headers) : created(output, { Location: `${base}${path}`, ...headers });
@@ -78,13 +84,20 @@ function readRevision(header: string): string {
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? tag : "0";
 }
 
-/** The client of a text that breaks off sees no more than that; why is in the log. */
-async function* telling(text: AsyncGenerator<string>, { log }: Context): AsyncGenerator<string> {
+/** Until it has gone out a text is in flight. Where it breaks off, its client sees no more than that; why is in the log. */
+async function* telling(
+  text: AsyncGenerator<string>,
+  { requestId }: Asked,
+  { log, inFlight }: Context,
+): AsyncGenerator<string> {
+  const end = inFlight.begin();
   try {
     yield* text;
   } catch (error) {
-    log.error("Export broke off", { error: describeError(error) });
+    log.error("Export broke off", { requestId, error: describeError(error) });
     throw error;
+  } finally {
+    end();
   }
 }
 

@@ -1,7 +1,7 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
 import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
-import type { Context } from "./context.ts";
+import type { Asked, Context } from "./context.ts";
 
 /** The hash of the request's API key; what cannot be a key is refused without a query. */
 export async function readKeyHash(request: Request, { keyHashes }: Context): Promise<string> {
@@ -28,6 +28,7 @@ function readApiKey(header: string): string {
 
 /** Reads what a request carries; where that is refused, an invalid key is refused first. */
 export async function readAuthorized<T>(
+  { notes }: Asked,
   { ledger }: Context,
   keyHash: string,
   read: () => T | Promise<T>,
@@ -35,13 +36,15 @@ export async function readAuthorized<T>(
   try {
     return await read();
   } catch (refusal) {
-    if (!await ledger.isKeyValid(keyHash)) throw invalidApiKey();
+    const caller = await ledger.findCaller(keyHash);
+    if (caller === undefined) throw invalidApiKey();
+    Object.assign(notes, caller);
     throw refusal;
   }
 }
 
 /** Refuses a request without the admin token. */
-export async function requireAdmin(request: Request, { adminToken }: Context): Promise<void> {
+export async function requireAdmin({ request }: Asked, { adminToken }: Context): Promise<void> {
   const token = readBearer(request.headers.get("Authorization") ?? "");
   if (adminToken === undefined || !await isSame(token, adminToken)) throw invalidAdminToken();
 }

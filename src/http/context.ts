@@ -1,12 +1,21 @@
-// What every handler is handed besides the request; there are no globals.
+// What every handler is handed: the request with what is noted of it, and what the service consists of. No globals.
 import type { Admin } from "../admin/admin.ts";
 import type { Cache } from "../cache.ts";
 import type { Clock } from "../domain.ts";
 import type { Log } from "../log.ts";
 import type { Ledger } from "../store/ledger.ts";
+import type { Telemetry } from "../telemetry.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { Notes } from "./notes.ts";
 
-/** A request as the router hands it to a handler. */
-export type Asked = { request: Request; params: Record<string, string> };
+/** A request as the router hands it to a handler; `route` is the pattern of its path. */
+export type Asked = {
+  request: Request;
+  requestId: string;
+  params: Record<string, string>;
+  notes: Notes;
+  route?: string;
+};
 
 export type Context = {
   ledger: Ledger;
@@ -16,7 +25,14 @@ export type Context = {
   /** What management asks for; without one there is none. */
   adminToken: string | undefined;
   clock: Clock;
+  newRequestId(at: number): string;
   log: Log;
+  telemetry: Telemetry;
   /** The largest body that is read, and how long it may take to arrive, in ms. */
   bodyLimit: { bytes: number; time: number };
+  /** The origins whose pages may call the service, `*` for all; none where it is empty. */
+  corsOrigins: readonly string[];
+  inFlight: InFlight;
+  /** Whether the database answers, as of now or a moment ago. */
+  isReachable(): Promise<boolean>;
 };

@@ -3,21 +3,24 @@ import { stringifyMembers } from "../json-text.ts";
 import { parse } from "../schema/struct.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
+import { admit } from "./admit.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { readDeployId } from "./query.ts";
 import { created, quotaHeaders, refuseVerdict } from "./respond.ts";
+import type { Answer } from "./respond.ts";
 
-export async function submitDiagnosis({ request }: Asked, context: Context): Promise<Response> {
+export async function submitDiagnosis(asked: Asked, context: Context): Promise<Answer> {
+  const { request } = asked;
   const keyHash = await readKeyHash(request, context);
-  const submit = await readAuthorized(context, keyHash, async () => {
-    const deployId = readDeployId(request);
+  const submit = await readAuthorized(asked, context, keyHash, async () => {
+    const deployId = readDeployId(asked);
     const record = toRecord(await readText(request, context.bodyLimit));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
-  const verdict = await context.ledger.admit({ operation: "submit", keyHash, ...submit });
+  const verdict = await admit(asked, context, { operation: "submit", keyHash, ...submit });
   if (verdict.outcome !== "recorded") return refuseVerdict(verdict, context.clock());
   const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
   return created(body, quotaHeaders(verdict.quota));

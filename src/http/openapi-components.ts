@@ -11,6 +11,9 @@ import { statusOf } from "./respond.ts";
 /** A part of the description. */
 export type Part = Readonly<Record<string, unknown>>;
 
+/** A method of a path. */
+export type Described = Part & { path: string; method: string; operationId: string; summary: string; responses: Part };
+
 const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 
 export const tags = {
@@ -23,6 +26,7 @@ export const tags = {
   Deployments: "What applications ask for: each serves a version of a prompt, and has a history.",
   Records: "What applications reported.",
   Ledger: "What was counted: calls, usage, and whether the books balance.",
+  Health: "What an operator's probes ask.",
   Description: "This description.",
 };
 
@@ -87,12 +91,17 @@ const headerStructs = {
   "X-RateLimit-Reset": described(v.count, "When the next month begins, in Unix seconds"),
   "Retry-After": described(v.positive, "In how many seconds to ask again"),
   "WWW-Authenticate": described(v.text, "The scheme of the token that is asked for"),
-  "X-Request-Id": described(v.text, "The id under which the cause is logged"),
+  "X-Request-Id": described(
+    v.text,
+    "The id that the log has for the request: its own X-Request-Id header, or else a new one",
+  ),
   ETag: described(v.text, "Names this state of what is answered"),
   Location: described(v.text, "The path of what was made"),
 };
 
 export type HeaderName = keyof typeof headerStructs;
+
+const everywhere: HeaderName = "X-Request-Id";
 
 const headers = Object.fromEntries(
   Object.entries(headerStructs).map(([name, struct]) => {
@@ -108,12 +117,10 @@ export const rateLimitHeaders: HeaderName[] = [
   "X-RateLimit-Reset",
 ];
 
-/** An answer with these headers, and a body where there is one. */
+/** An answer with these headers besides those that all have, and a body where there is one. */
 export const answer = (description: string, headers: HeaderName[], content?: Part): Part => ({
   description,
-  ...(headers.length === 0
-    ? {}
-    : { headers: Object.fromEntries(headers.map((name) => [name, refersTo("headers", name)])) }),
+  headers: Object.fromEntries([everywhere, ...headers].map((name) => [name, refersTo("headers", name)])),
   ...(content === undefined ? {} : { content }),
 });
 
@@ -153,8 +160,13 @@ const refused = {
     struct: RateLimitErrorResponse,
     more: { details: monthUsed },
   },
-  internal: { when: "The service failed", as: [errors.internalError()], headers: ["X-Request-Id"] },
+  internal: { when: "The service failed", as: [errors.internalError()] },
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
+  unavailable: {
+    when: "The database is busy or away, or the service is stopping",
+    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping()],
+    headers: ["Retry-After"],
+  },
 } satisfies Partial<Record<ErrorKind, Refused>>;
 
 type RefusedKind = keyof typeof refused;

@@ -1,16 +1,12 @@
 // The description of the whole service, OpenAPI 3.1, made from what routes and checks it.
 import { operations } from "../operations/operations.ts";
-import type { AnyOperation } from "../operations/operation.ts";
 import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
-import { exactly, refer, schemaOf } from "../schema/struct.ts";
-import { adminPath, pathMembers } from "./admin.ts";
-import { answer, componentsWith, json, parameter, parameterNamed } from "./openapi-components.ts";
+import { refer } from "../schema/struct.ts";
+import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
-import type { HeaderName, Part } from "./openapi-components.ts";
+import type { Described, Part } from "./openapi-components.ts";
+import { describeOperation } from "./openapi-operations.ts";
 import { statusOf } from "./respond.ts";
-
-/** A method of a path. */
-type Described = Part & { path: string; method: string; operationId: string; summary: string; responses: Part };
 
 /** The answer to a read with its body left out. */
 const headOf = ({ responses, ...get }: Described, operationId: string): Described => {
@@ -62,6 +58,8 @@ const readQuota: Described = {
   },
 };
 
+const fine = { type: "object", required: ["status"], properties: { status: { const: "ok" } } } as const;
+
 const describe: Described = {
   tags: ["Description"],
   security: [],
@@ -75,67 +73,28 @@ const describe: Described = {
   },
 };
 
-/** What an id in the path of an operation names, by what stands before it. */
-const nouns: Record<string, string> = {
-  workspaces: "workspace",
-  keys: "key",
-  prompts: "prompt",
-  deployments: "deployment",
-  diagnoses: "record",
+const checkHealth: Described = {
+  tags: ["Health"],
+  security: [],
+  path: "/healthz",
+  method: "get",
+  operationId: "checkHealth",
+  summary: "Ask whether the process answers",
+  responses: {
+    [statusOf.ok]: answer("It does", [], json(fine)),
+    ...refusalsOf("invalid"),
+  },
 };
 
-function pathParameter({ path, input: { schema } }: AnyOperation, name: string): Part {
-  const [, before = ""] = new RegExp(`(\\w+)/{${name}}`).exec(path) ?? [];
-  return parameter(name, "path", schema[name]!, `The id of the ${nouns[before]}`);
-}
-
-function manage(operation: AnyOperation): Described {
-  const { id, tag, summary, method, path, input: { schema }, refusals } = operation;
-  const inPath = pathMembers(operation);
-  const elsewhere = [...inPath, "ifRevision"];
-  const members = Object.entries(schema).filter(([name]) => !elsewhere.includes(name));
-  const hasBody = method === "POST" || method === "PATCH";
-  return {
-    tags: [tag],
-    security: securedBy("adminToken"),
-    path: adminPath + path,
-    method: method.toLowerCase(),
-    operationId: id,
-    summary,
-    parameters: [
-      ...inPath.map((name) => pathParameter(operation, name)),
-      ...(hasBody ? [] : members.map(([name, struct]) => parameter(name, "query", struct))),
-      ...("ifRevision" in schema ? [parameterNamed("If-Match")] : []),
-    ],
-    ...(hasBody && members.length > 0 ? { requestBody: bodyOf(Object.fromEntries(members)) } : {}),
-    responses: {
-      ...successesOf(operation),
-      ...refusalsOf("invalid", "unauthorized", ...refusals, "internal"),
-      ...(hasBody ? refusalsOf("timeout", "too_large") : {}),
-    },
-  };
-}
-
-function bodyOf(members: AnyOperation["input"]["schema"]): Part {
-  const schema = schemaOf(exactly(members));
-  return { required: "required" in schema, content: json(schema) };
-}
-
-/** What is made has a place of its own; where it may be there already, the answer tells by its status. */
-function successesOf({ id, method, output, locate }: AnyOperation): Part {
-  const { type, properties = {} } = schemaOf(output);
-  const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
-  const content = type === "string" ? exported : json(refer(output));
-  const made = answer("It is made", ["Location", ...headers], content);
-  if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
-  const done = method === "GET" ? "What was asked for" : "It is done";
-  if (locate === undefined) return { [statusOf.ok]: answer(done, headers, content) };
-  return { [statusOf.created]: made, [statusOf.ok]: answer("It was there already", headers, content) };
-}
-
-const exported: Part = {
-  "application/x-ndjson": { schema: { type: "string", description: "A Diagnosis per line" } },
-  "text/csv": { schema: { type: "string", description: "A line of column names, and one per record" } },
+const checkReadiness: Described = {
+  ...checkHealth,
+  path: "/readyz",
+  operationId: "checkReadiness",
+  summary: "Ask whether requests would be served",
+  responses: {
+    [statusOf.ok]: answer("They would", [], json(fine)),
+    ...refusalsOf("invalid", "unavailable"),
+  },
 };
 
 /** Puts the methods of a path together. */
@@ -154,7 +113,7 @@ export const openapi = {
       "Serves the active prompt of a deployment, records what came of it, and keeps an exact ledger of both.\n\n" +
       'Whatever is refused is answered with `{"error": "…"}`, which says why. Another path than those described is ' +
       `answered with ${statusOf.not_found}, another method with ${statusOf.method_not_allowed} and \`Allow\`. Times are ` +
-      "Unix milliseconds unless seconds are told of.",
+      "Unix milliseconds unless seconds are told of. A request's own `X-Request-Id` and `traceparent` are in its line of the log.",
     license: { name: "MIT", identifier: "MIT" },
   },
   // Relative to where this is read, since the service may be mounted under a path that it knows nothing of.
@@ -169,7 +128,11 @@ export const openapi = {
     headOf(readQuota, "probeQuota"),
     describe,
     headOf(describe, "probeDescription"),
-    ...operations.map(manage),
+    checkHealth,
+    headOf(checkHealth, "probeHealth"),
+    checkReadiness,
+    headOf(checkReadiness, "probeReadiness"),
+    ...operations.map(describeOperation),
   ]),
   components: componentsWith([
     ...[ServedPrompt, DiagnosisRequest, DiagnosisResponse, QuotaState],

@@ -1,16 +1,19 @@
 // GET /v1/prompts: the active prompt of a deployment.
 import { sha256 } from "../ids.ts";
 import type { JsonText } from "../json-text.ts";
+import { admit } from "./admit.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";
 import { readDeployId } from "./query.ts";
 import { notModified, ok, quotaHeaders, refuseVerdict } from "./respond.ts";
+import type { Answer } from "./respond.ts";
 
 /** A read counts whether or not the client has the prompt already. */
-export async function readPrompt({ request }: Asked, context: Context): Promise<Response> {
+export async function readPrompt(asked: Asked, context: Context): Promise<Answer> {
+  const { request } = asked;
   const keyHash = await readKeyHash(request, context);
-  const deployId = await readAuthorized(context, keyHash, () => readDeployId(request));
-  const verdict = await context.ledger.admit({ operation: "read", keyHash, deployId });
+  const deployId = await readAuthorized(asked, context, keyHash, () => readDeployId(asked));
+  const verdict = await admit(asked, context, { operation: "read", keyHash, deployId });
   if (verdict.outcome !== "read") return refuseVerdict(verdict, context.clock());
   const tag = tags.get(verdict.prompt) ?? await makeTag(verdict.prompt);
   const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(verdict.quota) };

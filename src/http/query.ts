@@ -1,5 +1,7 @@
 // What a request asks for in its URL.
 import { invalidDeployId } from "../errors.ts";
+import type { Asked } from "./context.ts";
+import { noteId } from "./notes.ts";
 
 const longestDeployId = 128;
 
@@ -10,8 +12,9 @@ export function readQuery({ url }: Request): URLSearchParams {
 }
 
 /** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
-export function readDeployId(request: Request): string {
+export function readDeployId({ request, notes }: Asked): string {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (deployId === "" || more.length > 0 || [...deployId].length > longestDeployId) throw invalidDeployId();
+  noteId(notes, deployId);
   return deployId;
 }

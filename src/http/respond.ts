@@ -1,4 +1,4 @@
-// Answers: JSON bodies, our headers, and the only place that knows status codes.
+// Answers: their bodies and headers, and the only place that knows status codes.
 import type { Quota } from "../domain.ts";
 import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../errors.ts";
 import type { ErrorKind, Refusal } from "../errors.ts";
@@ -7,10 +7,19 @@ import type { Refused } from "../store/admission.ts";
 
 type HeaderValues = Record<string, string>;
 
+/** What a handler answers. `error` is why, where it refuses. */
+export type Answer = {
+  status: number;
+  headers: HeaderValues;
+  body: string | ReadableStream<Uint8Array> | null;
+  error?: ErrorKind;
+};
+
 /** The status of an answer, by what it says. */
-export const statusOf: Record<"ok" | "created" | "not_modified" | ErrorKind, number> = {
+export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" | ErrorKind, number> = {
   ok: 200,
   created: 201,
+  no_content: 204,
   not_modified: 304,
   unauthorized: 401,
   invalid: 400,
@@ -24,6 +33,7 @@ export const statusOf: Record<"ok" | "created" | "not_modified" | ErrorKind, num
   quota_exhausted: 429,
   key_reused: 422,
   overloaded: 503,
+  unavailable: 503,
   internal: 500,
 };
 
@@ -33,13 +43,21 @@ const headersOf: Partial<Record<ErrorKind, HeaderValues>> = {
   too_large: { Connection: "close" },
   timeout: { Connection: "close" },
   overloaded: { "Retry-After": "1" },
+  unavailable: { "Retry-After": "1" },
 };
 
 /** 200 with a JSON body. */
-export const ok = (body: unknown, headers: HeaderValues): Response => json(statusOf.ok, body, headers);
+export const ok = (body: unknown, headers: HeaderValues): Answer => json(statusOf.ok, body, headers);
+
+/** 200 with a text of another type. */
+export const text = (body: string, type: string): Answer => ({
+  status: statusOf.ok,
+  headers: { "Content-Type": type },
+  body,
+});
 
 /** 200 with a text that is made while it is sent; where it fails, the connection breaks. */
-export function streamed(text: AsyncGenerator<string>, headers: HeaderValues): Response {
+export function streamed(text: AsyncGenerator<string>, headers: HeaderValues): Answer {
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await text.next();
@@ -50,28 +68,33 @@ export function streamed(text: AsyncGenerator<string>, headers: HeaderValues): R
       await text.return(undefined);
     },
   }, { highWaterMark: 0 });
-  return new Response(body, { status: statusOf.ok, headers: { "Cache-Control": "no-store", ...headers } });
+  return { status: statusOf.ok, headers, body };
 }
 
 const encoder = new TextEncoder();
 
 /** 304: what the client has is what it would get. */
-export const notModified = (headers: HeaderValues): Response =>
-  new Response(null, { status: statusOf.not_modified, headers });
+export const notModified = (headers: HeaderValues): Answer => ({ status: statusOf.not_modified, headers, body: null });
+
+/** 204: there is nothing to tell but the headers. */
+export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.no_content, headers, body: null });
 
 /** 201 with a JSON body. */
-export const created = (body: unknown, headers: HeaderValues): Response => json(statusOf.created, body, headers);
+export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
-/** The answer to HEAD: an answer's status and headers, and the length that its body would have. */
-export async function withoutBody(response: Response): Promise<Response> {
-  const headers = new Headers(response.headers);
-  headers.set("Content-Length", String((await response.arrayBuffer()).byteLength));
-  return new Response(null, { status: response.status, headers });
+/** An answer as it is sent, with the headers that all have; to HEAD with the length of its body instead of that. */
+export function toResponse({ status, headers, body }: Answer, common: HeaderValues, isHead: boolean): Response {
+  const all = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", ...common, ...headers };
+  if (!isHead || typeof body !== "string") return new Response(body, { status, headers: all });
+  const length = String(encoder.encode(body).byteLength);
+  return new Response(null, { status, headers: { ...all, "Content-Length": length } });
 }
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */
-export const refuse = ({ kind, message }: Refusal, headers: HeaderValues = {}): Response =>
-  json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers });
+export const refuse = ({ kind, message }: Refusal, headers: HeaderValues = {}): Answer => ({
+  ...json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers }),
+  error: kind,
+});
 
 // Made once: an error notes where it comes from, which is not told here and would be most of what a refusal costs.
 const refusals = {
@@ -82,15 +105,16 @@ const refusals = {
 };
 
 /** The answer to a request that the ledger did not accept; `now` is Unix ms. */
-export const refuseVerdict = (verdict: Refused, now: number): Response =>
+export const refuseVerdict = (verdict: Refused, now: number): Answer =>
   verdict.outcome === "quota_exhausted" ? refuseQuota(verdict.quota, now) : refuse(refusals[verdict.outcome]);
 
-function refuseQuota(quota: Quota, now: number): Response {
+function refuseQuota(quota: Quota, now: number): Answer {
   const { kind, message } = refusals.quota_exhausted;
   const { limit, used, resetsAt, upgradeUrl } = quota;
   const details = { limit, used, resetTime: resetsAt / 1000, upgradeUrl };
   const wait = Math.max(1, Math.ceil((resetsAt - now) / 1000));
-  return json(statusOf[kind], { error: message, details }, { ...quotaHeaders(quota), "Retry-After": String(wait) });
+  const headers = { ...quotaHeaders(quota), "Retry-After": String(wait) };
+  return { ...json(statusOf[kind], { error: message, details }, headers), error: kind };
 }
 
 /** The rate-limit headers of the specification; reset is Unix seconds. */
@@ -101,8 +125,8 @@ export const quotaHeaders = (quota: Quota): HeaderValues => ({
   "X-RateLimit-Reset": String(quota.resetsAt / 1000),
 });
 
-const json = (status: number, body: unknown, headers: HeaderValues): Response =>
-  new Response(stringify(body), {
-    status,
-    headers: { "Content-Type": "application/json", "Cache-Control": "no-store", ...headers },
-  });
+const json = (status: number, body: unknown, headers: HeaderValues): Answer => ({
+  status,
+  headers: { "Content-Type": "application/json", ...headers },
+  body: stringify(body),
+});

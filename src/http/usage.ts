@@ -3,9 +3,11 @@ import { invalidApiKey } from "../errors.ts";
 import { readKeyHash } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";
 import { ok } from "./respond.ts";
+import type { Answer } from "./respond.ts";
 
-export async function readUsage({ request }: Asked, context: Context): Promise<Response> {
-  const usage = await context.ledger.readUsage(await readKeyHash(request, context));
-  if (usage === undefined) throw invalidApiKey();
-  return ok(usage, {});
+export async function readUsage({ request, notes }: Asked, context: Context): Promise<Answer> {
+  const found = await context.ledger.readUsage(await readKeyHash(request, context));
+  if (found === undefined) throw invalidApiKey();
+  Object.assign(notes, found.caller);
+  return ok(found.usage, {});
 }

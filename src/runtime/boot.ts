@@ -1,63 +1,66 @@
-// From the environment to a running service, and from a signal to its end: the same on Node, Bun and Deno.
+// From the environment to a running service: the same on Node, Bun and Deno.
 import process from "node:process";
 import { describeDatabase, readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { Refusal, unusable } from "../errors.ts";
 import { createLog, describeError } from "../log.ts";
-import type { Log } from "../log.ts";
 import { serveDatabase } from "../service.ts";
-import type { Service } from "../service.ts";
 import { openDatabase } from "../store/open.ts";
 import type { Database, Purpose } from "../store/database.ts";
 import { migrate } from "../store/migrate.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
+import { openLogOutput } from "./log-output.ts";
 import { readMigrations } from "./migrations.ts";
-
-/** A listening server. `stop` takes no new connections and resolves when every request in flight is answered. */
-export type Server = { port: number; stop(): Promise<void> };
-
-/** How a runtime listens: the one thing in which they differ. */
-export type Listen = (fetch: Service["fetch"], address: { host: string; port: number }) => Promise<Server>;
+import { measureProcess } from "./process-metrics.ts";
+import type { Listen, Server } from "./server.ts";
+import { stopOnSignal } from "./stop.ts";
 
 /** Starts the service as the environment says and gives its base URL; a start that fails says why and exits 1. */
 export async function boot(listen: Listen): Promise<string> {
   try {
     return await start(listen, readConfig(process.env));
   } catch (error) {
-    process.stderr.write(`promptledger: ${error instanceof Refusal ? error.message : describeError(error)}\n`);
-    process.exit(1);
+    const cause = error instanceof Refusal ? error.message : describeError(error);
+    return await new Promise(() => void process.stderr.write(`promptledger: ${cause}\n`, () => process.exit(1)));
   }
 }
 
 async function start(listen: Listen, config: Config): Promise<string> {
+  const { host, port, metricsPort, maxBodyBytes, adminToken, corsOrigins, shutdownTimeout } = config;
   const clock = Date.now;
-  const write = (line: string) => process.stderr.write(`${line}\n`);
-  // Whoever reads the log may go; the service stays.
-  process.stderr.on("error", () => {});
-  const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write });
+  const output = openLogOutput();
+  const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   const { database } = await openMigrated(config, "serve");
-  const service = serveDatabase(database, {
-    clock,
-    log,
-    maxBodyBytes: config.maxBodyBytes,
-    adminToken: config.adminToken,
-  });
-  const server = await listenOn(config, () => listen(service.fetch, config));
-  stopOnSignal(server, service, log);
+  const servesMetrics = metricsPort === undefined;
+  const service = serveDatabase(database, { clock, log, maxBodyBytes, adminToken, corsOrigins, servesMetrics });
+  measureProcess(service.metrics);
+  const server = await listenOn("PORT", { host, port }, (address) => listen(service.fetch, address));
+  const probes = metricsPort === undefined
+    ? undefined
+    : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address));
+  const servers = probes === undefined ? [server] : [server, probes];
+  stopOnSignal({ servers, service, output, log, shutdownTimeout });
 
-  const name = config.host.includes(":") ? `[${config.host}]` : config.host;
-  const url = `http://${name}:${server.port}`;
-  log.info("Listening", { url, database: describeDatabase(config.database.url) });
-  if ((await listWorkspaces(database, { limit: 1 })).items.length === 0) write(setupHint);
+  const urlOf = (server: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;
+  const url = urlOf(server);
+  const metrics = probes === undefined ? undefined : `${urlOf(probes)}/metrics`;
+  log.info("Listening", { url, metrics, database: describeDatabase(config.database.url) });
+  if ((await listWorkspaces(database, { limit: 1 })).items.length === 0) output.write(setupHint);
   return url;
 }
 
-async function listenOn({ host, port }: Config, listen: () => Promise<Server>): Promise<Server> {
+type Address = { host: string; port: number };
+
+async function listenOn(
+  name: string,
+  address: Address,
+  listen: (address: Address) => Promise<Server>,
+): Promise<Server> {
   try {
-    return await listen();
+    return await listen(address);
   } catch (error) {
-    throw unusable(`cannot listen on ${host}:${port} (HOST, PORT): ${describeError(error)}`);
+    throw unusable(`cannot listen on ${address.host}:${address.port} (HOST, ${name}): ${describeError(error)}`);
   }
 }
 
@@ -76,34 +79,6 @@ export async function openMigrated(
     throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);
   }
 }
-
-/** On SIGTERM or SIGINT answers what is in flight, closes the database and exits 0; a second signal ends at once. */
-function stopOnSignal(server: Server, service: Service, log: Log): void {
-  let isStopping = false;
-
-  async function stop(): Promise<void> {
-    log.info("Stopping");
-    const isDone = await Promise.race([
-      server.stop().then(() => true),
-      new Promise<boolean>((resolve) => setTimeout(resolve, stopPatience, false)),
-    ]);
-    if (!isDone) log.warn("Stopped before every connection had ended");
-    service.close();
-  }
-
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      stop().then(() => process.exit(0), (error) => {
-        log.error("Stopping failed", { error: describeError(error) });
-        process.exit(1);
-      });
-    });
-  }
-}
-
-const stopPatience = 8_000; // ms that requests in flight get once the service stops
 
 // npm sets this for what a checkout's scripts start; an installed package has its own command.
 const command = process.env.npm_lifecycle_event === undefined ? "promptledger" : "npm run -s cli --";

@@ -1,5 +1,5 @@
 // Listens on Bun.
-import type { Listen } from "./boot.ts";
+import type { Listen } from "./server.ts";
 
 declare const Bun: {
   serve(options: {
@@ -21,7 +21,8 @@ export const listen: Listen = async (fetch, { host: hostname, port }) => {
     port,
     development: false,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    idleTimeout: 60, // s: more than a request takes, which would go unanswered
+    // s: more than a request takes, which would go unanswered, and than a proxy keeps its connections open as a rule
+    idleTimeout: 75,
   });
   return { port: server.port, stop: () => server.stop() };
 };

@@ -1,15 +1,32 @@
 // Listens on Deno.
-import type { Listen } from "./boot.ts";
+import type { Listen } from "./server.ts";
+
+type DenoServer = { addr: { port: number }; finished: Promise<void>; shutdown(): Promise<void> };
 
 declare const Deno: {
   serve(
     options: { hostname: string; port: number; onListen(): void },
     handler: Parameters<Listen>[0],
-  ): { addr: { port: number }; shutdown(): Promise<void> };
+  ): DenoServer;
 };
 
 // deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
 export const listen: Listen = async (fetch, { host: hostname, port }) => {
-  const server = Deno.serve({ hostname, port, onListen() {} }, fetch);
+  const open = (port: number): DenoServer => {
+    const server = Deno.serve({ hostname, port, onListen() {} }, fetch);
+    server.finished.catch(() => setTimeout(reopen, pause));
+    return server;
+  };
+  // Without a file descriptor to spare for a new connection Deno stops listening for good.
+  function reopen(): void {
+    try {
+      server = open(server.addr.port);
+    } catch {
+      setTimeout(reopen, pause);
+    }
+  }
+  let server = open(port);
   return { port: server.addr.port, stop: () => server.shutdown() };
 };
+
+const pause = 250; // ms until it is tried again

@@ -1,6 +1,6 @@
 // Starts the service on the runtime that this process runs on.
 import { boot } from "./boot.ts";
-import type { Listen } from "./boot.ts";
+import type { Listen } from "./server.ts";
 
 /** Serves until a signal comes; gives the base URL. */
 export const serve = async (): Promise<string> => boot(await findListen());

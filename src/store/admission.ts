@@ -20,15 +20,20 @@ export type Submit = {
 export type Check = { operation: "check"; keyHash: string; deployId: "" };
 export type Admission = Read | Submit | Check;
 
+/** For the log: whose key it is, where it is valid, and how many requests were decided together. */
+export type Audit = { caller: Caller | undefined; groupSize: number };
+export type Caller = { workspaceId: string; keyId: string };
+
 /** Why a request was not accepted. It has left nothing in the database. */
 export type Refused =
-  | { outcome: "key_invalid" }
-  | { outcome: "deployment_not_found" }
-  | { outcome: "key_reused" }
-  | { outcome: "quota_exhausted"; quota: Quota };
+  & { audit: Audit }
+  & (
+    | { outcome: "key_invalid" | "key_reused" | "deployment_not_found" }
+    | { outcome: "quota_exhausted"; quota: Quota }
+  );
 /** `prompt` is the prompt as the specification serves it. */
-export type Served = { outcome: "read"; prompt: JsonText; quota: Quota };
-export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota };
+export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
+export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
 export type Verdict = Served | Recorded | Refused;
 
 /** Requests that are alike, and the place of the first of them in the group; the others follow. */

@@ -35,13 +35,19 @@ export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
 /** The same database, of whose errors `failureOf` tells what `judge` says. */
-export function tellingFailures(database: Database, judge: (error: unknown) => Failure | undefined): Database {
+export const tellingFailures = (database: Database, judge: (error: unknown) => Failure | undefined): Database =>
+  withNoteOfErrors(database, (error) => {
+    const failure = judge(error);
+    if (failure !== undefined) failures.set(error as object, failure);
+  });
+
+/** The same database; `note` is told of every error. */
+export function withNoteOfErrors(database: Database, note: (error: unknown) => void): Database {
   async function attempt<T>(operation: Promise<T>): Promise<T> {
     try {
       return await operation;
     } catch (error) {
-      const failure = judge(error);
-      if (failure !== undefined) failures.set(error as object, failure);
+      note(error);
       throw error;
     }
   }

@@ -43,16 +43,17 @@ type Waiter<Item, Result> = {
 const sweepInterval = 250; // ms between looks for overdue items
 const longestPause = 500; // ms between two attempts
 
-/** Gives a function that decides an item in a group with others. It rejects at once where too many wait. */
+/** Gives a function that decides an item in a group with others, and one that tells how many wait for theirs. */
 export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
-): (item: Item) => Promise<Result> {
+): { submit(item: Item): Promise<Result>; countWaiting(): number } {
   type Group = Waiter<Item, Result>[];
   let waiting: Group = [];
   let waitingSize = 0;
   let isRunning = false;
 
+  /** Rejects at once where too many wait. */
   function submit(item: Item): Promise<Result> {
     const size = decider.sizeOf(item);
     const isTooMuch = waiting.length > 0 && waitingSize + size > limits.waitingSize;
@@ -146,7 +147,7 @@ export function groupCommit<Item, Result, Attempt>(
     }
   }
 
-  return submit;
+  return { submit, countWaiting: () => waiting.length };
 }
 
 const isOverdue = ({ deadline }: { deadline: number }) => performance.now() > deadline;

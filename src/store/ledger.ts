@@ -1,11 +1,13 @@
 // The ledger: decides requests, and in the same transaction counts them, logs them and stores their records.
 // Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
-import type { Clock, Usage } from "../domain.ts";
-import { newCommitId, placedId } from "../ids.ts";
+import type { Clock } from "../domain.ts";
+import { newCommitId } from "../ids.ts";
 import { makeWellFormed } from "../json-text.ts";
 import { endOfMonth, monthOf } from "../month.ts";
+import { createTelemetry } from "../telemetry.ts";
+import type { Telemetry } from "../telemetry.ts";
 import { findRuns, idempotencyOf } from "./admission.ts";
-import type { Admission, Read, Recorded, Refused, Run, Served, Submit, Verdict } from "./admission.ts";
+import type { Admission, Caller, Read, Recorded, Refused, Run, Served, Submit, Verdict } from "./admission.ts";
 import { failureOf } from "./database.ts";
 import type { Database, Row } from "./database.ts";
 import { groupCommit } from "./group-commit.ts";
@@ -13,22 +15,23 @@ import type { GroupLimits } from "./group-commit.ts";
 import { createKeyUse, noteUse } from "./key-use.ts";
 import { text } from "./row.ts";
 import { createPromptCache, serveFrom } from "./served-prompts.ts";
-import type { Serve } from "./served-prompts.ts";
 import { addCommit, countCalls, findGroup, forgetKeys, keepKeys, logCalls, storeRecords } from "./statements.ts";
 import type { Finding, Payload, RunEntry } from "./statements.ts";
 import { findUsageByKey } from "./usage.ts";
+import type { UsageOfKey } from "./usage.ts";
+import { toVerdicts } from "./verdicts.ts";
+import type { Attempt } from "./verdicts.ts";
 
 export type Ledger = {
   /** Decides a request and makes it count. Requests that come while others are decided share the next transaction. */
   admit<A extends Read | Submit>(admission: A): Promise<Refused | (A extends Read ? Served : Recorded)>;
-  /** Whether a key is valid, for a request that is refused for something else; it leaves nothing behind. */
-  isKeyValid(keyHash: string): Promise<boolean>;
+  /** Whose key it is, for a request that is refused for something else: undefined where it is not valid. Leaves nothing behind. */
+  findCaller(keyHash: string): Promise<Caller | undefined>;
   /** What the workspace of a key has used of this month's quota; undefined where the key is not valid. Costs nothing. */
-  readUsage(keyHash: string): Promise<Usage | undefined>;
+  readUsage(keyHash: string): Promise<UsageOfKey | undefined>;
+  /** How many requests wait for their group. */
+  countWaiting(): number;
 };
-
-/** All attempts at a group judge it by the same moment, and commit it under the same id. */
-type Attempt = { commit: string; now: number; month: string; resetsAt: number; isApart: boolean };
 
 // A place in a commit has two hexadecimal digits. A libSQL server takes 5 MB per argument, and a character of a document
 // may take three bytes there.
@@ -41,14 +44,19 @@ const groupLimits: GroupLimits = {
 };
 
 /** Makes the ledger of a database; `limits` replaces those of its own. */
-export function createLedger(database: Database, clock: Clock, limits: Partial<GroupLimits> = {}): Ledger {
-  const admit = groupCommit<Admission, Verdict, Attempt>({
+export function createLedger(
+  database: Database,
+  clock: Clock,
+  limits: Partial<GroupLimits> = {},
+  telemetry: Telemetry = createTelemetry(),
+): Ledger {
+  const { submit: admit, countWaiting } = groupCommit<Admission, Verdict, Attempt>({
     begin: (isApart) => {
       const now = clock();
       const month = monthOf(now);
       return { commit: newCommitId(now), now, month, resetsAt: endOfMonth(month), isApart };
     },
-    decide: createDecide(database),
+    decide: createDecide(database, telemetry),
     failureOf,
     sizeOf: (admission) => admission.operation === "submit" ? admission.record.document.length : 0,
     // A repeat under the same key is decided when the first has been.
@@ -56,13 +64,13 @@ export function createLedger(database: Database, clock: Clock, limits: Partial<G
   }, { ...groupLimits, ...limits });
   return {
     admit: admit as Ledger["admit"],
-    isKeyValid: async (keyHash) =>
-      (await admit({ operation: "check", keyHash, deployId: "" })).outcome !== "key_invalid",
+    findCaller: async (keyHash) => (await admit({ operation: "check", keyHash, deployId: "" })).audit.caller,
     readUsage: (keyHash) => findUsageByKey(database, keyHash, clock()),
+    countWaiting,
   };
 }
 
-function createDecide(database: Database) {
+function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry) {
   const prompts = createPromptCache();
   const keyUse = createKeyUse();
   // After a group of which nothing could be accepted the next one is looked at first, without the write lock that
@@ -80,6 +88,7 @@ function createDecide(database: Database) {
       if (!findings.some(hasRoom)) return toVerdicts(runs, findings, attempt, serve.prompt);
     }
     const { records, keys } = payload;
+    const began = performance.now();
     const results = await database.write([
       ...(keys === undefined ? [] : [forgetKeys(payload)]),
       logCalls(payload),
@@ -90,6 +99,8 @@ function createDecide(database: Database) {
       ...(due.length === 0 ? [] : [noteUse(due, payload)]),
       findGroup(payload),
     ]);
+    commitSeconds((performance.now() - began) / 1000);
+    groupSize(admissions.length);
     const findings = readFindings(results.at(-1)!);
     if (due.length > 0) {
       for (const [index, { admissions: [admission] }] of runs.entries()) {
@@ -145,39 +156,3 @@ function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: strin
 
 /** JSON for SQL, which would store the escape of a lone surrogate as bytes that no one can read back. */
 const toJson = (value: unknown) => makeWellFormed(JSON.stringify(value));
-
-/** A verdict for each request, but for those that are to be decided apart. */
-function toVerdicts(runs: Run[], findings: Finding[], attempt: Attempt, serve: Serve) {
-  const verdicts = new Map<Admission, Verdict>();
-  for (const [index, { first, admissions }] of runs.entries()) {
-    for (const [turn, admission] of admissions.entries()) {
-      const verdict = toVerdict(admission, findings[index]!, turn, first + turn, attempt, serve);
-      if (verdict !== undefined) verdicts.set(admission, verdict);
-    }
-  }
-  return verdicts;
-}
-
-/** `turn` is the request's place in its run, `place` that in the commit. */
-function toVerdict(
-  admission: Admission,
-  [isKeyValid, isFound, limit, used, upgradeUrl, number, prompt, kept]: Finding,
-  turn: number,
-  place: number,
-  { commit, resetsAt, isApart }: Attempt,
-  serve: Serve,
-): Verdict | undefined {
-  const quota = { limit, used: number === null ? used : number + turn, resetsAt, upgradeUrl };
-  if (isKeyValid === 0) return { outcome: "key_invalid" };
-  if (kept !== null) {
-    const [recordId, fingerprint] = kept;
-    return fingerprint === idempotencyOf(admission)?.fingerprint
-      ? { outcome: "recorded", recordId, quota }
-      : { outcome: "key_reused" };
-  }
-  if (isFound === 0) return { outcome: "deployment_not_found" };
-  if (number === null) return isApart || used >= limit ? { outcome: "quota_exhausted", quota } : undefined;
-  return prompt === null
-    ? { outcome: "recorded", recordId: placedId("diag", commit, place), quota }
-    : { outcome: "read", prompt: serve(admission.deployId, prompt), quota };
-}

@@ -165,6 +165,8 @@ export type Finding = [
   prompt: FoundPrompt | null,
   /** What is stored under the idempotency key. */
   kept: [recordId: string, fingerprint: string] | null,
+  workspaceId: string,
+  keyId: string,
 ];
 
 /** Gives one row with one column: a Finding for each run as JSON, which costs far less than a row per run. */
@@ -182,7 +184,8 @@ const findSql = `
     ) end,
     case when r.value ->> 6 is not null then (
       select json_array(record_id, fingerprint) from idempotency_keys where workspace_id = w.id and key = r.value ->> 6
-    ) end
+    ) end,
+    w.id, k.api_key_id
   ) end) as findings
   from json_each(:runs) r
   left join commits m on m.id = :commit

@@ -1,6 +1,7 @@
 // Reads of the counted quota. The ledger alone writes it.
 import type { MonthUsage, Page, PageRequest, Usage } from "../domain.ts";
 import { endOfMonth, monthOf } from "../month.ts";
+import type { Caller } from "./admission.ts";
 import type { Database, Row } from "./database.ts";
 import { readPage } from "./page.ts";
 import { integer, text } from "./row.ts";
@@ -16,18 +17,28 @@ export async function findUsage(database: Database, workspaceId: string, month: 
   return rows.map((row) => toUsage(row, month))[0];
 }
 
+export type UsageOfKey = { usage: Usage; caller: Caller };
+
 /** What the workspace of a key, by its hash, used of this month's quota; undefined where the key is not valid. */
-export async function findUsageByKey(database: Database, keyHash: string, now: number): Promise<Usage | undefined> {
+export async function findUsageByKey(
+  database: Database,
+  keyHash: string,
+  now: number,
+): Promise<UsageOfKey | undefined> {
   const month = monthOf(now);
   const rows = await database.read({
-    sql: `select w.monthly_limit, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
+    sql: `select w.id, k.api_key_id, w.monthly_limit,
+        coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
       from api_key_secrets k
       cross join workspaces w on w.id = k.workspace_id
       left join quota_usage q on q.workspace_id = w.id and q.month = :month
       where k.hash = :keyHash and (k.expires_at is null or k.expires_at > :now)`,
     args: { keyHash, month, now },
   });
-  return rows.map((row) => toUsage(row, month))[0];
+  return rows.map((row) => ({
+    usage: toUsage(row, month),
+    caller: { workspaceId: text(row, "id"), keyId: text(row, "api_key_id") },
+  }))[0];
 }
 
 function toUsage(row: Row, month: string): Usage {

@@ -1,6 +1,6 @@
 // The ceiling: the same runtime and adapter, reading the URL and the JSON and answering JSON, without a store.
 import process from "node:process";
-import type { Listen } from "../../src/runtime/boot.ts";
+import type { Listen } from "../../src/runtime/server.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const { listen }: { listen: Listen } = await import(`../../src/runtime/${currentRuntime.toLowerCase()}.ts`);

@@ -1,14 +1,13 @@
 // The service as src/runtime/boot.ts starts it, but for two things: it counts its round trips to the database, which it
 // tells as a line of JSON on SIGUSR2, and GROUP_OF in the environment says how many requests may share a transaction.
 import process from "node:process";
-import { createCache } from "../../src/cache.ts";
 import { readConfig } from "../../src/config.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createLog } from "../../src/log.ts";
 import { openMigrated } from "../../src/runtime/boot.ts";
-import type { Listen } from "../../src/runtime/boot.ts";
+import type { Listen } from "../../src/runtime/server.ts";
+import { createContext } from "../../src/service.ts";
 import type { Database } from "../../src/store/database.ts";
-import { createLedger } from "../../src/store/ledger.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const { listen }: { listen: Listen } = await import(`../../src/runtime/${currentRuntime.toLowerCase()}.ts`);
@@ -32,15 +31,9 @@ const counted: Database = {
 };
 
 const { GROUP_OF } = process.env;
-const fetch = createApp({
-  ledger: createLedger(counted, clock, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) }),
-  keyHashes: createCache<string>(10_000),
-  admin: { database: counted, clock, source: "api" },
-  adminToken: undefined,
-  clock,
-  log: createLog({ level: config.logLevel, format: config.logFormat, clock, write }),
-  bodyLimit: { bytes: config.maxBodyBytes, time: 30_000 },
-});
+const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write });
+const context = createContext(counted, { clock, log }, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) });
+const fetch = createApp(context);
 const server = await listen(fetch, config);
 
 process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));

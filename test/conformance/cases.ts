@@ -19,14 +19,19 @@ const ourHeaders = [
   "www-authenticate",
   "allow",
   "retry-after",
-  "x-request-id",
+  "cache-control",
+  "x-content-type-options",
   "x-ratelimit-limit",
   "x-ratelimit-remaining",
   "x-ratelimit-used",
   "x-ratelimit-reset",
 ];
 
-const json = { "content-type": "application/json" };
+const json = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
 
 /** Compares a whole answer; a header that is not named must be absent. */
 function isAnswer(answer: HttpAnswer, status: number, body: unknown, headers: Record<string, string> = {}): void {
@@ -34,6 +39,7 @@ function isAnswer(answer: HttpAnswer, status: number, body: unknown, headers: Re
     ourHeaders.filter((name) => answer.headers.has(name)).map((name) => [name, answer.headers.get(name)]),
   );
   assert.equal([answer.status, JSON.parse(answer.text), ours], [status, body, { ...json, ...headers }]);
+  assert.match(answer.headers.get("x-request-id") ?? "none", /^req_\w{26}$/);
 }
 
 const isRefusal = (answer: HttpAnswer, status: number, error: string, headers: Record<string, string> = {}) =>
@@ -65,7 +71,10 @@ function quotaHeaders(answer: HttpAnswer, limit: number, used: number): Record<s
 
 /** A 200 or 201, with whatever number it has in its month. */
 function isAccepted(answer: HttpAnswer, status: 200 | 201, body: unknown, limit = 100_000): void {
-  isAnswer(answer, status, body, quotaHeaders(answer, limit, Number(answer.headers.get("x-ratelimit-used"))));
+  isAnswer(answer, status, body, {
+    ...quotaHeaders(answer, limit, Number(answer.headers.get("x-ratelimit-used"))),
+    ...(status === 200 ? { "cache-control": "private, no-cache" } : {}),
+  });
 }
 
 function isRecorded(answer: HttpAnswer): string {
@@ -359,6 +368,31 @@ const protocolCases: Case[] = [
       isRefusal(await send(target.base, "/v1/diagnosis", request), 405, "Method not allowed", { allow: "POST" });
     }
     isRefusal(await send(target.base, "/v1/diagnosis"), 405, "Method not allowed", { allow: "POST" });
+  }],
+  ["TRACE and methods that are none are refused, and cost nothing", async (target) => {
+    const before = (await read(target, target.deployId)).headers.get("x-ratelimit-used");
+    for (const method of ["TRACE", "PROPFIND", "FOO", "get"]) {
+      const request = { method, headers: [bearer(target.key)] };
+      // Bun's own parser answers some of them, and hangs up on others.
+      const status = await send(target.base, `/v1/prompts?deployId=${target.deployId}`, request)
+        .then((answer) => answer.status, (error) => /closed the connection/.test(String(error)) ? "hung up" : error);
+      assert.ok([400, 405, 501, "hung up"].includes(status), `${method}: ${status}`);
+    }
+    const after = (await read(target, target.deployId)).headers.get("x-ratelimit-used");
+    assert.is(Number(after), Number(before) + 1);
+  }],
+  ["a request's own id is answered with, unless it looks like a key", async (target) => {
+    for (const id of ["4bf92f35-77b3", "a/b:c+d@e=f.g_h"]) {
+      const answer = await send(target.base, "/healthz", { headers: [`X-Request-Id: ${id}`] });
+      assert.is(answer.headers.get("x-request-id"), id);
+    }
+    for (const id of ["two words", "<script>", "x".repeat(129), target.key, ""]) {
+      const answer = await send(target.base, "/healthz", { headers: [`X-Request-Id: ${id}`] });
+      assert.match(answer.headers.get("x-request-id")!, /^req_\w{26}$/, id);
+    }
+  }],
+  ["/healthz and /readyz say that all is well", async (target) => {
+    for (const path of ["/healthz", "/readyz"]) isAnswer(await send(target.base, path), 200, { status: "ok" });
   }],
   ["a request whose Host is none is 400", async (target) => {
     const connection = openConnection(target.base);

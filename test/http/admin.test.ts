@@ -59,7 +59,7 @@ const requests: [method: string, path: string][] = [
 test("without an admin token there is none: whatever is asked for is an unknown path", async () => {
   const service = serveDatabase(world.database, { clock: () => world.now });
   for (const token of [adminToken, world.key]) {
-    const headers = { Authorization: `Bearer ${token}` };
+    const headers = { Authorization: `Bearer ${token}`, "X-Request-Id": "test" };
     const ask = async (method: string, path: string) =>
       whole(await readAnswer(await service.fetch(new Request(`http://ledger.test${path}`, { method, headers }))));
     for (const [method, path] of requests) {
@@ -108,6 +108,7 @@ for (const [error, authorizations] of strangers) {
         const type: [string, string][] = [["cache-control", "no-store"]];
         if (method === "HEAD") type.push(["content-length", String(JSON.stringify({ error }).length)]);
         type.push(["content-type", "application/json"], ["www-authenticate", "Bearer"]);
+        type.push(["x-content-type-options", "nosniff"], ["x-request-id", "test"]);
         const text = method === "HEAD" ? "" : JSON.stringify({ error });
         assert.equal(whole(answer), [401, type, text], `${method} ${path} ${authorization}`);
       }

@@ -1,11 +1,11 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createCache } from "../../src/cache.ts";
 import { createApp } from "../../src/http/app.ts";
 import { newApiKey } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
+import { createContext } from "../../src/service.ts";
 import type { Ledger } from "../../src/store/ledger.ts";
-import { adminOf, createWorld, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
+import { createWorld, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("routes");
 
@@ -41,18 +41,8 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
-  const ledger: Ledger = { admit: fail, isKeyValid: fail, readUsage: fail };
-  const bodyLimit = { bytes: 1000, time: 1000 };
-  const admin = adminOf(await openMemory());
-  const fetch = createApp({
-    ledger,
-    keyHashes: createCache(10),
-    admin,
-    adminToken: undefined,
-    clock: () => noon,
-    log,
-    bodyLimit,
-  });
+  const ledger: Ledger = { admit: fail, findCaller: fail, readUsage: fail, countWaiting: () => 0 };
+  const fetch = createApp({ ...createContext(await openMemory(), { clock: () => noon, log }), ledger });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [
     new Request("http://ledger.test/v1/prompts?deployId=d", { headers }),
@@ -68,7 +58,8 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
     assert.equal([answer.status, answer.json], [500, { error: "Internal server error" }]);
     const event = JSON.parse(logged.pop()!);
     assert.is(event.requestId, answer.headers.get("X-Request-Id"));
-    assert.is(event.error, "Error: disk on fire at /var/lib");
+    assert.equal([event.level, event.error], ["error", "internal"]);
+    assert.is(event.cause, "Error: disk on fire at /var/lib");
     assert.not.ok(JSON.stringify(event).includes("pl_"));
   }
 });

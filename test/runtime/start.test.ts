@@ -32,6 +32,28 @@ test("SIGINT stops it as SIGTERM does", async () => {
   assert.equal(events.map(({ message }) => message), ["Listening", "Stopping"]);
 });
 
+test("METRICS_PORT serves probes and metrics on an address of their own", async () => {
+  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, METRICS_PORT: "0" };
+  const service = await startService(currentRuntime, settings);
+  try {
+    const [, metrics] = /metrics=(http:\/\/[\d.]+:\d+)\/metrics/.exec(service.output())!;
+    assert.is((await send(service.url, "/metrics")).status, 404);
+    assert.is((await send(service.url, "/v1/prompts")).status, 401);
+    for (const path of ["/healthz", "/readyz"]) {
+      for (const base of [service.url, metrics!]) assert.is((await send(base, path)).status, 200, path);
+    }
+    assert.is((await send(metrics!, "/v1/prompts")).status, 404);
+    const { status, text } = await send(metrics!, "/metrics");
+    assert.is(status, 200);
+    assert.match(text, 'promptledger_http_requests_total{method="GET",route="/v1/prompts",status="401"} 1');
+    const measured = ["process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds"];
+    for (const name of measured) assert.match(text, new RegExp(`^${name} [\\d.]+$`, "m"));
+    assert.match(text, /^promptledger_event_loop_lag_seconds_count \d+$/m);
+  } finally {
+    assert.is(await service.stop(), 0);
+  }
+});
+
 test("SIGTERM under load answers what is in flight, and exits 0", async () => {
   const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
   let isStopping = false;

@@ -53,7 +53,7 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
   try {
     await migrate(database, await readMigrations(), Date.now());
     const { key, deployId } = await createTenant(adminOf(database, Date.now));
-    const env = { DATABASE_URL: server.url };
+    const env = { DATABASE_URL: server.url, LOG_LEVEL: "warn" };
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
     const headers = { Authorization: `Bearer ${key}` };
     const read = await readAnswer(await worker.fetch(new Request(url, { headers }), env));

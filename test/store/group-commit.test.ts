@@ -25,7 +25,7 @@ const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingS
 function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
   const groups: string[] = [];
   const attempts: Attempt[] = [];
-  const submit = groupCommit<string, string, Attempt>({
+  const { submit } = groupCommit<string, string, Attempt>({
     begin: (isApart) => ({ isApart }),
     decide: (items, attempt) => {
       groups.push(items.join(" "));
@@ -286,7 +286,7 @@ test("an error of neither kind rejects the group without another attempt, and th
 
 test("a group that cannot even begin is rejected, and the next one is decided", async () => {
   let isBroken = true;
-  const submit = groupCommit<string, string, undefined>({
+  const { submit } = groupCommit<string, string, undefined>({
     begin: () => {
       if (isBroken) throw new Error("no beginning");
     },

@@ -1,0 +1,18 @@
+// The ids under which a request is known to those who sent it, and to the log.
+
+/** The request's own id, where it has one that can be kept. */
+export function requestIdOf(request: Request): string | undefined {
+  const given = request.headers.get("X-Request-Id");
+  // What looks like a key is not repeated, whoever put it there.
+  return given !== null && /^[\w.:/+=@-]{1,128}$/.test(given) && !given.includes("pl_") ? given : undefined;
+}
+
+/** The trace that a request belongs to, and the span that it was sent in, by W3C Trace Context. */
+export function traceOf(request: Request): { traceId: string; parentId: string } | undefined {
+  const header = request.headers.get("traceparent");
+  if (header === null) return undefined;
+  const [, version, traceId, parentId, more] = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+    .exec(header) ?? [];
+  if (version === undefined || version === "ff" || version === "00" && more !== undefined) return undefined;
+  return /^0+$/.test(traceId!) || /^0+$/.test(parentId!) ? undefined : { traceId: traceId!, parentId: parentId! };
+}

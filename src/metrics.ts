@@ -1,0 +1,82 @@
+// What is measured, as Prometheus reads it: counters, gauges and histograms, and their text. Ours, since the client
+// libraries there are need Node's own modules, which Workers lack, and bring more than a service of one process asks for.
+
+/** Counts events by the values of its labels, given in the order of their names. */
+export type Counter = (...values: string[]) => void;
+
+/** Takes an observation into the buckets of its labels' values. */
+export type Histogram = (observed: number, ...values: string[]) => void;
+
+export type Metrics = {
+  counter(name: string, help: string, labels?: string[]): Counter;
+  /** `bounds` are the upper bounds of the buckets, least first. */
+  histogram(name: string, help: string, bounds: number[], labels?: string[]): Histogram;
+  /** Reads a value whenever it is asked for; one that only grows is told as a counter. */
+  gauge(name: string, help: string, read: () => number, type?: "gauge" | "counter"): void;
+  /** All of it in the text exposition format, version 0.0.4. */
+  text(): string;
+};
+
+export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+/** An empty set of metrics. */
+export function createMetrics(): Metrics {
+  const families: (() => string)[] = [];
+
+  function add(name: string, help: string, type: string, lines: () => string[]): void {
+    families.push(() => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(), ""].join("\n"));
+  }
+
+  function counter(name: string, help: string, labels: string[] = []): Counter {
+    const counts = seriesBy(labels, () => ({ value: 0 }));
+    add(name, help, "counter", () => counts.list().map(([pairs, { value }]) => line(name, pairs, value)));
+    return (...values) => void counts.of(values).value++;
+  }
+
+  function histogram(name: string, help: string, bounds: number[], labels: string[] = []): Histogram {
+    const buckets = seriesBy(labels, () => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+    const lines = ([pairs, { counts, sum }]: [string[], { counts: number[]; sum: number }]) => {
+      let count = 0;
+      const below = counts.map((number, index) =>
+        line(`${name}_bucket`, [...pairs, `le="${bounds[index] ?? "+Inf"}"`], count += number)
+      );
+      return [...below, line(`${name}_sum`, pairs, sum), line(`${name}_count`, pairs, count)];
+    };
+    add(name, help, "histogram", () => buckets.list().flatMap(lines));
+    return (observed, ...values) => {
+      const series = buckets.of(values);
+      let index = 0;
+      while (index < bounds.length && observed > bounds[index]!) index++;
+      series.counts[index]!++;
+      series.sum += observed;
+    };
+  }
+
+  return {
+    counter,
+    histogram,
+    gauge: (name, help, read, type = "gauge") => add(name, help, type, () => [line(name, [], read())]),
+    text: () => families.map((write) => write()).join(""),
+  };
+}
+
+/** One series for each combination of label values that has been seen; without labels there is one from the start. */
+function seriesBy<T>(labels: string[], create: () => T) {
+  const found = new Map<string, { pairs: string[]; series: T }>();
+  function of(values: string[]): T {
+    const name = values.length === 1 ? values[0]! : values.join("\n");
+    const known = found.get(name);
+    if (known !== undefined) return known.series;
+    const pairs = labels.map((label, index) => `${label}="${escape(values[index]!)}"`);
+    const series = create();
+    found.set(name, { pairs, series });
+    return series;
+  }
+  if (labels.length === 0) of([]);
+  return { of, list: () => Array.from(found.values(), ({ pairs, series }): [string[], T] => [pairs, series]) };
+}
+
+const escape = (value: string) => value.replace(/[\\"\n]/g, (char) => char === "\n" ? "\\n" : `\\${char}`);
+
+const line = (name: string, pairs: string[], value: number) =>
+  `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;

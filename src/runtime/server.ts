@@ -1,0 +1,8 @@
+// What the runtimes have in common: a way to listen, and a server that can be stopped.
+import type { Service } from "../service.ts";
+
+/** A listening server. `stop` takes no new connections and resolves when every request in flight is answered. */
+export type Server = { port: number; stop(): Promise<void> };
+
+/** How a runtime listens: the one thing in which they differ. */
+export type Listen = (fetch: Service["fetch"], address: { host: string; port: number }) => Promise<Server>;

@@ -1,0 +1,50 @@
+// Everything that a service measures, by name.
+import { createMetrics } from "./metrics.ts";
+import type { Counter, Histogram, Metrics } from "./metrics.ts";
+
+export type Telemetry = {
+  metrics: Metrics;
+  /** Requests that were answered, by method, route and status. */
+  requests: Counter;
+  /** Seconds until a request was answered, by route. */
+  requestSeconds: Histogram;
+  /** Requests that were refused since their workspace's month was used up. */
+  quotaRefusals: Counter;
+  /** Requests that shared a transaction. */
+  groupSize: Histogram;
+  /** Seconds that the transaction of a group took, the round trip included. */
+  commitSeconds: Histogram;
+  /** Operations of the database that failed, by kind: `blocked`, `unknown`, `refused` or `other`. */
+  databaseErrors: Counter;
+};
+
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const powersOfTwo = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/** Nothing measured yet. */
+export function createTelemetry(): Telemetry {
+  const metrics = createMetrics();
+  const { counter, histogram } = metrics;
+  return {
+    metrics,
+    requests: counter("promptledger_http_requests_total", "Requests answered", ["method", "route", "status"]),
+    requestSeconds: histogram(
+      "promptledger_http_request_duration_seconds",
+      "Time from a request's arrival to its answer",
+      seconds,
+      ["route"],
+    ),
+    quotaRefusals: counter("promptledger_quota_refusals_total", "Requests refused since the month's quota was used"),
+    groupSize: histogram("promptledger_group_size", "Requests that shared a transaction", powersOfTwo),
+    commitSeconds: histogram(
+      "promptledger_commit_duration_seconds",
+      "Time that the transaction of a group took, the round trip included",
+      [0.0001, 0.00025, 0.0005, ...seconds],
+    ),
+    databaseErrors: counter(
+      "promptledger_database_errors_total",
+      "Operations of the database that failed: blocked (may succeed later), unknown (no reply), refused, other",
+      ["kind"],
+    ),
+  };
+}

@@ -1,0 +1,288 @@
+// What an operator sees of requests: their line in the log, their ids, probes and metrics.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createApp } from "../../src/http/app.ts";
+import { createLog } from "../../src/log.ts";
+import { createContext } from "../../src/service.ts";
+import type { Database } from "../../src/store/database.ts";
+import { createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+
+const test = suite("what an operator sees");
+
+const silentLog = createLog({ level: "error", format: "text", clock: Date.now, write() {} });
+
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+
+/** The lines of the log since the last look, each as an object without its time, and without what is measured. */
+function takeLines({ logged }: World): Record<string, unknown>[] {
+  return logged.splice(0).map((line) => {
+    const { time: _, ms, ...event } = JSON.parse(line);
+    assert.type(ms, "number");
+    return event;
+  });
+}
+
+test("a request is one line, with its id, route, status and ids", async () => {
+  const world = await createWorld({ logLevel: "info" });
+  const { workspaceId, keyId, deployId } = world;
+  const known = { workspaceId, keyId, deployId, groupSize: 1 };
+  const line = { level: "info", message: "Request", requestId: "test" };
+  await world.read();
+  await world.submit();
+  await world.send("/v1/usage");
+  assert.equal(takeLines(world), [
+    { ...line, method: "GET", route: "/v1/prompts", status: 200, ...known },
+    { ...line, method: "POST", route: "/v1/diagnosis", status: 201, ...known },
+    { ...line, method: "GET", route: "/v1/usage", status: 200, workspaceId, keyId },
+  ]);
+});
+
+test("requests that share a transaction say how many they were", async () => {
+  const world = await createWorld({ logLevel: "info" });
+  // From here on the key need not be hashed, so that the requests of one turn meet.
+  await world.send("/v1/usage");
+  takeLines(world);
+  await Promise.all([world.read(), world.read(), world.read()]);
+  assert.equal(takeLines(world).map(({ groupSize }) => groupSize), [3, 3, 3]);
+});
+
+test("a refusal says of which kind it is, and whose key it was as far as that is known", async () => {
+  const world = await createWorld({ logLevel: "info", monthlyLimit: 0 });
+  const { workspaceId, keyId } = world;
+  const other = await createTenant(world.admin, 1, "Other");
+  await world.send("/nowhere");
+  await world.send("/v1/diagnosis");
+  await world.send("/v1/prompts?deployId=d", { headers: {} });
+  await world.read("dep_1", "pl_nonsense");
+  await world.read(other.deployId);
+  await world.submit("{");
+  await world.read();
+  const seen = takeLines(world).map(({ route, status, error, workspaceId, keyId }) => [
+    ...[route, status, error, workspaceId, keyId],
+  ]);
+  const nobody = [undefined, undefined];
+  assert.equal(seen, [
+    ["none", 404, "not_found", ...nobody],
+    ["/v1/diagnosis", 405, "method_not_allowed", ...nobody],
+    ["/v1/prompts", 401, "unauthorized", ...nobody],
+    ["/v1/prompts", 401, "unauthorized", ...nobody],
+    ["/v1/prompts", 404, "not_found", workspaceId, keyId],
+    ["/v1/diagnosis", 400, "invalid", workspaceId, keyId],
+    ["/v1/prompts", 429, "quota_exhausted", workspaceId, keyId],
+  ]);
+});
+
+test("management names the deployment, workspace or key that its path does", async () => {
+  const world = await createWorld({ logLevel: "info" });
+  const { workspaceId, keyId, deployId } = world;
+  await world.manage("GET", `/deployments/${deployId}`);
+  await world.manage("GET", `/workspaces/${workspaceId}/usage/2026-11`);
+  await world.manage("POST", `/keys/${keyId}/revoke`);
+  await world.manage("GET", `/deployments/${world.key}`);
+  const seen = takeLines(world).map(({ route, status, workspaceId, keyId, deployId }) => [
+    ...[route, status, workspaceId, keyId, deployId],
+  ]);
+  const none = undefined;
+  assert.equal(seen, [
+    ["/admin/v1/deployments/:id", 200, none, none, deployId],
+    ["/admin/v1/workspaces/:workspaceId/usage/:month", 200, workspaceId, none, none],
+    ["/admin/v1/keys/:id/revoke", 200, none, keyId, none],
+    ["/admin/v1/deployments/:id", 404, none, none, none],
+  ]);
+});
+
+test("no key, body or prompt is in the log, wherever a client puts it", async () => {
+  const world = await createWorld({ logLevel: "debug" });
+  const { key, deployId } = world;
+  const id = `/v1/diagnosis?deployId=${deployId}`;
+  const headers = { ...bearer(key), "X-Request-Id": key, traceparent: key, "User-Agent": key, Referer: key };
+  await world.send(`/v1/prompts?deployId=${key}`, { headers });
+  await world.send(`/${key}?${key}`, { headers });
+  await world.send(id, {
+    method: "POST",
+    headers: { ...headers, "Idempotency-Key": key },
+    body: JSON.stringify(goodBody),
+  });
+  await world.send(id, { method: "POST", headers, body: JSON.stringify({ [key]: key }) });
+  await world.manage("POST", `/keys/${key}/revoke`, { [key]: key });
+  const log = world.logged.join("\n");
+  assert.is(world.logged.length, 5);
+  for (const secret of [key, "Greet", "Hello", "session-1"]) assert.not.ok(log.includes(secret), secret);
+});
+
+test("a request's own id is in the answer and in the log; another is made where it cannot be kept", async () => {
+  const world = await createWorld({ logLevel: "info" });
+  const cases: [given: string | undefined, kept: boolean][] = [
+    ...["a", "4bf92f35-77b3-4da6", "a/b:c+d@e=f.g_h", "x".repeat(128)].map((id): [string, boolean] => [id, true]),
+    ...["", "two words", "x".repeat(129), "é", '"', world.key].map((id): [string, boolean] => [id, false]),
+    [undefined, false],
+  ];
+  const seen = new Set<string>();
+  for (const [given, isKept] of cases) {
+    const headers = new Headers(given === undefined ? {} : { "X-Request-Id": given });
+    const { headers: answered } = await world.fetch(new Request("http://ledger.test/nowhere", { headers }));
+    const id = answered.get("X-Request-Id")!;
+    if (isKept) assert.is(id, given);
+    else assert.match(id, /^req_[0-9a-z]{26}$/);
+    seen.add(id);
+    assert.equal(takeLines(world).map(({ requestId }) => requestId), [id]);
+  }
+  assert.is(seen.size, cases.length);
+});
+
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+const parentId = "00f067aa0ba902b7";
+const traces: [traceparent: string, isKept: boolean][] = [
+  [`00-${traceId}-${parentId}-01`, true],
+  [`00-${traceId}-${parentId}-00`, true],
+  [`cc-${traceId}-${parentId}-01-what-will-be`, true],
+  [`00-${traceId}-${parentId}-01-more`, false],
+  [`ff-${traceId}-${parentId}-01`, false],
+  [`00-${"0".repeat(32)}-${parentId}-01`, false],
+  [`00-${traceId}-${"0".repeat(16)}-01`, false],
+  [`00-${traceId.toUpperCase()}-${parentId}-01`, false],
+  ["nothing", false],
+  ["", false],
+];
+
+test("the trace that a request belongs to is in its line", async () => {
+  const world = await createWorld({ logLevel: "info" });
+  for (const [traceparent, isKept] of traces) {
+    await world.send("/nowhere", { headers: { traceparent } });
+    const [line] = takeLines(world);
+    assert.equal([line?.traceId, line?.parentId], isKept ? [traceId, parentId] : [undefined, undefined], traceparent);
+  }
+});
+
+/** A database in memory that can go away. */
+async function openFragile() {
+  const memory = await openMemory();
+  const state = { isAway: false };
+  const whileThere = <T>(operate: () => Promise<T>) => state.isAway ? Promise.reject(new Error("gone")) : operate();
+  const database: Database = {
+    ...memory,
+    read: (statement) => whileThere(() => memory.read(statement)),
+    write: (statements) => whileThere(() => memory.write(statements)),
+  };
+  return { state, database };
+}
+
+test("/healthz answers while the database does not, and /readyz tells", async () => {
+  const { state, database } = await openFragile();
+  const world = await createWorld({ logLevel: "info", database });
+  const fine = [200, { status: "ok" }];
+  const ask = async (path: string) => {
+    const { status, json } = await world.send(path, { headers: {} });
+    return [status, json];
+  };
+  assert.equal([await ask("/healthz"), await ask("/readyz")], [fine, fine]);
+  state.isAway = true;
+  // What was true a moment ago is not asked again, however many probes there are.
+  assert.equal(await ask("/readyz"), fine);
+  world.now += 1000;
+  const away = await world.send("/readyz", { headers: {} });
+  assert.equal([away.status, away.json], [503, { error: "Database cannot be reached" }]);
+  assert.is(away.headers.get("Retry-After"), "1");
+  assert.equal(await ask("/healthz"), fine);
+  assert.equal(takeLines(world).map(({ level, status }) => [level, status]), [["warn", 503]]);
+});
+
+test("a service that is about to stop is not ready, serves on, and closes its connections", async () => {
+  const world = await createWorld();
+  assert.is((await world.read()).headers.get("Connection"), null);
+  await world.drain();
+  const ready = await world.send("/readyz");
+  assert.equal([ready.status, ready.json], [503, { error: "Service is stopping" }]);
+  const read = await world.read();
+  assert.equal([read.status, read.headers.get("Connection")], [200, "close"]);
+  assert.is((await world.send("/healthz")).status, 200);
+});
+
+test("draining ends when those are answered that came before it", async () => {
+  const world = await createWorld({ bodyTimeout: 10_000 });
+  let finish = () => {};
+  const body = new ReadableStream({
+    start(controller) {
+      finish = () => {
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(goodBody)));
+        controller.close();
+      };
+    },
+  });
+  const path = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
+  const init = { method: "POST", headers: bearer(world.key), body, duplex: "half" } as RequestInit;
+  const slow = world.fetch(new Request(path, init));
+  let isDrained = false;
+  const drained = world.drain().then(() => isDrained = true);
+  assert.is((await world.read()).status, 200);
+  assert.is(isDrained, false);
+  finish();
+  assert.is((await slow).status, 201);
+  await drained;
+});
+
+test("refuses requests while 20,000 are in flight, but not what probes ask", async () => {
+  const context = createContext(await openMemory(), { log: silentLog });
+  const fetch = createApp(context, { servesMetrics: true });
+  const statuses = () =>
+    Promise.all(
+      ["/v1/prompts", "/nowhere", "/healthz", "/readyz", "/metrics"].map(async (path) =>
+        (await fetch(new Request(`http://ledger.test${path}`))).status
+      ),
+    );
+  const ends = Array.from({ length: 20_000 }, () => context.inFlight.begin());
+  assert.equal(await statuses(), [503, 503, 200, 200, 200]);
+  for (const end of ends) end();
+  assert.equal(await statuses(), [401, 404, 200, 200, 200]);
+});
+
+/** What is measured, by name and labels. */
+async function measured(world: World): Promise<Map<string, number>> {
+  const { status, headers, text } = await world.send("/metrics", { headers: {} });
+  assert.equal([status, headers.get("Content-Type")], [200, "text/plain; version=0.0.4; charset=utf-8"]);
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  );
+}
+
+test("/metrics counts requests, refusals, groups and errors", async () => {
+  const { state, database } = await openFragile();
+  const world = await createWorld({ servesMetrics: true, monthlyLimit: 3, database });
+  await world.send("/v1/usage");
+  await Promise.all([world.read(), world.read()]);
+  await world.submit();
+  await world.read();
+  await world.send("/nowhere/at/all");
+  const metrics = await measured(world);
+  const name = "promptledger_http_requests_total";
+  assert.equal(
+    [...metrics].filter(([key]) => key.startsWith(name)),
+    [
+      [`${name}{method="GET",route="/v1/usage",status="200"}`, 1],
+      [`${name}{method="GET",route="/v1/prompts",status="200"}`, 2],
+      [`${name}{method="POST",route="/v1/diagnosis",status="201"}`, 1],
+      [`${name}{method="GET",route="/v1/prompts",status="429"}`, 1],
+      [`${name}{method="GET",route="none",status="404"}`, 1],
+    ],
+  );
+  assert.is(metrics.get('promptledger_http_request_duration_seconds_count{route="/v1/prompts"}'), 3);
+  assert.is(metrics.get("promptledger_quota_refusals_total"), 1);
+  assert.is(metrics.get('promptledger_group_size_bucket{le="1"}'), 2);
+  assert.is(metrics.get('promptledger_group_size_bucket{le="2"}'), 3);
+  assert.is(metrics.get("promptledger_group_size_sum"), 4);
+  assert.is(metrics.get("promptledger_commit_duration_seconds_count"), 3);
+  assert.is(metrics.get("promptledger_waiting_requests"), 0);
+  assert.is(metrics.get("promptledger_http_requests_in_flight"), 1);
+  state.isAway = true;
+  assert.is((await world.read()).status, 500);
+  assert.is((await measured(world)).get('promptledger_database_errors_total{kind="other"}'), 1);
+});
+
+test("without being told so the service shows no metrics", async () => {
+  const world = await createWorld();
+  assert.is((await world.send("/metrics")).status, 404);
+});
+
+test.run();
