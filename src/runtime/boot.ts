@@ -5,12 +5,10 @@ import type { Config } from "../config.ts";
 import { Refusal, unusable } from "../errors.ts";
 import { createLog, describeError } from "../log.ts";
 import { serveDatabase } from "../service.ts";
-import { openDatabase } from "../store/open.ts";
 import type { Database, Purpose } from "../store/database.ts";
-import { migrate } from "../store/migrate.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
 import { openLogOutput } from "./log-output.ts";
-import { readMigrations } from "./migrations.ts";
+import { openUpToDate } from "./migrations.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
@@ -69,12 +67,9 @@ export async function openMigrated(
   { database: location }: Config,
   purpose: Purpose,
 ): Promise<{ database: Database; applied: string[] }> {
-  let database: Database | undefined;
   try {
-    database = openDatabase(location, purpose);
-    return { database, applied: await migrate(database, await readMigrations(), Date.now()) };
+    return await openUpToDate(location, purpose);
   } catch (error) {
-    database?.close();
     const cause = error instanceof Refusal ? error.message : describeError(error);
     throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);
   }

@@ -1,0 +1,61 @@
+// Who may read the files of a database.
+import { chmod, readdir, stat, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { migrate } from "../../src/runtime/migrations.ts";
+import { createFolder, startService } from "../conformance/processes.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`files on ${currentRuntime}`);
+
+/** Runs with an empty folder, and gives the names and modes of the files that are there afterwards. */
+async function modesAfter(run: (folder: string) => Promise<unknown>): Promise<Record<string, string>> {
+  const folder = await createFolder();
+  try {
+    await run(folder.path);
+    const names = (await readdir(folder.path)).sort();
+    const modeOf = async (name: string) => ((await stat(`${folder.path}/${name}`)).mode & 0o777).toString(8);
+    return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await modeOf(name)])));
+  } finally {
+    await folder.remove();
+  }
+}
+
+test("only its owner may read a database that a service makes, and its log", async () => {
+  const modes = await modesAfter(async (folder) => {
+    const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder}/ledger.db` });
+    await service.stop("SIGKILL");
+  });
+  assert.equal(modes, { "ledger.db": "600", "ledger.db-shm": "600", "ledger.db-wal": "600" });
+});
+
+test("only its owner may read a database that is made for an embedded service, whatever the umask", async () => {
+  const umask = process.umask(0);
+  try {
+    const modes = await modesAfter((folder) => migrate(`file:${folder}/ledger.db`));
+    assert.equal([...new Set(Object.values(modes))], ["600"]);
+  } finally {
+    process.umask(umask);
+  }
+});
+
+test("a database that is there keeps its mode", async () => {
+  const modes = await modesAfter(async (folder) => {
+    await writeFile(`${folder}/ledger.db`, "");
+    await chmod(`${folder}/ledger.db`, 0o640);
+    await migrate(`file:${folder}/ledger.db`);
+  });
+  assert.is(modes["ledger.db"], "640");
+});
+
+test("no file is made for a database in memory", async () => {
+  const modes = await modesAfter(async (folder) => {
+    const cwd = process.cwd();
+    process.chdir(folder);
+    await migrate("file::memory:").finally(() => process.chdir(cwd));
+  });
+  assert.equal(modes, {});
+});
+
+test.run();
