@@ -9,6 +9,9 @@ export type Call = <Input extends object, Output>(operation: Operation<Input, Ou
 /** What a command works with. */
 export type CommandContext = { args: Arguments; call: Call; terminal: Terminal };
 
+/** What a command works with that opens what it needs itself. */
+export type LocalContext = Omit<CommandContext, "call">;
+
 /**
  * What a command gives: its data, the text that people see of it where the usual one does not do, a remark about it, and
  * whether it must exit 1.
@@ -21,12 +24,12 @@ export type Outcome = {
 };
 
 /**
- * A command runs on whatever `--server` says; one that starts something on this machine opens what it needs itself. One that
+ * A command runs on whatever `--server` says; one that does something on this machine opens what it needs itself. One that
  * can be the first makes a database where there is none; all others have been pointed at the wrong place.
  */
 export type Command =
   & { usage: string; summary: string; canBeFirst?: true }
-  & ({ run(context: CommandContext): Promise<Outcome> } | { start(terminal: Terminal): Promise<Outcome> });
+  & ({ run(context: CommandContext): Promise<Outcome> } | { start(context: LocalContext): Promise<Outcome> });
 
 /** The words that call a command: those its usage begins with. */
 export const nameOf = ({ usage }: Command): string[] => /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)![0].split(" ");

@@ -1,4 +1,6 @@
 // Every command, in the order in which help shows them.
+import { readConfig } from "../config.ts";
+import { backUp } from "../runtime/backup.ts";
 import { serve } from "../runtime/serve.ts";
 import { accessCommands } from "./access-commands.ts";
 import { show } from "./command.ts";
@@ -13,10 +15,17 @@ const serviceCommands: Command[] = [
   {
     usage: "migrate",
     summary: "Bring the database's schema up to date",
-    async start(terminal) {
+    async start({ terminal }) {
       const { applied, close } = await openHere(terminal, true);
       close();
       return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
+    },
+  },
+  {
+    usage: "backup FILE",
+    summary: "Copy the database file to a new one, while a service serves on it too",
+    async start({ args, terminal }) {
+      return show(await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {

@@ -71,7 +71,7 @@ function findCommands(words: string[]): Command[] {
 const usageOf = (command: Command): string => "start" in command ? command.usage : `${command.usage} [--server URL]`;
 
 async function act(command: Command, args: Arguments, terminal: Terminal): Promise<Outcome> {
-  if ("start" in command) return await command.start(terminal);
+  if ("start" in command) return await command.start({ args, terminal });
   const server = args.findText("server");
   if (server !== undefined) return await command.run({ args, terminal, call: connectTo(server, terminal) });
   const { call, close } = await openHere(terminal, command.canBeFirst);

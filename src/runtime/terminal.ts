@@ -4,6 +4,7 @@ import { open, readFile, realpath, rename, stat } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { invalid } from "../errors.ts";
+import { onFile } from "./parts.ts";
 
 /** Node's own reader of arguments, which Bun and Deno have too. */
 export { parseArgs };
@@ -129,12 +130,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 async function readUtf8(path: string): Promise<string> {
   const name = path === "-" ? "Standard input" : path;
-  let bytes: Buffer;
-  try {
-    bytes = path === "-" ? await readInput() : await readFile(path);
-  } catch (error) {
-    throw invalid(`${name} cannot be read: ${messageOf(error)}`);
-  }
+  const bytes = await onFile(name, "read", () => path === "-" ? readInput() : readFile(path));
   try {
     return utf8.decode(bytes);
   } catch {
@@ -149,13 +145,7 @@ async function readInput(): Promise<Buffer> {
 }
 
 async function create(path: string): Promise<NewFile> {
-  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw invalid(`${path} cannot be written: ${messageOf(error)}`);
-    }
-  };
+  const attempt = <T>(work: () => Promise<T>) => onFile(path, "written", work);
   const known = await stat(path).catch(() => undefined);
   // A device or a pipe is written to as it is; a link stays, and what it leads to is replaced.
   const isReplaced = known === undefined || known.isFile();
@@ -174,5 +164,3 @@ async function create(path: string): Promise<NewFile> {
     leave: () => attempt(() => file.close()),
   };
 }
-
-const messageOf = (error: unknown) => error instanceof Error ? error.message : String(error);

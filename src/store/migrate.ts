@@ -27,9 +27,14 @@ export async function migrate(database: Database, migrations: Migration[], now: 
 const createMigrations =
   "create table if not exists promptledger_migrations (name text primary key, applied_at integer not null) strict";
 
-async function listApplied(database: Database): Promise<Set<string>> {
+/** Whether any migration was ever applied: whether the database is one of ours. */
+export async function isMigrated(database: Database): Promise<boolean> {
   const tables = await database.read({ sql: "select 1 from sqlite_master where name = 'promptledger_migrations'" });
-  if (tables.length === 0) return new Set();
+  return tables.length > 0;
+}
+
+async function listApplied(database: Database): Promise<Set<string>> {
+  if (!await isMigrated(database)) return new Set();
   const rows = await database.read({ sql: "select name from promptledger_migrations order by name" });
   return new Set(rows.map((row) => text(row, "name")));
 }

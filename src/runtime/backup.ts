@@ -1,0 +1,57 @@
+// Backups: a copy of a database file, made while a service serves on it.
+import { rename, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { describeDatabase } from "../config.ts";
+import type { DatabaseLocation } from "../config.ts";
+import { conflict, invalid, Refusal, unusable } from "../errors.ts";
+import { describeError } from "../log.ts";
+import { isMigrated } from "../store/migrate.ts";
+import { fileOf, openDatabase } from "../store/open.ts";
+import { copyTo, sizeOf } from "../store/whole-file.ts";
+import { createPart, exists, formatBytes, onFile, removePart, syncFile, syncFolderOf } from "./parts.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type Backup = { file: string; bytes: number; createdAt: number };
+
+/** Copies the database, as it is at this moment and whatever its schema, to a new file. */
+export async function backUp(location: DatabaseLocation, file: string, { say }: Terminal): Promise<Backup> {
+  const path = databaseFileOf(location);
+  if (!await exists(path)) throw invalid(`The database ${describeDatabase(location.url)} does not exist`);
+  if (await exists(file)) throw conflict(`${file} exists already: a backup is a new file`);
+  const { part, handle } = await createPart(file);
+  try {
+    await handle.close();
+    const createdAt = await copy(location, file, part, say);
+    await syncFile(part);
+    const { size: bytes } = await stat(part);
+    await onFile(file, "written", () => rename(part, file));
+    await syncFolderOf(file);
+    return { file, bytes, createdAt };
+  } finally {
+    await removePart(part);
+  }
+}
+
+/** Gives the time of which the copy is. */
+async function copy(location: DatabaseLocation, file: string, part: string, say: Terminal["say"]): Promise<number> {
+  const database = openDatabase(location, "manage");
+  try {
+    if (!await isMigrated(database)) throw conflict("it is none of promptledger's");
+    say(`Copying ${formatBytes(await sizeOf(database))} …\n`);
+    const createdAt = Date.now();
+    await copyTo(database, resolve(part));
+    return createdAt;
+  } catch (error) {
+    const cause = error instanceof Refusal ? error.message : describeError(error);
+    throw unusable(`The database ${describeDatabase(location.url)} cannot be copied to ${file}: ${cause}`);
+  } finally {
+    database.close();
+  }
+}
+
+/** The path of a database's file, or a refusal where it is in none. */
+export function databaseFileOf(location: DatabaseLocation): string {
+  const path = fileOf(location);
+  if (path !== undefined) return path;
+  throw conflict(`The database ${describeDatabase(location.url)} is on a server, which has backups of its own`);
+}

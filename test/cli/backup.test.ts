@@ -1,0 +1,90 @@
+// Backups of a database that is in use, on the runtime that runs the tests.
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createFolder, runFile, startService } from "../conformance/processes.ts";
+import { audit, createBooks } from "../faults/books.ts";
+import { emptyOutcomes, startLoad } from "../faults/load.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { runIn } from "./places.ts";
+
+const test = suite(`backup on ${currentRuntime}`);
+
+const { path: folder, remove } = await createFolder();
+test.after(remove);
+
+const books = await createBooks(`file:${folder}/ledger.db`);
+const settings = { DATABASE_URL: books.url };
+
+test("a backup made under load has all that was answered before, balances, and disturbs nothing", async () => {
+  const service = await startService(currentRuntime, settings);
+  const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+  while (load.outcomes.recorded.length < 300) await load.untilSuccess();
+  const recorded = [...load.outcomes.recorded];
+  const file = `${folder}/a copy.db`;
+  const { code, out, said } = await runFile(currentRuntime, "src/cli.ts", ["backup", file, "--json"], settings);
+  assert.is(code, 0, said);
+  assert.match(said, /^Copying [\d.]+ [kM]B …\n$/);
+  await load.untilSuccess();
+  await load.stop();
+  assert.is(await service.stop(), 0);
+  assert.equal(await audit(books, load.outcomes), { lost: 0, doubled: 0, faults: [] });
+
+  const { createdAt, ...made } = JSON.parse(out);
+  const { size, mode } = await stat(file);
+  assert.equal([made, mode & 0o777], [{ file, bytes: size }, 0o600]);
+  assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
+  assert.not.ok((await readdir(folder)).some((name) => name.includes(".part")));
+
+  const { lost, faults } = await audit({ ...books, url: `file:${encodeURI(file)}` }, { ...emptyOutcomes(), recorded });
+  assert.equal([lost, faults], [0, []]);
+});
+
+await mkdir(`${folder}/place`);
+await writeFile(`${folder}/place/taken.db`, "taken");
+await writeFile(`${folder}/place/begun.db.part`, "begun");
+await writeFile(`${folder}/place/other.db`, "");
+
+const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
+  ["a file that is there", `${folder}/place/taken.db`, /taken.db exists already: a backup is a new file$/],
+  ["the database itself", `${folder}/ledger.db`, /ledger.db exists already: a backup is a new file$/],
+  [
+    "a file that is being written",
+    `${folder}/place/begun.db`,
+    /begun.db.part is there: remove it if nothing is writing/,
+  ],
+  ["a folder that is not there", `${folder}/no/copy.db`, /no\/copy.db.part cannot be written: .*ENOENT/],
+  ["what is no folder", `${folder}/place/taken.db/copy.db`, /copy.db.part cannot be written: .*ENOTDIR/],
+  ["a database that is not there", `${folder}/place/copy.db`, /none.db does not exist$/, `file:${folder}/none.db`],
+  [
+    "a database that is no ledger",
+    `${folder}/place/copy.db`,
+    /other.db cannot be copied to .*\/copy.db: it is none of promptledger's$/,
+    `file:${folder}/place/other.db`,
+  ],
+  [
+    "a database on a server",
+    `${folder}/place/copy.db`,
+    /http:\/\/127.0.0.1:1 is on a server, which has backups of its own$/,
+    "http://127.0.0.1:1",
+  ],
+];
+
+for (const [name, file, error, url = books.url] of refusals) {
+  test(`refuses ${name}, and leaves nothing`, async () => {
+    const { code, out, said } = await runIn(["backup", file], { DATABASE_URL: url });
+    assert.equal([code, out], [1, ""]);
+    assert.match(said, /^promptledger: [^\n]+\n$/);
+    assert.match(said.trimEnd(), error);
+    const left = (await readdir(`${folder}/place`)).filter((left) => !left.startsWith("other.db-"));
+    assert.equal(left.sort(), ["begun.db.part", "other.db", "taken.db"]);
+    assert.not.ok((await readdir(folder)).includes("none.db"));
+  });
+}
+
+test("is for the database of this machine alone", async () => {
+  const { code } = await runIn(["backup", `${folder}/place/copy.db`, "--server", "http://127.0.0.1:1"], settings);
+  assert.is(code, 2);
+});
+
+test.run();
