@@ -1,6 +1,7 @@
 // Every command, in the order in which help shows them.
 import { readConfig } from "../config.ts";
 import { backUp } from "../runtime/backup.ts";
+import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
 import { accessCommands } from "./access-commands.ts";
 import { show } from "./command.ts";
@@ -26,6 +27,13 @@ const serviceCommands: Command[] = [
     summary: "Copy the database file to a new one, while a service serves on it too",
     async start({ args, terminal }) {
       return show(await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal));
+    },
+  },
+  {
+    usage: "restore FILE",
+    summary: "Put a backup in the place of the database, which is kept, once its pages and books are found to be right",
+    async start({ args, terminal }) {
+      return show(await restore(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {

@@ -15,13 +15,14 @@ const examples = `Examples
   promptledger prune --older-than 90d
   promptledger verify --server https://prompts.example.com
   promptledger backup ledger-2027-01-31.db
+  promptledger restore ledger-2027-01-31.db
   promptledger serve
 `;
 
 const settings =
   `Every command takes --json (JSON alone on standard output) and --help, and exits 0 when done, 1 when refused, 2 when used
 wrongly. It works on the database that DATABASE_URL names (file:promptledger.db unless set). With --server URL all but
-migrate, backup and serve work on the service there, with the token in ADMIN_TOKEN.
+migrate, backup, restore and serve work on the service there, with the token in ADMIN_TOKEN.
 A DURATION is 45s, 30m, 12h or 90d; a TIME is 2027-01-31T18:00:00Z, 2027-01-31, or a duration ago.
 `;
 

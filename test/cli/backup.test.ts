@@ -36,7 +36,10 @@ test("a backup made under load has all that was answered before, balances, and d
   assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
   assert.not.ok((await readdir(folder)).some((name) => name.includes(".part")));
 
-  const { lost, faults } = await audit({ ...books, url: `file:${encodeURI(file)}` }, { ...emptyOutcomes(), recorded });
+  const restored = { ...books, url: `file:${folder}/restored.db` };
+  const { code: restoreCode } = await runIn(["restore", file], { DATABASE_URL: restored.url });
+  assert.is(restoreCode, 0);
+  const { lost, faults } = await audit(restored, { ...emptyOutcomes(), recorded });
   assert.equal([lost, faults], [0, []]);
 });
 

@@ -1,0 +1,153 @@
+// Restoring: a backup takes the place of the database once it is known to be whole and its books balance.
+import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { percent } from "../admin/admin.ts";
+import { verify } from "../admin/records.ts";
+import { describeDatabase } from "../config.ts";
+import type { DatabaseLocation } from "../config.ts";
+import { conflict, invalid, Refusal, unusable } from "../errors.ts";
+import { describeError } from "../log.ts";
+import { isBusy } from "../store/database.ts";
+import { isMigrated, migrate } from "../store/migrate.ts";
+import { openDatabase } from "../store/open.ts";
+import { findDamage, keepAlone, removeLog } from "../store/whole-file.ts";
+import { databaseFileOf } from "./backup.ts";
+import { readMigrations } from "./migrations.ts";
+import { createPart, exists, formatBytes, onFile, removePart, syncFile, syncFolderOf } from "./parts.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** `replaced` is what has become of the database that was there; `applied` are the migrations that the backup lacked. */
+export type Restored = { file: string; restored: string; replaced: string | null; applied: string[]; ledgers: number };
+
+/** Puts a copy of a backup where the database is, which is kept under another name. */
+export async function restore(location: DatabaseLocation, backup: string, terminal: Terminal): Promise<Restored> {
+  const path = resolve(databaseFileOf(location));
+  const file = await realpath(path).catch(() => path);
+  const from = await onFile(backup, "read", () => realpath(backup));
+  if (from === file) throw invalid(`${backup} is the database itself`);
+  const { part, handle } = await createPart(file);
+  try {
+    await copyDatabase(from, part, handle, terminal);
+    const checked = await check(backup, part, terminal);
+    await syncFile(part);
+    const replaced = await exists(file) ? await replace(file, part, location) : await place(file, part);
+    await syncFolderOf(file);
+    return { file, restored: backup, replaced, ...checked };
+  } finally {
+    await removePart(part);
+  }
+}
+
+const copyChunk = 1024 * 1024; // bytes
+
+/** Copies a database, with the write-ahead log that may be beside it. */
+async function copyDatabase(from: string, part: string, handle: FileHandle, terminal: Terminal): Promise<void> {
+  const { size } = await stat(from);
+  terminal.say(`Copying ${formatBytes(size)} …\n`);
+  await copyFile(from, part, handle, (copied) => terminal.report(`Copied ${percent(copied / size)}`));
+  if (await exists(`${from}-wal`)) {
+    const log = `${part}-wal`;
+    await copyFile(`${from}-wal`, log, await onFile(log, "written", () => open(log, "wx", 0o600)), () => {});
+  }
+}
+
+/** Copies a file into one that is open, and closes it. */
+async function copyFile(from: string, to: string, handle: FileHandle, report: (copied: number) => void): Promise<void> {
+  const chunk = new Uint8Array(copyChunk);
+  try {
+    const source = await onFile(from, "read", () => open(from));
+    try {
+      for (let copied = 0;;) {
+        const { bytesRead } = await onFile(from, "read", () => source.read(chunk, 0, copyChunk, copied));
+        if (bytesRead === 0) break;
+        await onFile(to, "written", () => handle.appendFile(chunk.subarray(0, bytesRead)));
+        copied += bytesRead;
+        report(copied);
+      }
+    } finally {
+      await source.close();
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Brings the part up to date, and refuses what is damaged or does not balance. */
+async function check(
+  backup: string,
+  part: string,
+  { report }: Terminal,
+): Promise<{ applied: string[]; ledgers: number }> {
+  const database = openDatabase(pathToFileURL(part).href, "manage");
+  try {
+    if (!await isMigrated(database)) throw conflict("it is no database of promptledger's");
+    report("Checking the file");
+    const damage = await findDamage(database);
+    if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
+    const applied = await migrate(database, await readMigrations(), Date.now());
+    const { ledgers } = await verify({ database, clock: Date.now, source: "command line", report });
+    const wrong = ledgers.filter(({ balanced }) => !balanced).map(({ workspaceId, month }) =>
+      `${workspaceId} ${month}`
+    );
+    if (wrong.length > 0) {
+      throw conflict(`${wrong.length} of ${ledgers.length} ledgers do not balance, the first is ${wrong[0]}`);
+    }
+    await removeLog(database);
+    return { applied, ledgers: ledgers.length };
+  } catch (error) {
+    throw unusable(`${backup} cannot be restored: ${error instanceof Refusal ? error.message : describeError(error)}`);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Puts the part in the place of the database, which nobody else may have open, and gives the name under which that is kept.
+ * It has two names for a moment, so that there is a database at every moment.
+ */
+async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
+  const database = openDatabase(location, "manage");
+  try {
+    await keepAlone(database);
+    const { mode, uid, gid } = await stat(file);
+    const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`;
+    await onFile(part, "written", () => takeOver(part, { mode, uid, gid }));
+    await onFile(replaced, "written", () => link(file, replaced));
+    try {
+      await onFile(file, "written", () => rename(part, file));
+    } catch (error) {
+      await rm(replaced);
+      throw error;
+    }
+    return replaced;
+  } catch (error) {
+    const name = describeDatabase(location.url);
+    if (isBusy(error)) throw conflict(`The database ${name} is in use: stop the service first`);
+    if (error instanceof Refusal) throw error;
+    throw unusable(`The database ${name} cannot be replaced: ${describeError(error)}. Move it and its log away first`);
+  } finally {
+    database.close();
+  }
+}
+
+/** Whoever could read and write the database before can do so afterwards. */
+async function takeOver(part: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): Promise<void> {
+  await chmod(part, mode & 0o777);
+  const own = await stat(part);
+  if (own.uid !== uid || own.gid !== gid) await chown(part, uid, gid);
+}
+
+/** Puts the part where no database is. */
+async function place(file: string, part: string): Promise<null> {
+  for (const log of [`${file}-wal`, `${file}-journal`]) {
+    const { size } = await stat(log).catch(() => ({ size: 0 }));
+    if (size > 0) {
+      throw conflict(`${log} is left of another database, and would be taken for this one's: move it away first`);
+    }
+  }
+  // Unlike a new name for the part, this replaces nothing that has come there meanwhile.
+  await onFile(file, "written", () => link(part, file));
+  return null;
+}

@@ -1,0 +1,259 @@
+// Restoring backups, and refusing what is none, on the runtime that runs the tests.
+import { createHash } from "node:crypto";
+import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createWorkspace } from "../../src/admin/workspaces.ts";
+import { migrate, openUpToDate } from "../../src/runtime/migrations.ts";
+import { openDatabase } from "../../src/store/open.ts";
+import { keepAlone, removeLog } from "../../src/store/whole-file.ts";
+import { createFolder, runFile, startService } from "../conformance/processes.ts";
+import { send } from "../conformance/http-client.ts";
+import { audit, createBooks } from "../faults/books.ts";
+import { emptyOutcomes, startLoad } from "../faults/load.ts";
+import { adminOf } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { runIn } from "./places.ts";
+
+const test = suite(`restore on ${currentRuntime}`);
+
+const { path: folder, remove } = await createFolder();
+test.after(remove);
+
+const cli = (url: string, ...args: string[]) => runFile(currentRuntime, "src/cli.ts", args, { DATABASE_URL: url });
+
+let folders = 0;
+
+/** An empty folder for a test, and the URL of a database in it. */
+async function openPlace(): Promise<{ place: string; url: string }> {
+  const place = `${folder}/${++folders}`;
+  await mkdir(place);
+  return { place, url: `file:${place}/ledger.db` };
+}
+
+/** The size and the digest of every file of a folder. */
+async function contentsOf(place: string): Promise<Record<string, string>> {
+  const describe = async (name: string) => {
+    const bytes = await readFile(`${place}/${name}`);
+    return [name, `${bytes.length} ${createHash("sha256").update(bytes).digest("hex")}`] as const;
+  };
+  return Object.fromEntries(await Promise.all((await readdir(place)).sort().map(describe)));
+}
+
+// A connection of this process may hold its locks for longer than it is open, so that what is restored to is made of copies.
+const seed = await createBooks(`file:${folder}/seed.db`);
+assert.is((await cli(seed.url, "backup", `${folder}/seed-copy.db`)).code, 0);
+
+/** A database that reads and submits have come to, as it is when its service is killed. */
+async function createUsed(url: string) {
+  await copyFile(`${folder}/seed-copy.db`, url.replace("file:", ""));
+  const service = await startService(currentRuntime, { DATABASE_URL: url });
+  const load = startLoad({ bases: [service.url], connections: 8, tenant: seed.tenant });
+  while (load.outcomes.recorded.length < 100) await load.untilSuccess();
+  const stopped = load.stop();
+  await service.stop("SIGKILL");
+  await stopped;
+  return { url, tenant: seed.tenant, outcomes: load.outcomes };
+}
+
+const good = `${folder}/good.db`;
+const used = await createUsed(`file:${folder}/used.db`);
+assert.is((await cli(used.url, "backup", good)).code, 0);
+
+test("a backup takes the place of a database with a log, which is kept whole", async () => {
+  const { place, url } = await openPlace();
+  const before = await createUsed(url);
+  await chmod(`${place}/ledger.db`, 0o640);
+  assert.ok((await stat(`${place}/ledger.db-wal`)).size > 0);
+  const { code, out, said } = await cli(url, "restore", good, "--json");
+  assert.equal([code, said.replace(/[\d.]+ [kM]B/, "1 MB")], [0, "Copying 1 MB …\n"]);
+  const { replaced, ...done } = JSON.parse(out);
+  assert.match(replaced, /\/ledger\.db\.replaced-\d{8}T\d{6}Z$/);
+  assert.equal(done, { file: `${place}/ledger.db`, restored: good, applied: [], ledgers: 1 });
+  assert.equal(await readdir(place).then((names) => names.sort()), ["ledger.db", replaced.slice(place.length + 1)]);
+  for (const file of [`${place}/ledger.db`, replaced]) assert.is((await stat(file)).mode & 0o777, 0o640);
+  const { lost, faults } = await audit({ ...used, url }, { ...emptyOutcomes(), recorded: used.outcomes.recorded });
+  assert.equal([lost, faults], [0, []]);
+  const kept = await audit({ ...before, url: `file:${replaced}` }, before.outcomes);
+  assert.equal(kept, { lost: 0, doubled: 0, faults: [] });
+});
+
+test("a backup is put where no database is, for its owner alone, and can be served", async () => {
+  const { place, url } = await openPlace();
+  const { code, json, reports } = await runIn(["restore", good, "--json"], { DATABASE_URL: url });
+  assert.equal([code, (json as { replaced: null }).replaced], [0, null]);
+  assert.ok(reports.includes("Copied 100 %") && reports.includes("Verified 100 %"));
+  assert.equal(await readdir(place), ["ledger.db"]);
+  assert.is((await stat(`${place}/ledger.db`)).mode & 0o777, 0o600);
+  const service = await startService(currentRuntime, { DATABASE_URL: url });
+  const headers = [`Authorization: Bearer ${seed.tenant.key}`];
+  assert.is((await send(service.url, `/v1/prompts?deployId=${seed.tenant.deployId}`, { headers })).status, 200);
+  await service.stop();
+});
+
+test("a database that was moved with its log is restored with what stands in it", async () => {
+  const { place, url } = await openPlace();
+  const { database } = await openUpToDate(`file:${place}/used.db`, "manage");
+  await createWorkspace(adminOf(database), { name: "In the log", monthlyLimit: 1, upgradeUrl: null });
+  for (const suffix of ["", "-wal"]) await copyFile(`${place}/used.db${suffix}`, `${place}/copy.db${suffix}`);
+  database.close();
+  assert.is((await runIn(["restore", `${place}/copy.db`], { DATABASE_URL: url })).code, 0);
+  const { out } = await runIn(["workspace", "list"], { DATABASE_URL: url });
+  assert.match(out, "In the log");
+});
+
+test("is refused while a service has the database, which goes on as it was", async () => {
+  const { place, url } = await openPlace();
+  await copyFile(good, `${place}/ledger.db`);
+  const service = await startService(currentRuntime, { DATABASE_URL: url });
+  const request = { headers: [`Authorization: Bearer ${seed.tenant.key}`] };
+  const read = async () => (await send(service.url, `/v1/prompts?deployId=${seed.tenant.deployId}`, request)).status;
+  assert.is(await read(), 200);
+  const before = await contentsOf(place);
+  const { code, out, said } = await cli(url, "restore", good);
+  assert.equal([code, out], [1, ""]);
+  assert.match(said, `promptledger: The database ${url} is in use: stop the service first\n`);
+  const after = await contentsOf(place);
+  assert.equal(Object.keys(after), Object.keys(before));
+  for (const name of ["ledger.db", "ledger.db-wal"]) assert.is(after[name], before[name], name);
+  assert.is(await read(), 200);
+  assert.is(await service.stop(), 0);
+});
+
+/** A file made of the good backup. */
+async function spoilt(name: string, spoil: (bytes: Buffer) => Uint8Array): Promise<string> {
+  await writeFile(`${folder}/${name}`, spoil(await readFile(good)));
+  return `${folder}/${name}`;
+}
+
+/** A file made of the good backup by SQL. */
+async function changed(name: string, sql: string): Promise<string> {
+  const path = await spoilt(name, (bytes) => bytes);
+  const database = openDatabase(`file:${path}`, "manage");
+  await database.write([{ sql }]);
+  await removeLog(database);
+  database.close();
+  return path;
+}
+
+async function foreign(): Promise<string> {
+  const database = openDatabase(`file:${folder}/foreign.db`, "manage");
+  await database.write([{ sql: "create table notes (text text) strict" }]);
+  await removeLog(database);
+  database.close();
+  return `${folder}/foreign.db`;
+}
+
+const flipPages = (bytes: Buffer) => {
+  const flipped = Buffer.from(bytes);
+  for (let at = 4096 + 2048; at < bytes.length; at += 4096) {
+    for (let index = at; index < at + 64; index++) flipped[index]! ^= 0xff;
+  }
+  return flipped;
+};
+
+const refusals: [name: string, make: () => Promise<string> | string, error: RegExp][] = [
+  ["a backup with flipped bytes in its pages", () => spoilt("flipped.db", flipPages), /cannot be restored: /],
+  [
+    "a backup whose end is missing",
+    () => spoilt("cut.db", (bytes) => bytes.subarray(0, bytes.length - 3 * 4096)),
+    /cannot be restored: .*malformed/,
+  ],
+  [
+    "a text file",
+    () => spoilt("notes.txt", () => Buffer.from("no database\n")),
+    /notes.txt cannot be restored: .*NOTADB/,
+  ],
+  ["an empty file", () => spoilt("empty.db", () => Buffer.alloc(0)), /it is no database of promptledger's$/],
+  ["someone else's database", foreign, /it is no database of promptledger's$/],
+  [
+    "a ledger that lacks a call",
+    () => changed("lacking.db", "delete from calls where position = (select max(position) from calls)"),
+    /1 of 1 ledgers do not balance, the first is ws_\w+ \d{4}-\d\d$/,
+  ],
+  [
+    "a backup of a newer version",
+    () => changed("newer.db", "insert into promptledger_migrations values ('999-from-the-future', 0)"),
+    /cannot be restored: The database is newer than this promptledger: it has migration 999-from-the-future/,
+  ],
+  ["a file that is not there", () => `${folder}/none.db`, /none.db cannot be read: .*ENOENT/],
+  ["a folder", () => folder, /cannot be read: .*EISDIR/],
+  ["the database itself", () => `${folder}/target/../target/ledger.db`, /ledger.db is the database itself$/],
+];
+
+await mkdir(`${folder}/target`);
+const target = `file:${folder}/target/ledger.db`;
+await createUsed(target);
+
+for (const [name, make, error] of refusals) {
+  test(`refuses ${name} in one line, and leaves the database as it is`, async () => {
+    const file = await make();
+    const before = await contentsOf(`${folder}/target`);
+    assert.ok(before["ledger.db-wal"] !== "");
+    const { code, out, said } = await runIn(["restore", file], { DATABASE_URL: target });
+    assert.equal([code, out], [1, ""]);
+    assert.match(said, /^(Copying [\d.]+ \w+ …\n)?promptledger: [^\n]+\n$/);
+    assert.match(said.trimEnd(), error);
+    assert.equal(await contentsOf(`${folder}/target`), before);
+  });
+}
+
+const badPlaces: [name: string, prepare: (place: string) => Promise<unknown>, error: RegExp, file?: string][] = [
+  [
+    "where the log of another database is left",
+    (place) => writeFile(`${place}/ledger.db-wal`, "log"),
+    /ledger.db-wal is left of another database, and would be taken for this one's: move it away first$/,
+  ],
+  [
+    "where a file is that is no database",
+    (place) => writeFile(`${place}/ledger.db`, "no database, but as long as its header would be at least"),
+    /ledger.db cannot be replaced: .*NOTADB.*Move it and its log away first$/,
+  ],
+  [
+    "where another one is at work",
+    (place) => writeFile(`${place}/ledger.db.part`, ""),
+    /ledger.db.part is there: remove it if nothing is writing it any more$/,
+  ],
+  [
+    "in a folder that is not there",
+    () => Promise.resolve(),
+    /ledger.db.part cannot be written: .*ENOENT/,
+    "no/ledger.db",
+  ],
+];
+
+for (const [name, prepare, error, file = "ledger.db"] of badPlaces) {
+  test(`refuses to restore ${name}, and leaves all as it is`, async () => {
+    const { place } = await openPlace();
+    await prepare(place);
+    const before = await contentsOf(place);
+    const { code, out, said } = await runIn(["restore", good], { DATABASE_URL: `file:${place}/${file}` });
+    assert.equal([code, out], [1, ""]);
+    assert.match(said.trimEnd(), error);
+    assert.equal(await contentsOf(place), before);
+  });
+}
+
+test("refuses a database on a server", async () => {
+  const { code, said } = await runIn(["restore", good], { DATABASE_URL: "http://127.0.0.1:1" });
+  assert.equal([code, said.includes("is on a server, which has backups of its own")], [1, true]);
+});
+
+test("what waits for a database while another takes its place writes to neither", async () => {
+  const { place, url } = await openPlace();
+  await copyFile(good, `${place}/ledger.db`);
+  const database = openDatabase(url, "manage");
+  await keepAlone(database);
+  const waiting = migrate(url).then(() => "opened", (error) => String(error));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await copyFile(good, `${place}/new.db`);
+  await rename(`${place}/new.db`, `${place}/ledger.db`);
+  const before = await contentsOf(place);
+  await database.read({ sql: "pragma locking_mode = normal" });
+  await database.read({ sql: "select 1 from sqlite_master" });
+  assert.match(await waiting, "readonly");
+  assert.equal(await contentsOf(place), before);
+  database.close();
+});
+
+test.run();
