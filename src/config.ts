@@ -24,6 +24,8 @@ export type Config = Readonly<{
   adminToken: string | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
+  /** Whether a schema that is behind is brought up to date before anything else; if not, it is refused. */
+  migrates: boolean;
   /** Where metrics are served, apart from the service; without one, by the service itself. */
   metricsPort: number | undefined;
   /** How long stopping may take, in ms. */
@@ -90,6 +92,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     adminToken,
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
+    migrates: oneOf("MIGRATE", ["true", "false"], "true") === "true",
     metricsPort: read("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65535),
     shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
     corsOrigins: Object.freeze(corsOrigins),

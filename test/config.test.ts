@@ -23,6 +23,7 @@ test("without settings it serves a file in the working directory on loopback", (
     adminToken: undefined,
     logLevel: "info",
     logFormat: "text",
+    migrates: true,
     metricsPort: undefined,
     shutdownTimeout: 10_000,
     corsOrigins: [],
@@ -62,6 +63,12 @@ test("METRICS_PORT, SHUTDOWN_TIMEOUT in seconds and CORS_ORIGIN are read", () =>
   assert.is(config.shutdownTimeout, 25_000);
   assert.equal(config.corsOrigins, ["https://app.example.com", "http://localhost:3000"]);
   assert.equal(readConfig({ CORS_ORIGIN: "*" }).corsOrigins, ["*"]);
+});
+
+test("MIGRATE is true or false", () => {
+  assert.is(readConfig({ MIGRATE: "false" }).migrates, false);
+  assert.is(readConfig({ MIGRATE: "true" }).migrates, true);
+  assert.match(refusal({ MIGRATE: "0" }), "MIGRATE must be one of true, false");
 });
 
 const noOrigins = [

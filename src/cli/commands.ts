@@ -17,7 +17,7 @@ const serviceCommands: Command[] = [
     usage: "migrate",
     summary: "Bring the database's schema up to date",
     async start({ terminal }) {
-      const { applied, close } = await openHere(terminal, true);
+      const { applied, close } = await openHere(terminal, { canBeFirst: true, migrates: true });
       close();
       return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
     },

@@ -10,14 +10,14 @@ import type { Call } from "./command.ts";
 /** Opens the database, and gives the names of the migrations that brought its schema up to date. */
 export async function openHere(
   { env, say, report, exists }: Terminal,
-  canBeFirst = false,
+  { canBeFirst = false, migrates }: { canBeFirst?: boolean | undefined; migrates?: true } = {},
 ): Promise<{ call: Call; applied: string[]; close(): void }> {
   const config = readConfig(env);
   const { url } = config.database;
   if (!canBeFirst && isFileUrl(url) && !await exists(filePathOf(url))) {
     throw invalid(`The database ${describeDatabase(url)} does not exist: workspace create and migrate make it`);
   }
-  const { database, applied } = await openMigrated(config, "manage");
+  const { database, applied } = await openMigrated({ ...config, migrates: migrates ?? config.migrates }, "manage");
   // A database that was empty until now may be another one than was meant.
   if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);
   const admin = { database, clock: Date.now, source: "command line" as const, report };

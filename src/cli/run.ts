@@ -74,7 +74,7 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
   if ("start" in command) return await command.start({ args, terminal });
   const server = args.findText("server");
   if (server !== undefined) return await command.run({ args, terminal, call: connectTo(server, terminal) });
-  const { call, close } = await openHere(terminal, command.canBeFirst);
+  const { call, close } = await openHere(terminal, { canBeFirst: command.canBeFirst });
   try {
     return await command.run({ args, terminal, call });
   } finally {

@@ -29,8 +29,8 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
       const asked: Asked = { request, requestId: requestIdOf(request) ?? newRequestId(clock()), params: {}, notes: {} };
       const { answer, cause } = await answerOf(route, asked, context);
       const common = { "X-Request-Id": asked.requestId, ...corsHeaders(request, corsOrigins) };
-      const isClosing = inFlight.isDraining() || answer.error !== undefined && !await isBodyTaken(request, context);
-      if (isClosing) answer.headers.Connection = "close";
+      const isBodyLeft = answer.error !== undefined && !await discardBody(request, context.bodyLimit);
+      if (isBodyLeft || inFlight.isDraining()) answer.headers.Connection = "close";
       tell(asked, answer, cause, performance.now() - began, basePath, context);
       return toResponse(answer, common, request.method === "HEAD");
     } finally {
@@ -54,8 +54,6 @@ async function answerOf(route: Route, asked: Asked, context: Context): Promise<O
     return { answer: refuse(internalError()), cause: error };
   }
 }
-
-const isBodyTaken = (request: Request, { bodyLimit }: Context) => discardBody(request, bodyLimit);
 
 /** One line for a request, and its measures. */
 function tell(

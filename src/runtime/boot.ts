@@ -62,13 +62,13 @@ async function listenOn(
   }
 }
 
-/** Opens the configured database and brings its schema up to date; gives the names of the migrations applied. */
+/** Opens the configured database with a schema that is up to date; gives the names of the migrations applied. */
 export async function openMigrated(
-  { database: location }: Config,
+  { database: location, migrates }: Pick<Config, "database" | "migrates">,
   purpose: Purpose,
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    return await openUpToDate(location, purpose);
+    return await openUpToDate(location, purpose, migrates);
   } catch (error) {
     const cause = error instanceof Refusal ? error.message : describeError(error);
     throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);

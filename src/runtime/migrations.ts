@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import type { DatabaseSource } from "../store/client.ts";
 import type { Database, Purpose } from "../store/database.ts";
-import { migrate as migrateDatabase } from "../store/migrate.ts";
+import { migrate as migrateDatabase, requireMigrated } from "../store/migrate.ts";
 import type { Migration } from "../store/migrate.ts";
 import { fileOf, openDatabase } from "../store/open.ts";
 
@@ -26,16 +26,19 @@ export async function migrate(source: DatabaseSource): Promise<string[]> {
   return applied;
 }
 
-/** Opens a database, which is made where there is none, and brings its schema up to date. */
+/** Opens a database, which is made where there is none, and brings its schema up to date, or refuses one that is not. */
 export async function openUpToDate(
   source: DatabaseSource,
   purpose: Purpose,
+  migrates = true,
 ): Promise<{ database: Database; applied: string[] }> {
   const path = fileOf(source);
   if (path !== undefined) createPrivately(path);
   const database = openDatabase(source, purpose);
   try {
-    return { database, applied: await migrateDatabase(database, await readMigrations(), Date.now()) };
+    const migrations = await readMigrations();
+    if (!migrates) await requireMigrated(database, migrations);
+    return { database, applied: migrates ? await migrateDatabase(database, migrations, Date.now()) : [] };
   } catch (error) {
     database.close();
     throw error;

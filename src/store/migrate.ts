@@ -11,17 +11,30 @@ export type Migration = { name: string; sql: string };
  * Refuses, untouched, a database that has a migration which is not among the given ones: newer code has been there.
  */
 export async function migrate(database: Database, migrations: Migration[], now: number): Promise<string[]> {
+  const lacking = await listLacking(database, migrations);
+  if (lacking.length === migrations.length) await database.write([{ sql: createMigrations }]);
+  const applied: string[] = [];
+  for (const migration of lacking) {
+    if (await apply(database, migration, now)) applied.push(migration.name);
+  }
+  return applied;
+}
+
+/** Refuses a database that lacks any of the migrations, or has others. */
+export async function requireMigrated(database: Database, migrations: Migration[]): Promise<void> {
+  const [first] = await listLacking(database, migrations);
+  if (first !== undefined) {
+    throw conflict(`its schema is out of date, it lacks ${first.name}: run promptledger migrate`);
+  }
+}
+
+async function listLacking(database: Database, migrations: Migration[]): Promise<Migration[]> {
   const present = await listApplied(database);
   const unknown = [...present].find((name) => !migrations.some((migration) => migration.name === name));
   if (unknown !== undefined) {
     throw conflict(`The database is newer than this promptledger: it has migration ${unknown}. Run a newer version`);
   }
-  const applied: string[] = [];
-  if (present.size === 0) await database.write([{ sql: createMigrations }]);
-  for (const migration of migrations) {
-    if (!present.has(migration.name) && await apply(database, migration, now)) applied.push(migration.name);
-  }
-  return applied;
+  return migrations.filter(({ name }) => !present.has(name));
 }
 
 const createMigrations =

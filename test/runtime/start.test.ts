@@ -1,4 +1,5 @@
 // Starting, being told wrong, and stopping, on the runtime that runs the tests.
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
@@ -106,6 +107,42 @@ test("a second signal ends it at once", async () => {
   connection.close();
 });
 
+test("while it waits for a request, it is not ready, answers others, and then exits 0", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  const connection = openConnection(service.url);
+  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
+  const bytes = serialize(service.url, "/v1/diagnosis?deployId=x", request, "keep-alive");
+  connection.write(bytes.subarray(0, -50));
+  await untilInFlight(service.url, 2);
+  const stopped = service.stop();
+  const statuses: number[] = [];
+  while (statuses.at(-1) !== 503) statuses.push((await send(service.url, "/readyz")).status);
+  assert.is((await send(service.url, "/v1/prompts")).status, 401);
+  connection.write(bytes.subarray(-50));
+  const answer = await connection.readAnswer();
+  assert.equal([answer.status, answer.headers.get("connection")], [401, "close"]);
+  assert.is(await stopped, 0);
+  connection.close();
+});
+
+test("SHUTDOWN_TIMEOUT ends it when a request never comes to its end, and it exits 0", async () => {
+  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" };
+  const service = await startService(currentRuntime, settings);
+  const connection = openConnection(service.url);
+  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
+  connection.write(serialize(service.url, "/v1/diagnosis?deployId=x", request, "keep-alive").subarray(0, -50));
+  await untilInFlight(service.url, 2);
+  assert.is(await service.stop(), 0);
+  assert.match(service.output(), '"level":"warn","message":"Stopped before every request was answered"');
+  connection.close();
+});
+
+/** Waits until so many requests are being answered, the one that asks among them. */
+async function untilInFlight(base: string, count: number): Promise<void> {
+  const wanted = `promptledger_http_requests_in_flight ${count}\n`;
+  while (!(await send(base, "/metrics")).text.includes(wanted)) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 const runService = (settings: Record<string, string>) =>
   runFile(currentRuntime, "src/cli.ts", ["serve"], { PORT: "0", ...settings });
 
@@ -131,6 +168,33 @@ const failures: [name: string, settings: Record<string, string>, error: string][
     "http://127.0.0.1:1 (DATABASE_URL) cannot be used",
   ],
 ];
+
+test("MIGRATE=false serves no schema that is out of date, and leaves it to the migrate command", async () => {
+  const settings = { DATABASE_URL: `file:${folder.path}/unmigrated.db`, MIGRATE: "false" };
+  const { code, said } = await runService(settings);
+  assert.is(code, 1);
+  assert.match(
+    said,
+    "cannot be used: its schema is out of date, it lacks 001-create-catalog: run promptledger migrate",
+  );
+  assert.is((await runFile(currentRuntime, "src/cli.ts", ["workspace", "create", "--name", "A"], settings)).code, 1);
+  assert.is((await runFile(currentRuntime, "src/cli.ts", ["migrate"], settings)).code, 0);
+  const service = await startService(currentRuntime, settings);
+  assert.is(await service.stop(), 0);
+});
+
+test("exits 1 when the server refuses the token, and says so", async () => {
+  const server = createHttpServer((_, response) => void response.writeHead(401).end("no"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const { code, said } = await runService({ DATABASE_URL: url, DATABASE_AUTH_TOKEN: "a-wrong-token" });
+  server.close();
+  assert.is(code, 1);
+  assert.ok(said.startsWith(`promptledger: the database ${url} (DATABASE_URL) cannot be used: `), said);
+  assert.match(said, "401");
+  assert.not.ok(said.includes("a-wrong-token") || said.includes("    at "), said);
+});
 
 for (const [name, settings, error] of failures) {
   test(`exits 1 when ${name}, and says so`, async () => {
