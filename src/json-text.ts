@@ -1,6 +1,9 @@
 // JSON as text: a client's JSON is kept as it was written, since parsing loses digits, key order and `__proto__`.
 // Every `text` here has passed JSON.parse already, but for makeWellFormed, which comes before it.
 
+import { braceClose, bracketClose, bracketOpen, colon, comma } from "./json-scan.ts";
+import { endOfString, endOfValue, isClosing, isOpening, skipSpace } from "./json-scan.ts";
+
 const isRaw = Symbol("JSON text");
 
 /** A value that is already JSON text; stringify writes it as it is. */
@@ -39,13 +42,6 @@ export function makeWellFormed(text: string): string {
   if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, _pair, lone) => lone === undefined ? escape : "\\ufffd");
 }
-
-const quote = 0x22, backslash = 0x5c, comma = 0x2c, colon = 0x3a;
-const braceOpen = 0x7b, braceClose = 0x7d, bracketOpen = 0x5b, bracketClose = 0x5d;
-
-const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-const isOpening = (code: number) => code === braceOpen || code === bracketOpen;
-const isClosing = (code: number) => code === braceClose || code === bracketClose;
 
 /**
  * Splits the text of a JSON object into its members: key to value text, in order.
@@ -156,42 +152,4 @@ export function compact(text: string): string {
     result += text.slice(stringStart, at);
   }
   return result;
-}
-
-function skipSpace(text: string, at: number): number {
-  while (isSpace(text.charCodeAt(at))) at++;
-  return at;
-}
-
-/** Where the string that opens at `start` has closed. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) return at + 1;
-    if (code === backslash) at++;
-  }
-  return text.length;
-}
-
-/** Where the value that begins at `start` has ended. Depth is counted, so nesting costs no stack. */
-function endOfValue(text: string, start: number): number {
-  const first = text.charCodeAt(start);
-  if (first === quote) return endOfString(text, start);
-  if (!isOpening(first)) return endOfScalar(text, start);
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) at = endOfString(text, at) - 1;
-    else if (isOpening(code)) depth++;
-    else if (isClosing(code) && --depth === 0) return at + 1;
-  }
-  return text.length;
-}
-
-function endOfScalar(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === comma || isClosing(code) || isSpace(code)) return at;
-  }
-  return text.length;
 }

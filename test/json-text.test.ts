@@ -12,6 +12,7 @@ import {
   readValue,
   stringify,
 } from "../src/json-text.ts";
+import { isDeeper } from "../src/json-scan.ts";
 
 const test = suite("json-text");
 
@@ -86,6 +87,16 @@ test("depth costs no stack", () => {
   assert.ok(stringify(readValue(deep)) === deep);
   assert.ok(compact(indent(deep)) === deep);
   assert.ok(mapStrings(deep, () => "0") === deep);
+});
+
+test("isDeeper counts the levels of arrays and objects, and no brackets in strings", () => {
+  for (const levels of [1, 2, 1000]) {
+    assert.equal([isDeeper(nested(levels), levels), isDeeper(nested(levels + 1), levels)], [false, true]);
+  }
+  assert.is(isDeeper(`[${"[],{},".repeat(2000)}0]`, 2), false);
+  assert.is(isDeeper(`["${"[{".repeat(2000)}\\"[["]`, 1), false);
+  assert.is(isDeeper("[".repeat(2000), 1000), true);
+  assert.is(isDeeper("1", 0), false);
 });
 
 test("makeWellFormed agrees with toWellFormed, and changes nothing else", () => {

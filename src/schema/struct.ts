@@ -1,15 +1,10 @@
 // The vocabulary in which the shape of every body, query and answer is said, over superstruct. A struct checks, finds the
 // words for what does not fit (superstruct's own repeat the value, and fail on some), and knows its JSON Schema.
-import {
-  define,
-  nullable as allowNull,
-  optional as optionally,
-  Struct,
-  type as membersOf,
-  validate,
-} from "superstruct";
+import { define, nullable as allowNull, optional as optionally, Struct } from "superstruct";
+import { type as membersOf, validate } from "superstruct";
 import type { Infer } from "superstruct";
 import { missingField, notJson, wrongField, wrongWhole } from "../errors.ts";
+import { isDeeper } from "../json-scan.ts";
 import { compact, jsonText, makeWellFormed, readMembers } from "../json-text.ts";
 import type { JsonText } from "../json-text.ts";
 
@@ -18,6 +13,8 @@ export type Schema = Parameters<typeof membersOf>[0];
 export type Members<S extends Schema> = Infer<ReturnType<typeof membersOf<S>>>;
 /** A JSON Schema, of the dialect of 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
 
 type Test = (value: unknown) => boolean;
 
@@ -46,6 +43,7 @@ export const nameOf = (struct: object): string | undefined => factsOf(struct).na
  */
 export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Request body") {
   const text = makeWellFormed(source);
+  if (isDeeper(text, mostLevels)) throw wrongWhole(whole, `nested at most ${mostLevels} levels deep`);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -241,12 +241,16 @@ const submitCases: Case[] = [
     assert.equal([sessionId, content], ["\0\ufffd", { output: "\ufffd\0" }]);
     assert.equal(additional_properties, { "\ufffd": "😀" });
   }],
-  ["5,000 nested levels are stored and returned", async (target) => {
-    const deep = `{"a":${'{"b":'.repeat(5000)}1${"}".repeat(5000)}}`;
-    isRecorded(
-      await submit(target, `{"sessionId":"s","status":0,"content":{"input":""},"additional_properties":${deep}}`),
-    );
-    assert.ok((await newestRecord(target)).includes(deep));
+  ["1,000 nested levels are stored and returned, one more is 400", async (target) => {
+    const nested = (levels: number) => `${'{"b":'.repeat(levels)}1${"}".repeat(levels)}`;
+    const bodyWith = (deep: string) =>
+      `{"sessionId":"s","status":0,"content":{"input":""},"additional_properties":${deep}}`;
+    isRecorded(await submit(target, bodyWith(nested(999))));
+    assert.ok((await newestRecord(target)).includes(nested(999)));
+    for (const levels of [1000, 1500]) {
+      const answer = await submit(target, bodyWith(nested(levels)));
+      isRefusal(answer, 400, "Request body must be nested at most 1000 levels deep");
+    }
   }],
   ["a body may come in chunks, without a type, and as any type", async (target) => {
     isRecorded(await submit(target, goodBody, { chunkSize: 10 }));
@@ -289,7 +293,8 @@ const invalidBodies: [name: string, body: unknown, error: string][] = [
   ["a body that is not JSON", "{", "Request body must be valid JSON"],
   ["an empty body", "", "Request body must be valid JSON"],
   ["an array", "[]", "Request body must be an object"],
-  ["5,000 nested arrays", `${"[".repeat(5000)}${"]".repeat(5000)}`, "Request body must be an object"],
+  ["900 nested arrays", `${"[".repeat(900)}${"]".repeat(900)}`, "Request body must be an object"],
+  ["5,000 nested arrays", "[".repeat(5000), "Request body must be nested at most 1000 levels deep"],
   ["bad UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "Request body must be UTF-8"],
 ];
 
