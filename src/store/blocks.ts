@@ -108,3 +108,8 @@ export const commitAt = (position: string, commits = "commits"): string =>
 /** The id of what stands at a position of its commit (m). */
 export const idAt = (prefix: "call" | "diag", position: string): string =>
   `'${prefix}_' || m.id || printf('%02x', ${position} - m.position)`;
+
+/** The call (c) that a place (r.key) in a commit (m) belongs to, if it was accepted; behind its end stand those of others. */
+export const acceptedCall = `calls c on m.position + r.key < m.next_position
+      and c.position = (select max(position) from calls where position <= m.position + r.key)
+      and c.position + c.count > m.position + r.key`;

@@ -38,7 +38,8 @@ export const failureOf = (error: unknown): Failure | undefined =>
 export const tellingFailures = (database: Database, judge: (error: unknown) => Failure | undefined): Database =>
   withNoteOfErrors(database, (error) => {
     const failure = judge(error);
-    if (failure !== undefined) failures.set(error as object, failure);
+    // Whatever is thrown may come here, and what is no object cannot be told again.
+    if (failure !== undefined && typeof error === "object" && error !== null) failures.set(error, failure);
   });
 
 /** The same database; `note` is told of every error. */

@@ -123,9 +123,10 @@ export function groupCommit<Item, Result, Attempt>(
         // Once an attempt may have taken effect unseen, the same one is made again or none.
         if (failure === "refused" && !isUnknown && group.length > 1) return await settleInHalves(group, isApart);
         if (failure !== "blocked" && !isUnknown) return group.forEach(({ reject }) => reject(error));
-        for (const { reject } of group.filter(isOverdue)) reject(error);
-        if (group.every(isOverdue)) return;
-        if (!isUnknown) group = group.filter((waiter) => !isOverdue(waiter));
+        const { inTime, overdue } = splitByTime(group);
+        for (const { reject } of overdue) reject(error);
+        if (inTime.length === 0) return;
+        if (!isUnknown) group = inTime;
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }
@@ -138,9 +139,9 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** An item that has waited for its whole time fails, and is never decided. */
   function rejectOverdue(): void {
-    const overdue = waiting.filter(isOverdue);
+    const { inTime, overdue } = splitByTime(waiting);
     if (overdue.length === 0) return;
-    waiting = waiting.filter((waiter) => !isOverdue(waiter));
+    waiting = inTime;
     for (const { size, reject } of overdue) {
       waitingSize -= size;
       reject(new Error(`Not decided within ${limits.patience} ms`));
@@ -150,4 +151,11 @@ export function groupCommit<Item, Result, Attempt>(
   return { submit, countWaiting: () => waiting.length };
 }
 
-const isOverdue = ({ deadline }: { deadline: number }) => performance.now() > deadline;
+/** Those that may wait longer and those that may not, at one moment: no one is in neither. */
+function splitByTime<Item extends { deadline: number }>(items: Item[]): { inTime: Item[]; overdue: Item[] } {
+  const now = performance.now();
+  const inTime: Item[] = [];
+  const overdue: Item[] = [];
+  for (const item of items) (now > item.deadline ? overdue : inTime).push(item);
+  return { inTime, overdue };
+}

@@ -12,10 +12,11 @@ import { failureOf } from "./database.ts";
 import type { Database, Row } from "./database.ts";
 import { groupCommit } from "./group-commit.ts";
 import type { GroupLimits } from "./group-commit.ts";
+import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
 import { createKeyUse, noteUse } from "./key-use.ts";
 import { text } from "./row.ts";
 import { createPromptCache, serveFrom } from "./served-prompts.ts";
-import { addCommit, countCalls, findGroup, forgetKeys, keepKeys, logCalls, storeRecords } from "./statements.ts";
+import { addCommit, countCalls, findGroup, logCalls, storeRecords } from "./statements.ts";
 import type { Finding, Payload, RunEntry } from "./statements.ts";
 import { findUsageByKey } from "./usage.ts";
 import type { UsageOfKey } from "./usage.ts";
@@ -84,7 +85,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     const due = keyUse.findDue(runs.map(({ admissions: [admission] }) => admission!.keyHash), attempt.now);
     const payload = toPayload(runs, attempt, serve.knownVersion);
     if (isLookedAtFirst && admissions.length > 1) {
-      const findings = readFindings(await database.read(findGroup(payload)));
+      const findings = readFindings(await database.read(findGroup(payload, true)));
       if (!findings.some(hasRoom)) return toVerdicts(runs, findings, attempt, serve.prompt);
     }
     const { records, keys } = payload;
@@ -97,7 +98,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
       ...(records === undefined ? [] : [storeRecords(records, payload)]),
       ...(keys === undefined ? [] : [keepKeys(keys, payload)]),
       ...(due.length === 0 ? [] : [noteUse(due, payload)]),
-      findGroup(payload),
+      findGroup(payload, false),
     ]);
     commitSeconds((performance.now() - began) / 1000);
     groupSize(admissions.length);

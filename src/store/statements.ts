@@ -9,8 +9,10 @@
 // :isApart       whether runs take quota one by one, rather than those of a workspace together or not at all
 //
 // A group that has taken effect already, but whose reply was lost, takes none again and is answered as it was decided.
-import { idAt } from "./blocks.ts";
+import { acceptedCall } from "./blocks.ts";
 import type { Statement } from "./database.ts";
+import { keptFor } from "./idempotency-keys.ts";
+import type { Keys } from "./idempotency-keys.ts";
 
 /** Requests that are alike have places in the group one after the other, beginning with `first`. */
 export type RunEntry = [
@@ -33,8 +35,8 @@ export type Payload = {
   isApart: 0 | 1;
   /** The records of submits, by place; undefined where there is no submit. */
   records: { documents: string; sessions: string; statuses: string; measures: string } | undefined;
-  /** Idempotency keys and the fingerprints of what was sent with them, by place; undefined where there is none. */
-  keys: { keys: string; fingerprints: string } | undefined;
+  /** Undefined where there is none. */
+  keys: Keys | undefined;
 };
 
 // The joins are the authorization: a run (r) finds its key's secret (k), workspace (w), deployment (d) and quota (q). Where it
@@ -97,11 +99,6 @@ const countSql = `
   group by c.workspace_id, m.month
   on conflict do update set reads = reads + excluded.reads, submits = submits + excluded.submits`;
 
-/** The call (c) that a place (r.key) in a commit (m) belongs to, if it was accepted; behind its end stand those of others. */
-const acceptedCall = `calls c on m.position + r.key < m.next_position
-      and c.position = (select max(position) from calls where position <= m.position + r.key)
-      and c.position + c.count > m.position + r.key`;
-
 /** Stores the records of the submits that were accepted, each at its call's position. */
 export const storeRecords = (records: NonNullable<Payload["records"]>, { commit }: Payload): Statement => ({
   sql: storeSql,
@@ -117,27 +114,6 @@ const storeSql = `
     -- A record may have been deleted since an attempt whose outcome was unknown.
     and not exists (select 1 from deleted_diagnoses where position = m.position + r.key)
   on conflict do nothing`;
-
-/** Keeps the idempotency keys of the submits that were accepted. */
-export const keepKeys = (keys: NonNullable<Payload["keys"]>, { commit }: Payload): Statement => ({
-  sql: keepSql,
-  args: { ...keys, commit },
-});
-
-const keepSql = `
-  insert into idempotency_keys (workspace_id, key, fingerprint, record_id, created_at)
-  select c.workspace_id, r.value, :fingerprints ->> r.key, ${idAt("diag", "m.position + r.key")}, m.created_at
-  from commits m cross join json_each(:keys) r cross join ${acceptedCall}
-  where m.id = :commit and r.value is not null
-  on conflict do nothing`;
-
-/** Forgets idempotency keys that were kept for two days; so many at once that they go faster than they come. */
-export const forgetKeys = ({ now }: Payload): Statement => ({ sql: forgetSql, args: { before: now - 2 * 86_400_000 } });
-
-const forgetSql = `
-  delete from idempotency_keys where (workspace_id, key) in (
-    select workspace_id, key from idempotency_keys where created_at < :before order by created_at limit 512
-  )`;
 
 /** What a read is served; the texts are null where it is not accepted, or they were not asked for. */
 export type FoundPrompt = [
@@ -169,10 +145,13 @@ export type Finding = [
   keyId: string,
 ];
 
-/** Gives one row with one column: a Finding for each run as JSON, which costs far less than a row per run. */
-export const findGroup = ({ runs, commit, now, month }: Payload): Statement => ({
+/**
+ * Gives one row with one column: a Finding for each run as JSON, which costs far less than a row per run. By itself it leaves
+ * out the idempotency keys that would have been forgotten first.
+ */
+export const findGroup = ({ runs, commit, now, month }: Payload, isByItself: boolean): Statement => ({
   sql: findSql,
-  args: { runs, commit, now, month },
+  args: { runs, commit, now, month, keptSince: isByItself ? now - keptFor : 0 },
 });
 
 const findSql = `
@@ -183,7 +162,8 @@ const findSql = `
       v.title, v.description, v.messages, v.llm_config
     ) end,
     case when r.value ->> 6 is not null then (
-      select json_array(record_id, fingerprint) from idempotency_keys where workspace_id = w.id and key = r.value ->> 6
+      select json_array(record_id, fingerprint) from idempotency_keys
+      where workspace_id = w.id and key = r.value ->> 6 and created_at >= :keptSince
     ) end,
     w.id, k.api_key_id
   ) end) as findings

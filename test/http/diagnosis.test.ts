@@ -105,7 +105,7 @@ test("NUL survives in every string, and a session id with one can be asked for",
   assert.equal({ sessionId, content }, { sessionId: "a\0b", content: body.content });
 });
 
-for (const depth of [10, 999, 1000, 5000, 100_000]) {
+for (const depth of [10, 997, 998]) {
   test(`stores and returns ${depth} nested levels`, async () => {
     const world = await createWorld({ maxBodyBytes: 1024 * 1024 });
     const deep = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
@@ -231,11 +231,13 @@ const bodies: [name: string, body: string, error: string][] = [
   ["a quote in a surrogate's escape", String.raw`{"sessionId":"\udc\"}`, "Request body must be valid JSON"],
   ["a literal NUL in a string", '{"sessionId":"\0"}', "Request body must be valid JSON"],
   ["an array", "[]", "Request body must be an object"],
-  ["a nested array", deep, "Request body must be an object"],
+  ["a nested array", "[".repeat(1000) + "]".repeat(1000), "Request body must be an object"],
+  ["nested deeper than 1,000 levels", deep, "Request body must be nested at most 1000 levels deep"],
+  ["opened deeper than 1,000 levels", "[".repeat(1001), "Request body must be nested at most 1000 levels deep"],
   ["null", "null", "Request body must be an object"],
   ["a string", '"text"', "Request body must be an object"],
   ["an empty object", "{}", "Missing required field sessionId"],
-  ["a field that is deep", `{"sessionId":${deep}}`, "Field sessionId must be a string"],
+  ["a field that is deep", `{"sessionId":${deep}}`, "Request body must be nested at most 1000 levels deep"],
 ];
 
 for (const [name, body, error] of bodies) {

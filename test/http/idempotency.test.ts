@@ -197,4 +197,14 @@ test("a key is kept for two days, and then serves another submit", async () => {
   assert.ok((await verify(world.admin)).balanced);
 });
 
+test("a key that was kept for two days is forgotten too where nothing more can be accepted", async () => {
+  const world = await createWorld({ monthlyLimit: 1 });
+  recordOf(await submitUnder(world, "a"));
+  // After requests that are refused, those that come at once are looked at before anything is written.
+  assert.is((await world.read()).status, 429);
+  world.now += 2 * 86_400_000 + 1;
+  const answers = await Promise.all([submitUnder(world, "a"), submitUnder(world, "b"), world.read()]);
+  assert.equal(answers.map(({ status }) => status), [429, 429, 429]);
+});
+
 test.run();
