@@ -1,0 +1,115 @@
+// Workspaces see nothing of each other: what is another's is answered to the byte as what is not there, and costs nothing.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { listCalls, verify } from "../../src/admin/records.ts";
+import { createTenant, createWorld, goodBody } from "../helpers.ts";
+import type { Answer, Tenant, World } from "../helpers.ts";
+
+const test = suite("isolation");
+
+const workspaces = 10;
+
+type Ask = (world: World, deployId: string, key: string) => Promise<Answer>;
+
+const asks: [name: string, ask: Ask][] = [
+  ["GET", (world, deployId, key) => world.read(deployId, key)],
+  ["HEAD", (world, deployId, key) => {
+    const init = { method: "HEAD", headers: { Authorization: `Bearer ${key}` } };
+    return world.send(`/v1/prompts?deployId=${deployId}`, init);
+  }],
+  ["POST /v1/diagnosis", (world, deployId, key) => world.submit(goodBody, deployId, key)],
+  ["POST /v1/prompts", (world, deployId, key) => {
+    const init = { method: "POST", headers: { Authorization: `Bearer ${key}` }, body: JSON.stringify(goodBody) };
+    return world.send(`/v1/prompts?deployId=${deployId}`, init);
+  }],
+  [
+    "POST under the Idempotency-Key of the deployment's own workspace",
+    (world, deployId, key) => world.submit(goodBody, deployId, key, { "Idempotency-Key": `used by ${deployId}` }),
+  ],
+];
+
+/** An answer to the last byte, but for what is each answer's own. */
+const bytesOf = ({ status, headers, text }: Answer) =>
+  JSON.stringify([status, [...headers].filter(([name]) => !["date", "x-request-id"].includes(name)).sort(), text]);
+
+async function createTenants({ admin }: World): Promise<Tenant[]> {
+  const tenants: Tenant[] = [];
+  // One has no quota, so that what is not there is told from what is exhausted; the names are all the same.
+  for (let index = 0; index < workspaces; index++) tenants.push(await createTenant(admin, index === 0 ? 0 : 100));
+  return tenants;
+}
+
+const unknown = "dep_00000000000000000000000000";
+
+const pairsOf = (tenants: Tenant[]) =>
+  tenants.flatMap((caller) => tenants.filter((owner) => owner !== caller).map((owner) => ({ caller, owner })));
+
+for (const [name, ask] of asks) {
+  test(`${name} to each of the others' deployments is answered as one that there is not, and costs nobody anything`, async () => {
+    const world = await createWorld();
+    const tenants = await createTenants(world);
+    for (const { deployId, key } of tenants.slice(1)) {
+      const headers = { "Idempotency-Key": `used by ${deployId}` };
+      assert.is((await world.submit(goodBody, deployId, key, headers)).status, 201);
+    }
+    const { ledgers } = await verify(world.admin);
+    for (const { deployId, key } of tenants) {
+      const notFound = await ask(world, unknown, key);
+      assert.is(notFound.status, 404);
+      for (const owner of tenants.filter((tenant) => tenant.key !== key)) {
+        assert.is.not(owner.deployId, deployId);
+        assert.is(bytesOf(await ask(world, owner.deployId, key)), bytesOf(notFound));
+      }
+    }
+    assert.equal(await verify(world.admin), { balanced: true, ledgers });
+    assert.equal(ledgers.map(({ used }) => used), Array(workspaces - 1).fill(1));
+  });
+}
+
+test("all pairs at once, with the owners' own requests between them, are told apart in every group", async () => {
+  const world = await createWorld();
+  const tenants = (await createTenants(world)).slice(1);
+  const notFound = bytesOf(await world.read(unknown, tenants[0]!.key));
+  const own: Promise<Answer>[] = [];
+  const others: Promise<Answer>[] = [];
+  for (const { caller, owner } of pairsOf(tenants)) {
+    others.push(world.read(owner.deployId, caller.key), world.submit(goodBody, owner.deployId, caller.key));
+    own.push(world.read(caller.deployId, caller.key), world.submit(goodBody, caller.deployId, caller.key));
+  }
+  for (const answer of await Promise.all(others)) assert.is(bytesOf(answer), notFound);
+  const answers = await Promise.all(own);
+  for (const [index, { caller }] of pairsOf(tenants).entries()) {
+    const [read, submit] = [answers[2 * index]!, answers[2 * index + 1]!];
+    assert.equal([read.status, submit.status], [200, 201]);
+    const { deploy, workspace } = read.json as { deploy: { id: string }; workspace: { id: string } };
+    assert.equal([deploy.id, workspace.id], [caller.deployId, caller.workspaceId]);
+  }
+  const { balanced, ledgers } = await verify(world.admin);
+  const expected = tenants.map(({ workspaceId }) => [workspaceId, 8, 8]);
+  assert.equal([balanced, ledgers.map(({ workspaceId, reads, records }) => [workspaceId, reads, records])], [
+    true,
+    expected.sort(),
+  ]);
+  for (const { workspaceId, deployId, keyId } of tenants) {
+    for (const call of (await listCalls(world.admin, { workspaceId })).items) {
+      assert.equal([call.deployId, call.keyId], [deployId, keyId]);
+    }
+  }
+});
+
+test("what one workspace uses, exhausts and keeps is no other's", async () => {
+  const world = await createWorld({ monthlyLimit: 2 });
+  const other = await createTenant(world.admin, 2);
+  const first = await world.submit(goodBody, world.deployId, world.key, { "Idempotency-Key": "a" });
+  await world.read();
+  assert.is((await world.read()).status, 429);
+  // Neither the other's body nor its answer is found under the key.
+  const own = await world.submit({ ...goodBody, status: 2 }, other.deployId, other.key, { "Idempotency-Key": "a" });
+  assert.equal([own.status, own.headers.get("X-RateLimit-Used")], [201, "1"]);
+  assert.is.not(own.text, first.text);
+  const usage = await world.send("/v1/usage", { headers: { Authorization: `Bearer ${other.key}` } });
+  const { used, reads, submits } = usage.json as Record<string, number>;
+  assert.equal({ used, reads, submits }, { used: 1, reads: 0, submits: 1 });
+});
+
+test.run();

@@ -1,0 +1,32 @@
+// Whatever is asked and managed, in whatever order and at once, the service answers and keeps what a small model says.
+// `SEED=1 NUM_RUNS=1000` looks elsewhere, and for longer; a failure tells its seed and path.
+import process from "node:process";
+import fc from "fast-check";
+import { suite } from "uvu";
+import { command } from "./model-commands.ts";
+import { createStage } from "./model-stage.ts";
+
+const test = suite("model");
+
+const seed = Number(process.env.SEED ?? 20261115);
+const numRuns = Number(process.env.NUM_RUNS ?? 30);
+
+test("whatever is asked and managed, the service does what its model does", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40, size: "max" }), async (commands) => {
+      const { run, compare } = await createStage();
+      let done = 0;
+      try {
+        for (; done < commands.length; done++) await run(commands[done]!);
+        await compare();
+      } catch (error) {
+        const { message, details = "" } = error as Error & { details?: string };
+        throw new Error(`after ${done} commands: ${message}\n${details}`);
+      }
+    }),
+    // Making a failure smaller ends in good time.
+    { seed, numRuns, includeErrorInReport: true, skipAllAfterTimeLimit: 1000 * numRuns },
+  );
+});
+
+test.run();

@@ -1,0 +1,225 @@
+// Bytes as no client of good will sends them, on the runtime that runs the tests: bodies of another length than they say, and
+// control characters wherever the runtime lets them through.
+import { Buffer } from "node:buffer";
+import { connect } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { verify } from "../../src/admin/records.ts";
+import { readMigrations } from "../../src/runtime/migrations.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openDatabase } from "../../src/store/open.ts";
+import { createFolder, startService } from "../conformance/processes.ts";
+import type { Running } from "../conformance/processes.ts";
+import { send } from "../conformance/http-client.ts";
+import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`raw requests on ${currentRuntime}`);
+
+const limit = 1000;
+const patience = 5_000; // ms
+
+const folder = await createFolder();
+const database = openDatabase(`file:${folder.path}/ledger.db`, "manage");
+const services: Partial<Record<"text" | "json", Running>> = {};
+let tenant: Tenant;
+
+test.before(async () => {
+  await migrate(database, await readMigrations(), Date.now());
+  tenant = await createTenant(adminOf(database, Date.now), 1e9);
+  const common = {
+    DATABASE_URL: `file:${folder.path}/ledger.db`,
+    MAX_BODY_BYTES: String(limit),
+    ADMIN_TOKEN: adminToken,
+    LOG_LEVEL: "debug",
+  };
+  // One after the other: a file has one serving process.
+  services.text = await startService(currentRuntime, { ...common, LOG_FORMAT: "text" });
+});
+
+test.after(async () => {
+  for (const service of Object.values(services)) await service.stop("SIGKILL");
+  database.close();
+  await folder.remove();
+});
+
+/**
+ * Sends bytes on a connection of their own. With `ends` it closes our side after them, and gives what comes until the other
+ * is closed too; without, what comes until there is an answer.
+ */
+function exchange({ url }: Running, bytes: Uint8Array | string, ends: boolean): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    let received = "";
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    const timer = setTimeout(() => socket.destroy(), patience);
+    socket.setEncoding("latin1");
+    socket.on("data", (text: string) => {
+      received += text;
+      if (!ends && /^HTTP\/1\.1 [2-5][^]*\r\n\r\n.*}$/m.test(received)) socket.destroy();
+    });
+    socket.on("error", () => {});
+    socket.on("end", () => socket.end());
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(received);
+    });
+    socket.write(bytes);
+    if (ends) socket.end();
+  });
+}
+
+const body = JSON.stringify(goodBody);
+const { length } = body;
+const chunk = (text: string, size = text.length.toString(16)) => `${size}\r\n${text}\r\n`;
+const chunked = "Transfer-Encoding: chunked";
+const filler = (size: number) => body.replace("Hello", "x".repeat(size - length + 5));
+
+const never = [0], once = [1], perhaps = [0, 1];
+
+const lengths: [name: string, headers: string[], body: string, stored: number[]][] = [
+  ["says more than is sent", [`Content-Length: ${length + 10}`], body, never],
+  ["says one byte more than is sent", [`Content-Length: ${length + 1}`], body, never],
+  ["says less than is sent", [`Content-Length: ${length - 5}`], body, never],
+  ["says that it has none", ["Content-Length: 0"], body, never],
+  ["says nothing", [], body, never],
+  ["says a length that is negative", ["Content-Length: -1"], body, never],
+  ["says a length in hexadecimal", [`Content-Length: 0x${length.toString(16)}`], body, never],
+  ["says a length with a sign", [`Content-Length: +${length}`], body, never],
+  ["says a length with an exponent", [`Content-Length: ${length}e0`], body, never],
+  ["says a length that is no number", ["Content-Length: all of it"], body, never],
+  ["says a length beyond all numbers", ["Content-Length: 99999999999999999999999"], body, never],
+  ["says two lengths", [`Content-Length: ${length}`, `Content-Length: ${length - 5}`], body, never],
+  ["says one length twice", [`Content-Length: ${length}`, `Content-Length: ${length}`], body, perhaps],
+  ["says a length and comes in chunks", [`Content-Length: ${length}`, chunked], `${chunk(body)}0\r\n\r\n`, perhaps],
+  ["says a length and should come in chunks", [`Content-Length: ${length}`, chunked], body, never],
+  ["comes in a chunk that is shorter than it says", [chunked], chunk(body, (length + 9).toString(16)), never],
+  [
+    "comes in a chunk that is longer than it says",
+    [chunked],
+    `${chunk(body, (length - 9).toString(16))}0\r\n\r\n`,
+    never,
+  ],
+  ["comes in a chunk of no size", [chunked], `${chunk(body, "xyz")}0\r\n\r\n`, never],
+  ["comes in a chunk beyond all sizes", [chunked], chunk(body, "ffffffffffffffffff"), never],
+  ["comes in chunks without an end", [chunked], chunk(body), never],
+  [
+    "is one byte over the limit, in chunks",
+    [chunked],
+    `${[...filler(limit + 1)].map((byte) => chunk(byte)).join("")}0\r\n\r\n`,
+    never,
+  ],
+  [
+    "is at the limit, in chunks of a byte",
+    [chunked],
+    `${[...filler(limit)].map((byte) => chunk(byte)).join("")}0\r\n\r\n`,
+    once,
+  ],
+  ["is at the limit", [`Content-Length: ${limit}`], filler(limit), once],
+];
+
+const statusesOf = (received: string) =>
+  [...received.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].map(([, status]) => Number(status));
+
+const countUsed = async () => {
+  const { balanced, ledgers } = await verify(adminOf(database, Date.now));
+  assert.ok(balanced);
+  return ledgers.reduce((sum, { used }) => sum + used, 0);
+};
+
+function bytesOf(
+  headers: string[],
+  body: string,
+  method = "POST",
+  target = `/v1/diagnosis?deployId=${tenant.deployId}`,
+) {
+  const lines = [`${method} ${target} HTTP/1.1`, "Host: ledger.test", "Connection: close", ...headers];
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`, "latin1");
+}
+
+const isServed = async ({ url }: Running) => {
+  const headers = [`Authorization: Bearer ${tenant.key}`];
+  const answer = await send(url, `/v1/diagnosis?deployId=${tenant.deployId}`, { method: "POST", headers, body });
+  assert.is(answer.status, 201);
+};
+
+for (const [name, headers, body, counts] of lengths) {
+  test(`a body that ${name} is stored ${counts.join(" or ")} times, and answered so`, async () => {
+    const service = services.text!;
+    const before = await countUsed();
+    const bytes = bytesOf([`Authorization: Bearer ${tenant.key}`, ...headers], body);
+    // Who closes before the answer may get none, though it is stored.
+    const statuses = statusesOf(await exchange(service, bytes, counts === never));
+    const stored = await countUsed() - before;
+    assert.is(statuses.filter((status) => status === 201).length, stored, `${stored} times, ${statuses}`);
+    assert.ok(counts.includes(stored), `${stored} times, ${statuses}`);
+    assert.ok(statuses.every((status) => [201, 400, 408, 413].includes(status)), statuses.join());
+    await isServed(service);
+  });
+}
+
+for (
+  const [name, headers, start] of [
+    ["says that it is too long", [`Content-Length: ${limit + 1}`], "{"],
+    ["asks whether to go on, and is too long", [`Content-Length: ${limit + 1}`, "Expect: 100-continue"], ""],
+    ["has come to be too long, and has no end", [chunked], chunk("x".repeat(limit + 1))],
+  ] as const
+) {
+  test(`a body that ${name} is answered 413 before the rest of it is sent`, async () => {
+    const bytes = bytesOf([`Authorization: Bearer ${tenant.key}`, ...headers], start);
+    const statuses = statusesOf(await exchange(services.text!, bytes, false));
+    assert.equal(statuses.filter((status) => status !== 100), [413]);
+    await isServed(services.text!);
+  });
+}
+
+const controls = ["\x1b[31m", "\x9b31m", "\x85", "\x07", "\x7f", "\0", "\x0b", "\r", "\nX: y", "\u00e2\u0080\u00a8"];
+
+for (const format of ["text", "json"] as const) {
+  test(`control characters make no second line in the log, and steer no terminal: ${format}`, async () => {
+    if (format === "json") {
+      assert.is(await services.text!.stop(), 0);
+      const settings = {
+        MAX_BODY_BYTES: String(limit),
+        ADMIN_TOKEN: adminToken,
+        LOG_LEVEL: "debug",
+        LOG_FORMAT: "json",
+      };
+      const DATABASE_URL = `file:${folder.path}/ledger.db`;
+      services.json = await startService(currentRuntime, { ...settings, DATABASE_URL });
+    }
+    const service = services[format]!;
+    const authorization = `Authorization: Bearer ${tenant.key}`;
+    const target = `/v1/prompts?deployId=${tenant.deployId}`;
+    for (const text of controls) {
+      const requests = [
+        bytesOf([authorization], "", "GET", `${target}${text}`),
+        bytesOf([authorization], "", "GET", `/v1/${text}`),
+        bytesOf([authorization], "", `GET${text}`, target),
+        bytesOf([`${authorization}${text}`], "", "GET", target),
+        ...["X-Request-Id", "traceparent", "User-Agent", "Idempotency-Key", "If-None-Match", `X-${text}`].map((name) =>
+          bytesOf([authorization, `${name}: a${text}b`, `Content-Length: ${length}`], body)
+        ),
+      ];
+      for (const bytes of requests) {
+        const statuses = statusesOf(await exchange(service, bytes, true));
+        // A runtime may take what follows a control character for another version of HTTP.
+        assert.ok(statuses.every((status) => status < 500 || status === 505), `${statuses} to ${JSON.stringify(text)}`);
+      }
+    }
+    await isServed(service);
+    assert.is(await service.stop(), 0);
+    const lines = service.output().split("\n").filter((line) => line !== "");
+    assert.ok(lines.length >= 2);
+    for (const line of lines) {
+      // deno-lint-ignore no-control-regex
+      assert.not.match(line, /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+      if (format === "json") assert.type(JSON.parse(line).message, "string");
+      else assert.match(line, /^\d{4}-\d\d-\d\dT[\d:.]+Z (debug|info |warn |error) \S/);
+      assert.not.ok(line.includes(tenant.key) || /^\S+ error|"level":"error"/.test(line), line);
+    }
+  });
+}
+
+test.run();
