@@ -44,13 +44,10 @@ export function createProbes(context: Context): FetchHandler {
   return handlerOf(routeOf(router), context, "");
 }
 
-/**
- * The router writes on what it is handed, and a request is not ours to write on, so it is handed over inside. Handlers read
- * its query themselves, since the router's reading drops some of it.
- */
+/** The router writes on what it is handed, and a request is not ours to write on, so it is handed over inside. */
 const routeOf = (router: RouterType): Route => (asked, context) => {
-  const { method, url } = asked.request;
-  return router.fetch(Object.assign(asked, { method, url: url.replace(/\?.*/s, "") }), context);
+  asked.url = asked.url.replace(/\?.*/s, "");
+  return router.fetch(asked, context);
 };
 
 // deno-lint-ignore require-await -- a handler gives a promise

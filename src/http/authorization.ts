@@ -2,6 +2,7 @@
 import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
 import type { Asked, Context } from "./context.ts";
+import { noteCaller } from "./notes.ts";
 
 /** The hash of the request's API key; what cannot be a key is refused without a query. */
 export async function readKeyHash(request: Request, { keyHashes }: Context): Promise<string> {
@@ -38,7 +39,7 @@ export async function readAuthorized<T>(
   } catch (refusal) {
     const caller = await ledger.findCaller(keyHash);
     if (caller === undefined) throw invalidApiKey();
-    Object.assign(notes, caller);
+    noteCaller(notes, caller);
     throw refusal;
   }
 }

@@ -11,6 +11,9 @@ import type { Notes } from "./notes.ts";
 /** A request as the router hands it to a handler; `route` is the pattern of its path. */
 export type Asked = {
   request: Request;
+  /** The request's own, and what the router goes by, which leaves the query to handlers: its reading drops some of it. */
+  method: string;
+  url: string;
   requestId: string;
   params: Record<string, string>;
   notes: Notes;

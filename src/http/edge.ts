@@ -5,16 +5,13 @@ import { describeError } from "../log.ts";
 import type { LogLevel } from "../config.ts";
 import { discardBody } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
-import { corsHeaders, preflightHeaders } from "./cors.ts";
-import { noContent, refuse, toResponse } from "./respond.ts";
+import { corsHeaders, preflightOf } from "./cors.ts";
+import { refuse, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
 
 /** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
 export type Route = (asked: Asked, context: Context) => Promise<Answer | undefined>;
-
-/** An answer, and what the log tells of it and no one else. */
-type Outcome = { answer: Answer; cause?: unknown };
 
 const mostInFlight = 20_000; // requests: more than wait for the ledger, since there are those whose body is still to come
 
@@ -25,46 +22,51 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
   return async (request) => {
     const began = performance.now();
     const end = inFlight.begin();
+    const asked: Asked = {
+      request,
+      method: request.method,
+      url: request.url,
+      requestId: requestIdOf(request) ?? newRequestId(clock()),
+      params: {},
+      notes: {},
+    };
+    let answer: Answer;
+    let cause: unknown;
     try {
-      const asked: Asked = { request, requestId: requestIdOf(request) ?? newRequestId(clock()), params: {}, notes: {} };
-      const { answer, cause } = await answerOf(route, asked, context);
-      const common = { "X-Request-Id": asked.requestId, ...corsHeaders(request, corsOrigins) };
-      const isBodyLeft = answer.error !== undefined && !await discardBody(request, context.bodyLimit);
-      if (isBodyLeft || inFlight.isDraining()) answer.headers.Connection = "close";
-      tell(asked, answer, cause, performance.now() - began, basePath, context);
-      return toResponse(answer, common, request.method === "HEAD");
-    } finally {
-      end();
+      answer = preflightOf(request, corsOrigins) ?? await admitted(asked) ?? refuse(unknownPath());
+    } catch (error) {
+      // Bun and Deno hand over what no URL can be read from.
+      const refusal = error instanceof Refusal ? error : URL.canParse(request.url) ? undefined : invalidTarget();
+      if (refusal === undefined) cause = error;
+      answer = refuse(refusal ?? internalError());
     }
+    const { headers } = answer;
+    headers["X-Request-Id"] = asked.requestId;
+    if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
+    const isBodyLeft = answer.error !== undefined && !await discardBody(request, context.bodyLimit);
+    if (isBodyLeft || inFlight.isDraining()) headers.Connection = "close";
+    tell(asked, answer, cause, performance.now() - began, basePath, context);
+    end();
+    return toResponse(answer, asked.method === "HEAD");
   };
-}
 
-/** A refusal is answered as it says; of any other error the client learns that there was one, and no more. */
-async function answerOf(route: Route, asked: Asked, context: Context): Promise<Outcome> {
-  const { request } = asked;
-  try {
-    const preflight = preflightHeaders(request, context.corsOrigins);
-    if (preflight !== undefined) return { answer: noContent(preflight) };
-    if (context.inFlight.count() > mostInFlight && !isProbe.test(request.url)) throw overloaded();
-    return { answer: await route(asked, context) ?? refuse(unknownPath()) };
-  } catch (error) {
-    if (error instanceof Refusal) return { answer: refuse(error) };
-    // Bun and Deno hand over what no URL can be read from.
-    if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
-    return { answer: refuse(internalError()), cause: error };
+  function admitted(asked: Asked): Promise<Answer | undefined> {
+    if (inFlight.count() > mostInFlight && !isProbe.test(asked.url)) throw overloaded();
+    return route(asked, context);
   }
 }
 
 /** One line for a request, and its measures. */
 function tell(
-  { request, requestId, route, notes }: Asked,
+  asked: Asked,
   { status, error }: Answer,
   cause: unknown,
   ms: number,
   basePath: string,
   { log, telemetry }: Context,
 ): void {
-  const method = methods.has(request.method) ? request.method : "other";
+  const { request, requestId, route, notes } = asked;
+  const method = methods.has(asked.method) ? asked.method : "other";
   const path = route === undefined ? "none" : route.slice(basePath.length);
   telemetry.requests(method, path, String(status));
   telemetry.requestSeconds(ms / 1000, path);

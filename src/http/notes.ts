@@ -1,4 +1,5 @@
 // What the log tells of a request besides its answer. Ids only: never a key, a body or a prompt.
+import type { Caller } from "../store/admission.ts";
 
 export type Notes = {
   workspaceId?: string;
@@ -8,6 +9,13 @@ export type Notes = {
   groupSize?: number;
 };
 
+/** Notes whose key it is, where that is known. */
+export function noteCaller(notes: Notes, caller: Caller | undefined): void {
+  if (caller === undefined) return;
+  notes.workspaceId = caller.workspaceId;
+  notes.keyId = caller.keyId;
+}
+
 const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
   ws: "workspaceId",
   key: "keyId",
@@ -16,6 +24,7 @@ const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
 
 /** Notes an id that a client named, if it has the form of ours; another text might be a secret. */
 export function noteId(notes: Notes, id: string): void {
-  const [, prefix] = /^(ws|key|dep)_[0-9a-z]{26}$/.exec(id) ?? [];
-  if (prefix !== undefined) notes[nouns[prefix]!] = id;
+  if (isId.test(id)) notes[nouns[id.slice(0, id.indexOf("_"))]!] = id;
 }
+
+const isId = /^(?:ws|key|dep)_[0-9a-z]{26}$/;

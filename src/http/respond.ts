@@ -7,7 +7,7 @@ import type { Refused } from "../store/admission.ts";
 
 type HeaderValues = Record<string, string>;
 
-/** What a handler answers. `error` is why, where it refuses. */
+/** What a handler answers; its headers are its own, and are added to. `error` is why, where it refuses. */
 export type Answer = {
   status: number;
   headers: HeaderValues;
@@ -83,11 +83,12 @@ export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
 /** An answer as it is sent, with the headers that all have; to HEAD with the length of its body instead of that. */
-export function toResponse({ status, headers, body }: Answer, common: HeaderValues, isHead: boolean): Response {
-  const all = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", ...common, ...headers };
-  if (!isHead || typeof body !== "string") return new Response(body, { status, headers: all });
-  const length = String(encoder.encode(body).byteLength);
-  return new Response(null, { status, headers: { ...all, "Content-Length": length } });
+export function toResponse({ status, headers, body }: Answer, isHead: boolean): Response {
+  headers["X-Content-Type-Options"] = "nosniff";
+  headers["Cache-Control"] ??= "no-store";
+  if (!isHead || typeof body !== "string") return new Response(body, { status, headers });
+  headers["Content-Length"] = String(encoder.encode(body).byteLength);
+  return new Response(null, { status, headers });
 }
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */
@@ -125,8 +126,7 @@ export const quotaHeaders = (quota: Quota): HeaderValues => ({
   "X-RateLimit-Reset": String(quota.resetsAt / 1000),
 });
 
-const json = (status: number, body: unknown, headers: HeaderValues): Answer => ({
-  status,
-  headers: { "Content-Type": "application/json", ...headers },
-  body: stringify(body),
-});
+function json(status: number, body: unknown, headers: HeaderValues): Answer {
+  headers["Content-Type"] = "application/json";
+  return { status, headers, body: stringify(body) };
+}
