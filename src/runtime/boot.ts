@@ -26,7 +26,7 @@ export async function boot(listen: Listen): Promise<string> {
 async function start(listen: Listen, config: Config): Promise<string> {
   const { host, port, metricsPort, maxBodyBytes, adminToken, corsOrigins, shutdownTimeout } = config;
   const clock = Date.now;
-  const output = openLogOutput();
+  const output = openLogOutput((count) => log.warn("Lines of the log were dropped: too slowly read", { count }));
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   const { database } = await openMigrated(config, "serve");

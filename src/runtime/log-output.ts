@@ -1,5 +1,6 @@
 // Where the log goes: standard error, in few writes, since each costs as much as a request. A reader that is slow, or gone,
 // costs lines and no more; only Deno waits for it.
+import { writeSync } from "node:fs";
 import process from "node:process";
 
 export type LogOutput = {
@@ -8,44 +9,61 @@ export type LogOutput = {
   close(): Promise<void>;
 };
 
+const stderr = 2;
 const delay = 10; // ms that a line waits for others
+const retryDelay = 1; // ms in which a reader makes room in a full pipe
 const mostWaiting = 4_000_000; // characters that wait for a slow reader
 const closingTime = 500; // ms that a slow reader gets in the end
 
-export function openLogOutput(): LogOutput {
-  const { stderr } = process;
-  let waiting = "";
+/** Opens the log, once in a process; `tellDropped` is called when there is room again for lines, of which some were dropped. */
+export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
+  // Whoever reads the log may go; the service stays. On Node and Bun, touching this also makes a full pipe refuse what is
+  // written rather than stop the process; on Node a child process may have undone that.
+  process.stderr.on("error", () => {});
+  (process.stderr as { _handle?: { setBlocking?(isBlocking: boolean): void } })._handle?.setBlocking?.(false);
+  const encoder = new TextEncoder();
+  let lines = "";
   let dropped = 0;
-  let isBehind = false;
+  let unwritten: Uint8Array = new Uint8Array();
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function flush(done: () => void = () => {}): void {
-    if (waiting === "") return done();
-    const lines = waiting + (dropped === 0 ? "" : `${dropped} lines of the log were dropped, since no one read them\n`);
-    waiting = "";
-    dropped = 0;
-    isBehind = !stderr.write(lines, () => done());
+  function flush(): void {
+    timer = undefined;
+    if (unwritten.length === 0) {
+      unwritten = encoder.encode(lines);
+      lines = "";
+      if (dropped > 0) tellDropped(dropped);
+      dropped = 0;
+    }
+    try {
+      while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(stderr, unwritten));
+    } catch (error) {
+      if (!isFull(error)) unwritten = new Uint8Array();
+    }
+    if (unwritten.length > 0) flushIn(retryDelay);
   }
 
-  // Whoever reads the log may go; the service stays.
-  stderr.on("error", () => {});
-  stderr.on("drain", () => {
-    isBehind = false;
-    flush();
-  });
+  const flushIn = (ms: number) => timer ??= setTimeout(flush, ms);
 
   return {
     write(line) {
-      if (waiting.length > mostWaiting) {
+      if (lines.length > mostWaiting) {
         dropped++;
         return;
       }
-      if (waiting === "") setTimeout(() => isBehind || flush(), delay);
-      waiting += `${line}\n`;
+      lines += `${line}\n`;
+      flushIn(delay);
     },
-    close: () =>
-      new Promise((resolve) => {
-        setTimeout(resolve, closingTime);
-        flush(resolve);
-      }),
+    async close() {
+      const deadline = performance.now() + closingTime;
+      do {
+        flush();
+        clearTimeout(timer);
+        timer = undefined;
+        if (unwritten.length > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+      } while ((lines !== "" || unwritten.length > 0) && performance.now() < deadline);
+    },
   };
 }
+
+const isFull = (error: unknown) => error instanceof Error && "code" in error && error.code === "EAGAIN";

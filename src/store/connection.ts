@@ -1,6 +1,6 @@
 // The one connection to a local database: its pragmas, one operation at a time, and patience with the locks of others.
-import { isBusy, tellingFailures } from "./database.ts";
-import type { Database, Purpose, Statement } from "./database.ts";
+import { hasCode, isBusy, tellingFailures } from "./database.ts";
+import type { Database, Failure, Purpose, Statement } from "./database.ts";
 
 /** A database on one connection. `reopen` takes a new one, where a busy error makes the old one useless. */
 export type Connection = Database & { reopen?(): Promise<void> };
@@ -68,5 +68,11 @@ export function inTurn(connection: Connection, purpose: Purpose): Database {
     read: (statement: Statement) => afterOthers(() => connection.read(statement)),
     write: (statements: Statement[]) => afterOthers(() => connection.write(statements)),
     close: connection.close,
-  }, (error) => isBusy(error) ? "blocked" : "refused");
+  }, judge);
 }
+
+/** What ails the file is no one statement's fault, so that it need not be found out whose. */
+const judge = (error: unknown): Failure | undefined =>
+  isBusy(error) ? "blocked" : hasCode(error, fileFaults) ? undefined : "refused";
+
+const fileFaults = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN|NOMEM)/;

@@ -60,8 +60,10 @@ export function withNoteOfErrors(database: Database, note: (error: unknown) => v
 }
 
 /** Whether another process holds the lock that was needed; told by the code that both drivers give. */
-export const isBusy = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
+export const isBusy = (error: unknown): boolean => hasCode(error, /^SQLITE_BUSY/);
+
+export const hasCode = (error: unknown, pattern: RegExp): boolean =>
+  error instanceof Error && "code" in error && pattern.test(String(error.code));
 
 /** What the drivers take: they bind a JavaScript number as REAL, and a bigint as INTEGER. */
 export function bind({ sql, args = [] }: Statement) {

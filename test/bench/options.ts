@@ -4,7 +4,7 @@ import type { Runtime } from "../runtimes.ts";
 
 const runtimes = ["Node", "Bun", "Deno"] as const satisfies Runtime[];
 const stores = ["file", "sqld"] as const;
-const scenarios = ["throughput", "lone", "spread", "flood", "memory", "growth", "records"] as const;
+const scenarios = ["throughput", "lone", "log", "spread", "flood", "memory", "growth", "records"] as const;
 
 export type StoreKind = (typeof stores)[number];
 export type ScenarioName = (typeof scenarios)[number];

@@ -4,6 +4,7 @@ import process from "node:process";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
+import { log } from "./log.ts";
 import { lone } from "./lone.ts";
 import { memory } from "./memory.ts";
 import { readOptions } from "./options.ts";
@@ -18,6 +19,7 @@ import { throughput } from "./throughput.ts";
 const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = {
   throughput,
   lone,
+  log,
   spread,
   flood,
   memory,

@@ -5,6 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createLog } from "../../src/log.ts";
 import { openMigrated } from "../../src/runtime/boot.ts";
+import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
 import { createContext } from "../../src/service.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -14,7 +15,6 @@ const { listen }: { listen: Listen } = await import(`../../src/runtime/${current
 
 const config = readConfig(process.env);
 const clock = Date.now;
-const write = (line: string) => process.stderr.write(`${line}\n`);
 
 const { database } = await openMigrated(config, "serve");
 let roundTrips = 0;
@@ -31,7 +31,8 @@ const counted: Database = {
 };
 
 const { GROUP_OF } = process.env;
-const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write });
+const output = openLogOutput((count) => log.warn("Lines of the log were dropped", { count }));
+const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const context = createContext(counted, { clock, log }, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) });
 const fetch = createApp(context);
 const server = await listen(fetch, config);
@@ -41,6 +42,7 @@ process.on("SIGTERM", async () => {
   setTimeout(() => process.exit(1), 10_000);
   await server.stop();
   database.close();
+  await output.close();
   process.exit(0);
 });
 

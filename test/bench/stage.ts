@@ -1,4 +1,5 @@
 // What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
+import { readFile, rm } from "node:fs/promises";
 import process from "node:process";
 import { verify } from "../../src/admin/records.ts";
 import type { Admin } from "../../src/admin/admin.ts";
@@ -40,7 +41,8 @@ export async function withService<T>(
   settings: Record<string, string> = {},
 ): Promise<T> {
   const env = { DATABASE_URL: store.url, PORT: "0", ...settings };
-  const service = await startFile(runtime, "test/bench/service.ts", env, /url=(\S+)/);
+  const logFile = `${store.folder}/service.log`;
+  const service = await startFile(runtime, "test/bench/service.ts", env, /url=(\S+)/, [], logFile);
   const database = openDatabase(store.url, "manage");
   try {
     const admin = adminOf(database, Date.now);
@@ -49,8 +51,9 @@ export async function withService<T>(
     if (code !== 0) throw new Error(`The service on ${runtime} ended with ${code}`);
     return result;
   } finally {
-    const complaints = service.said().trim();
-    if (complaints !== "") say(`The service on ${runtime} said: ${complaints.slice(0, 2000)}`);
+    const complaints = (await readFile(logFile, "utf8")).match(/^(?!\S+ info ).+$/gm) ?? [];
+    if (complaints.length > 0) say(`The service on ${runtime} said: ${complaints.join("\n").slice(0, 2000)}`);
+    await rm(logFile);
     database.close();
     await service.stop("SIGKILL");
   }

@@ -1,5 +1,6 @@
 // Processes under test: the service on a runtime, and a libSQL server. All listen on loopback, on ports of their own.
 import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -38,15 +39,19 @@ export async function startService(runtime: Runtime, settings: Record<string, st
   return { ...child, url: child.seen };
 }
 
-/** Starts a file of the repository and resolves with what the pattern captures, as soon as it is printed. */
+/**
+ * Starts a file of the repository and resolves with what the pattern captures, as soon as it is printed. Its log may go to a
+ * file, which costs nobody the time to read it.
+ */
 export async function startFile(
   runtime: Runtime,
   file: string,
   settings: Record<string, string>,
   pattern: RegExp,
   args: string[] = [],
+  logFile?: string,
 ) {
-  const child = launch([...commandOf[runtime](file), ...args], settings);
+  const child = launch([...commandOf[runtime](file), ...args], settings, "", logFile);
   return { ...child, seen: await child.seen(pattern) };
 }
 
@@ -94,17 +99,19 @@ async function untilAccepting(port: number): Promise<void> {
   throw new Error("The libSQL server did not start");
 }
 
-function launch([command, ...args]: string[], settings: Record<string, string>, input = "") {
+function launch([command, ...args]: string[], settings: Record<string, string>, input = "", logFile?: string) {
   // Coverage of a child is collected through the environment, so that is handed on; settings are not.
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
   const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
-  const child = spawn(command!, args, { env: { ...inherited, ...settings }, stdio: "pipe" });
-  child.stdin.end(input);
+  const log = logFile === undefined ? "pipe" : openSync(logFile, "a");
+  const child = spawn(command!, args, { env: { ...inherited, ...settings }, stdio: ["pipe", "pipe", log] });
+  if (typeof log === "number") closeSync(log);
+  child.stdin!.end(input);
   const printed = { out: "", said: "" };
   let look = () => {};
   for (const [stream, name] of [[child.stdout, "out"], [child.stderr, "said"]] as const) {
-    stream.setEncoding("utf8");
-    stream.on("data", (text: string) => {
+    stream?.setEncoding("utf8");
+    stream?.on("data", (text: string) => {
       printed[name] += text;
       look();
     });

@@ -1,0 +1,65 @@
+// `log`: what the line that each request leaves in the log costs. Two services, one with the log at its default and one with
+// it silent, are loaded in turn, since a machine is not as fast at one time as at another.
+import { readFile } from "node:fs/promises";
+import type { Runtime } from "../runtimes.ts";
+import { callOf, load } from "./load.ts";
+import type { Call, Method } from "./load.ts";
+import type { Options, StoreKind } from "./options.ts";
+import { createTenants, rowsOf, withFreshService } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import { ratio, round } from "./tables.ts";
+import type { Row, Table } from "./tables.ts";
+
+const turns = 8;
+
+export async function log(options: Options): Promise<Table[]> {
+  const rows = await rowsOf("log", options, (runtime, store, method) => compare(runtime, store, method, options));
+  return [{ title: `log: with a line per request and without, ${turns} loads each in turn`, rows }];
+}
+
+type Loaded = { perSecond: number; cpu: number };
+
+const compare = (runtime: Runtime, store: StoreKind, method: Method, options: Options): Promise<Row> =>
+  withFreshService(runtime, store, (loud) =>
+    withFreshService(runtime, store, async (silent) => {
+      const contestants: { stage: Stage; calls: Call[]; loads: Loaded[] }[] = [];
+      for (const stage of [loud, silent]) {
+        const calls = (await createTenants(stage.admin, 1)).map(callOf(method));
+        await loadOnce(stage, calls, options);
+        contestants.push({ stage, calls, loads: [] });
+      }
+      for (let turn = 0; turn < turns; turn++) {
+        for (const { stage, calls, loads } of turn % 2 === 0 ? contestants : contestants.toReversed()) {
+          loads.push(await loadOnce(stage, calls, options));
+        }
+      }
+      const [loudest, quiet] = contestants.map(({ loads }) => ({
+        perSecond: median(loads.map(({ perSecond }) => perSecond)),
+        cpu: median(loads.map(({ cpu }) => cpu)),
+      }));
+      return {
+        runtime,
+        store,
+        method,
+        "requests/s": loudest!.perSecond,
+        "without": quiet!.perSecond,
+        "ratio": ratio(loudest!.perSecond, quiet!.perSecond),
+        "CPU µs/request": round(loudest!.cpu, 1),
+        "CPU without": round(quiet!.cpu, 1),
+      };
+    }, { LOG_LEVEL: "error" }));
+
+async function loadOnce({ url, pid }: Stage, calls: Call[], options: Options): Promise<Loaded> {
+  const before = await cpuTime(pid);
+  const { perSecond, requests } = await load(url, calls, options);
+  return { perSecond, cpu: (await cpuTime(pid) - before) / requests };
+}
+
+/** Processor time of a process in µs, to the 10,000; Linux alone tells. */
+async function cpuTime(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
