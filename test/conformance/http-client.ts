@@ -17,6 +17,8 @@ export type Connection = {
   write(bytes: Uint8Array | string): void;
   /** The next answer; one to HEAD has no body, whatever its headers say. */
   readAnswer(isHead?: boolean): Promise<HttpAnswer>;
+  /** Whether the server has taken the connection, once that is known. */
+  opened: Promise<boolean>;
   /** Resolves when the server has closed the connection. */
   closed: Promise<void>;
   close(): void;
@@ -68,6 +70,9 @@ export function openConnection(base: string): Connection {
   let hasEnded = false;
   let wake = () => {};
 
+  const opened = new Promise<boolean>((resolve) => {
+    socket.once("connect", () => resolve(true)).once("close", () => resolve(false));
+  });
   socket.on("data", (data: Buffer) => {
     received = Buffer.concat([received, data]);
     wake();
@@ -143,5 +148,5 @@ export function openConnection(base: string): Connection {
     }
   }
 
-  return { write: (bytes) => void socket.write(bytes), readAnswer, closed, close: () => void socket.destroy() };
+  return { write: (bytes) => void socket.write(bytes), readAnswer, opened, closed, close: () => void socket.destroy() };
 }

@@ -1,5 +1,6 @@
 // Processes under test: the service on a runtime, and a libSQL server. All listen on loopback, on ports of their own.
 import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
@@ -21,22 +22,24 @@ export type Running = {
 
 const patience = 20_000; // ms that a start may take
 
+/** What was started and has not ended: none of it outlives this process, however that ends. */
+const children = new Set<ChildProcess>();
+process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
+
 /** Makes an empty folder, and a function that removes it. */
 export async function createFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "promptledger-test-"));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Starts the service and resolves when it listens. */
-export async function startService(runtime: Runtime, settings: Record<string, string>): Promise<Running> {
-  const child = await startFile(
-    runtime,
-    "src/cli.ts",
-    { PORT: "0", ...settings },
-    /Listening.*?(http:\/\/[\d.]+:\d+)/,
-    ["serve"],
-  );
-  return { ...child, url: child.seen };
+/** Starts the service and resolves when it listens; `prefix` is a command that runs the one after it. */
+export async function startService(
+  runtime: Runtime,
+  settings: Record<string, string>,
+  prefix: string[] = [],
+): Promise<Running> {
+  const child = launch([...prefix, ...commandOf[runtime]("src/cli.ts"), "serve"], { PORT: "0", ...settings });
+  return { ...child, url: await child.seen(/Listening.*?(http:\/\/[\d.]+:\d+)/) };
 }
 
 /**
@@ -106,6 +109,8 @@ function launch([command, ...args]: string[], settings: Record<string, string>, 
   const log = logFile === undefined ? "pipe" : openSync(logFile, "a");
   const child = spawn(command!, args, { env: { ...inherited, ...settings }, stdio: ["pipe", "pipe", log] });
   if (typeof log === "number") closeSync(log);
+  children.add(child);
+  child.once("exit", () => children.delete(child));
   child.stdin!.end(input);
   const printed = { out: "", said: "" };
   let look = () => {};
@@ -129,6 +134,8 @@ function launch([command, ...args]: string[], settings: Record<string, string>, 
         const match = pattern.exec(output());
         if (match === null) return;
         clearTimeout(timer);
+        // The whole output is not searched again for each piece of it.
+        look = () => {};
         resolve(match[1]!);
       };
       look();

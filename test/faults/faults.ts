@@ -1,36 +1,16 @@
 // The faults, each hitting a service under load. Each gives what came of it; what must not be is told in `faults`.
 import Libsql from "libsql";
 import { sendLoad } from "../conformance/load.ts";
-import { createFolder, memoryOf, startService, startSqld } from "../conformance/processes.ts";
+import { memoryOf, startService, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import { goodBody } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
+import { inFolder, seconds, sleep, spread } from "./fault.ts";
+import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
-import type { Outcomes } from "./load.ts";
 import { startProxy } from "./proxy.ts";
-
-export type Report = Audit & { rounds: number; requests: number; figures: string };
-
-export type Fault = {
-  rounds: number;
-  /** Hits a service on this runtime so many times; `say` tells of progress. */
-  hit(runtime: Runtime, rounds: number, say: (text: string) => void): Promise<Report>;
-};
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
-
-/** Runs with a folder that is removed afterwards. */
-async function inFolder<T>(run: (path: string) => Promise<T>): Promise<T> {
-  const folder = await createFolder();
-  try {
-    return await run(folder.path);
-  } finally {
-    await folder.remove();
-  }
-}
 
 /** A service on a server behind a proxy, under load; `end` stops it all, and gives what the audit finds. */
 async function startBehindProxy(runtime: Runtime, path: string, connections: number) {
@@ -51,9 +31,6 @@ async function startBehindProxy(runtime: Runtime, path: string, connections: num
 
   return { proxy, service, load, end };
 }
-
-const spread = ({ statuses }: Outcomes) =>
-  [...statuses].sort().map(([status, count]) => `${count} × ${status || "broken"}`).join(", ");
 
 /** The process is killed outright, again and again, on the same file. */
 const killed: Fault = {

@@ -1,5 +1,6 @@
 // Load that outlives faults: connections that reads and submits take turns on, opened again whenever one breaks.
 import { openConnection, serialize } from "../conformance/http-client.ts";
+import type { Connection } from "../conformance/http-client.ts";
 import { goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 
@@ -11,26 +12,41 @@ export type Outcomes = {
   recorded: string[];
   /** The longest that an answer took, in ms. */
   slowest: number;
+  /** How long each answer took, in ms. */
+  times: number[];
 };
 
 export type Load = {
   outcomes: Outcomes;
-  /** Resolves with how many ms it takes from now until a request succeeds that is sent from now on. */
+  /**
+   * Resolves with how many ms it takes from now until a request succeeds that is sent from now on, or after a minute in
+   * which none does.
+   */
   untilSuccess(): Promise<number>;
+  /** The requests that are sent whole and not answered yet, and how many of them never were, once the load is stopped. */
+  inFlight(): { count: number; countUnanswered(): number };
   /** Sends nothing more, and resolves when what was sent has been answered. */
   stop(): Promise<void>;
 };
 
-export const emptyOutcomes = (): Outcomes => ({ requests: 0, statuses: new Map(), recorded: [], slowest: 0 });
+export const emptyOutcomes = (): Outcomes => ({
+  requests: 0,
+  statuses: new Map(),
+  recorded: [],
+  slowest: 0,
+  times: [],
+});
 
 const pause = 20; // ms before a broken connection is opened again
+const patience = 60_000; // ms that the next success is waited for
 
 /** Sends reads and submits to services until it is stopped, and adds what came of them to the outcomes. */
 export function startLoad(
-  { bases, connections, tenant, outcomes = emptyOutcomes() }: {
+  { bases, connections, tenant, content = goodBody.content, outcomes = emptyOutcomes() }: {
     bases: string[];
     connections: number;
     tenant: Tenant;
+    content?: { input: string };
     outcomes?: Outcomes;
   },
 ): Load {
@@ -38,31 +54,43 @@ export function startLoad(
   let succeeded = (_sentAt: number) => {};
   const target = `/v1/prompts?deployId=${tenant.deployId}`;
   const headers = [`Authorization: Bearer ${tenant.key}`];
+  const underWay = new Set<number>();
+  const unanswered = new Set<number>();
+
+  /** Sends one request after the other, until the connection ends. */
+  async function use(connection: Connection, base: string): Promise<void> {
+    for (let isOpen = true; isOpen && !isStopped;) {
+      const number = outcomes.requests++;
+      const body = JSON.stringify({ ...goodBody, content, sessionId: `session-${number}` });
+      const request = { headers, ...(number % 2 === 0 ? {} : { method: "POST", body }) };
+      const sentAt = performance.now();
+      try {
+        connection.write(serialize(base, target, request, "keep-alive"));
+        underWay.add(number);
+        const { status, headers: answered, text } = await connection.readAnswer();
+        if (status === 201) outcomes.recorded.push(JSON.parse(text).id);
+        count(outcomes, status);
+        outcomes.times.push(performance.now() - sentAt);
+        if (status < 300) succeeded(sentAt);
+        isOpen = answered.get("connection") !== "close";
+      } catch {
+        count(outcomes, 0);
+        unanswered.add(number);
+        isOpen = false;
+      }
+      underWay.delete(number);
+      outcomes.slowest = Math.max(outcomes.slowest, performance.now() - sentAt);
+    }
+  }
 
   const work = Array.from({ length: connections }, async (_, index) => {
     const base = bases[index % bases.length]!;
-    let connection = openConnection(base);
     while (!isStopped) {
-      const number = outcomes.requests++;
-      const body = JSON.stringify({ ...goodBody, sessionId: `session-${number}` });
-      const sentAt = performance.now();
-      try {
-        const request = { headers, ...(number % 2 === 0 ? {} : { method: "POST", body }) };
-        connection.write(serialize(base, target, request, "keep-alive"));
-        const { status, headers: answered, text } = await connection.readAnswer();
-        count(outcomes, status);
-        if (status === 201) outcomes.recorded.push(JSON.parse(text).id);
-        if (status < 300) succeeded(sentAt);
-        if (answered.get("connection") === "close") throw new Error("The server closes the connection");
-      } catch (error) {
-        if (!/closes the connection/.test(String(error))) count(outcomes, 0);
-        connection.close();
-        await new Promise((resolve) => setTimeout(resolve, pause));
-        connection = openConnection(base);
-      }
-      outcomes.slowest = Math.max(outcomes.slowest, performance.now() - sentAt);
+      const connection = openConnection(base);
+      if (await connection.opened) await use(connection, base);
+      connection.close();
+      if (!isStopped) await new Promise((resolve) => setTimeout(resolve, pause));
     }
-    connection.close();
   });
 
   return {
@@ -70,10 +98,19 @@ export function startLoad(
     untilSuccess() {
       const from = performance.now();
       return new Promise((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          resolve(performance.now() - from);
+        };
+        const timer = setTimeout(end, patience);
         succeeded = (sentAt) => {
-          if (sentAt >= from) resolve(performance.now() - from);
+          if (sentAt >= from) end();
         };
       });
+    },
+    inFlight() {
+      const sent = [...underWay];
+      return { count: sent.length, countUnanswered: () => sent.filter((number) => unanswered.has(number)).length };
     },
     async stop() {
       isStopped = true;

@@ -1,10 +1,13 @@
 // `npm run faults`: breaks the service under load, on each runtime, and says what is left. Options: --fault PATTERN,
 // --runtime NAME (both repeatable), --rounds N, --json. Exits 1 when anything was lost, doubled or wrong.
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
+import { commandOf, pathOf } from "../runtimes.ts";
 import type { Runtime } from "../runtimes.ts";
+import type { Report } from "./fault.ts";
 import { faults } from "./faults.ts";
-import type { Report } from "./faults.ts";
 
 const runtimes: Runtime[] = ["Node", "Bun", "Deno"];
 
@@ -25,20 +28,47 @@ if (chosen.length === 0 || chosenRuntimes.length === 0 || !(rounds === undefined
   process.exit(2);
 }
 
+// Ended from outside it leaves nothing behind either: what was started or mounted ends with this process.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+
+const date = new Date().toISOString().slice(0, 10);
+const versions: Record<string, string> = {};
+for (const runtime of chosenRuntimes) versions[runtime] = await versionOf(runtime);
+versions.libsql = await libsqlVersion();
+
 const reports: (Report & { fault: string; runtime: Runtime })[] = [];
 for (const [name, fault] of chosen) {
   for (const runtime of chosenRuntimes) {
     const say = (text: string) => console.error(`${name}, ${runtime}: ${text}`);
-    reports.push({ fault: name, runtime, ...await fault.hit(runtime, rounds ?? fault.rounds, say) });
+    const report = await fault.hit(runtime, rounds ?? fault.rounds, say).catch(brokenOff);
+    reports.push({ fault: name, runtime, ...report });
   }
 }
 
 const failed = reports.filter(({ lost, doubled, faults }) => lost + doubled + faults.length > 0);
-if (options.json) console.log(JSON.stringify(reports));
+if (options.json) console.log(JSON.stringify({ date, versions, reports }));
 else print();
-process.exitCode = failed.length === 0 ? 0 : 1;
+// What a fault that broke off has left open must not keep this process.
+process.stdout.write("", () => process.exit(failed.length === 0 ? 0 : 1));
+
+function brokenOff(error: unknown): Report {
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  console.error(text);
+  const faults = [`broken off: ${text.split("\n")[0]}`];
+  return { lost: 0, doubled: 0, faults, rounds: 0, requests: 0, figures: "none" };
+}
+
+async function versionOf(runtime: Runtime): Promise<string> {
+  const { stdout } = await promisify(execFile)(commandOf[runtime]("")[0], ["--version"]);
+  return /\d+\.\d+\.\d+/.exec(stdout)![0];
+}
+
+async function libsqlVersion(): Promise<string> {
+  return JSON.parse(await readFile(pathOf("node_modules/libsql/package.json"), "utf8")).version;
+}
 
 function print(): void {
+  console.log(`${[date, ...Object.entries(versions).map((entry) => entry.join(" "))].join(", ")}\n`);
   const head = ["fault", "runtime", "rounds", "requests", "lost", "double", "figures"];
   const rows = reports.map(({ fault, runtime, rounds, requests, lost, doubled, faults, figures }) =>
     [fault, runtime, rounds, requests, lost, doubled, [figures, ...faults].join("; ")].map(String)
