@@ -59,7 +59,10 @@ export function stopOnSignal({ servers, service, output, log, shutdownTimeout }:
  * then for those who came meanwhile, but not for connections on which nothing is asked.
  */
 async function finish(servers: Server[], service: OwnService): Promise<void> {
-  await service.drain();
+  const areAnswered = service.drain();
+  // What was sent before the signal may not be read yet, and its connection would be closed as one that is idle.
+  await pause(readingTime);
+  await areAnswered;
   for (const server of servers) await Promise.race([server.stop(), untilQuiet(service)]);
 }
 
@@ -69,5 +72,6 @@ async function untilQuiet({ countInFlight }: OwnService): Promise<void> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+const readingTime = 100; // ms in which what was sent is read
 const quietTime = 250; // ms in which what was answered goes out
 const closingShare = 0.2; // of the time that stopping may take, for closing the database
