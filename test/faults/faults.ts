@@ -7,10 +7,12 @@ import { goodBody } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
+import { outOfDescriptors } from "./descriptors.ts";
 import { inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 import { startProxy } from "./proxy.ts";
+import { stopped } from "./stopped.ts";
 
 /** A service on a server behind a proxy, under load; `end` stops it all, and gives what the audit finds. */
 async function startBehindProxy(runtime: Runtime, path: string, connections: number) {
@@ -213,4 +215,6 @@ export const faults: Record<string, Fault> = {
   "lock held for 100 ms": lockHeld(100),
   "lock held for 2 s": lockHeld(2_000),
   "lock held for 10 s": lockHeld(10_000),
+  "SIGTERM under load": stopped,
+  "out of file descriptors": outOfDescriptors,
 };

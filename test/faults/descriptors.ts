@@ -1,0 +1,69 @@
+// The process has no file descriptor left for another connection.
+import { openConnection, serialize } from "../conformance/http-client.ts";
+import type { Connection } from "../conformance/http-client.ts";
+import { startService } from "../conformance/processes.ts";
+import { audit, createBooks } from "./books.ts";
+import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import { startLoad } from "./load.ts";
+
+const limit = 256;
+const idleConnections = 400;
+const shortage = 1_000; // ms
+const recovery = 2_000; // ms in which new connections must be served after it
+const answerTime = 250; // ms that an answer on a new connection is waited for
+
+/** Whether a connection that is new is taken and answered. */
+async function isServed(base: string): Promise<boolean> {
+  const connection = openConnection(base);
+  try {
+    connection.write(serialize(base, "/healthz", {}, "close"));
+    const answer = connection.readAnswer().catch(() => undefined);
+    return (await Promise.race([answer, sleep(answerTime)]) as { status?: number } | undefined)?.status === 200;
+  } finally {
+    connection.close();
+  }
+}
+
+/** More connections are opened than there are file descriptors, and closed again. */
+export const outOfDescriptors: Fault = {
+  rounds: 5,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const books = await createBooks(`file:${path}/ledger.db`);
+      const limited = ["sh", "-c", `ulimit -n ${limit} && exec "$@"`, "sh"];
+      const service = await startService(runtime, { DATABASE_URL: books.url }, limited);
+      const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+      const faults: string[] = [];
+      let slowest = 0, refused = 0, duringShortage = 0;
+      for (let round = 1; round <= rounds; round++) {
+        await sleep(200);
+        const idle: Connection[] = Array.from({ length: idleConnections }, () => openConnection(service.url));
+        // Bun, for one, takes a connection only once something comes on it.
+        for (const { write } of idle) write("GET ");
+        await sleep(shortage / 2);
+        const before = load.outcomes.times.length;
+        if (!await isServed(service.url)) refused++;
+        await sleep(shortage / 2);
+        duringShortage += load.outcomes.times.length - before;
+        idle.forEach(({ close }) => close());
+        const closed = performance.now();
+        if (!await becomesTrue(() => isServed(service.url), 10 * recovery)) faults.push("it never served again");
+        // The load's connections may have been lost as well, and must come back.
+        await Promise.race([load.untilSuccess(), sleep(10 * recovery)]);
+        const wait = performance.now() - closed;
+        slowest = Math.max(slowest, wait);
+        say(`${round} of ${rounds}: served again after ${seconds(wait)}`);
+      }
+      await load.stop();
+      const code = await service.stop();
+      const found = await audit(books, load.outcomes);
+      if (code !== 0) faults.push(`exit code ${code}`);
+      if (refused === 0) faults.push("new connections were served all the time: there was no shortage");
+      if (slowest > recovery) faults.push(`it took ${seconds(slowest)} until new connections were served`);
+      const figures = `served again within ${seconds(slowest)}; ${duringShortage} answers during shortages; ${
+        spread(load.outcomes)
+      }`;
+      return { ...found, faults: [...found.faults, ...faults], rounds, requests: load.outcomes.requests, figures };
+    }),
+};
