@@ -10,6 +10,7 @@ import type { Audit } from "./books.ts";
 import { outOfDescriptors } from "./descriptors.ts";
 import { inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
+import { fullDisk } from "./full-disk.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 import { startProxy } from "./proxy.ts";
 import { stopped } from "./stopped.ts";
@@ -216,5 +217,6 @@ export const faults: Record<string, Fault> = {
   "lock held for 2 s": lockHeld(2_000),
   "lock held for 10 s": lockHeld(10_000),
   "SIGTERM under load": stopped,
+  "disk full": fullDisk,
   "out of file descriptors": outOfDescriptors,
 };
