@@ -13,6 +13,7 @@ import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 import { startProxy } from "./proxy.ts";
+import { slowClients } from "./slow-clients.ts";
 import { stopped } from "./stopped.ts";
 
 /** A service on a server behind a proxy, under load; `end` stops it all, and gives what the audit finds. */
@@ -218,5 +219,6 @@ export const faults: Record<string, Fault> = {
   "lock held for 10 s": lockHeld(10_000),
   "SIGTERM under load": stopped,
   "disk full": fullDisk,
+  "1,000 slow clients": slowClients,
   "out of file descriptors": outOfDescriptors,
 };
