@@ -11,6 +11,7 @@ import { outOfDescriptors } from "./descriptors.ts";
 import { inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
+import { logStalls } from "./log-reader.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
@@ -221,4 +222,5 @@ export const faults: Record<string, Fault> = {
   "disk full": fullDisk,
   "1,000 slow clients": slowClients,
   "out of file descriptors": outOfDescriptors,
+  "the log's reader stalls": logStalls,
 };

@@ -1,0 +1,90 @@
+// Whoever reads the log stops reading, and goes away.
+import process from "node:process";
+import { memoryOf, startService } from "../conformance/processes.ts";
+import { audit, createBooks } from "./books.ts";
+import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import { emptyOutcomes, startLoad } from "./load.ts";
+
+const stallTime = 5_000; // ms
+const longestStall = 30_000; // ms: until so many requests came that lines must have been dropped
+const enoughRequests = 25_000;
+const longestAnswer = 1_000; // ms that a request may take meanwhile
+const mostMemory = 64; // MiB more than before
+const dropped = /^(\d+) lines of the log were dropped/gm;
+
+/** Standard error goes through a pipe that this process's reader empties; the reader's id is printed. */
+const withReader = ["bash", "-c", `exec 2> >(exec cat >&2); echo "reader $!"; exec "$@"`, "bash"];
+
+/** The reader of the log stands still for a while under load; then it is ended, and the load goes on. */
+export const logStalls: Fault = {
+  rounds: 1,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const books = await createBooks(`file:${path}/ledger.db`);
+      const settings = { DATABASE_URL: books.url, LOG_LEVEL: "info", LOG_FORMAT: "json" };
+      const outcomes = emptyOutcomes();
+      const faults: string[] = [];
+      const figures: string[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        const service = await startService(runtime, settings, withReader);
+        const reader = Number(/^reader (\d+)$/m.exec(service.output())![1]);
+        const waits = runtime === "Deno";
+        const startOutcomes = outcomes.requests;
+        const begin = () => startLoad({ bases: [service.url], connections: 32, tenant: books.tenant, outcomes });
+
+        const load = begin();
+        await sleep(2_000);
+        const memory = await memoryOf(service.pid, "VmRSS") ?? 0;
+        outcomes.slowest = 0;
+        const from = { at: performance.now(), requests: outcomes.requests };
+        const stalledRequests = () => outcomes.requests - from.requests;
+        process.kill(reader, "SIGSTOP");
+        await sleep(stallTime);
+        if (!waits) await becomesTrue(() => stalledRequests() > enoughRequests, longestStall - stallTime);
+        const growth = (await memoryOf(service.pid, "VmRSS") ?? 0) - memory;
+        const answered = stalledRequests();
+        const stalled = performance.now() - from.at;
+        process.kill(reader, "SIGCONT");
+        await load.untilSuccess();
+        const slowest = outcomes.slowest;
+        await sleep(500);
+        await load.stop();
+
+        // Every request has a line, or is counted among those that have none.
+        const requests = outcomes.requests - startOutcomes;
+        const countLines = () => service.output().match(/^{.*"message":"Request".*}$/gm)?.length ?? 0;
+        const countDropped = () => [...service.output().matchAll(dropped)].reduce((sum, [, n]) => sum + Number(n), 0);
+        const isComplete = () => countLines() + countDropped() === requests;
+        if (!await becomesTrue(isComplete, 3_000)) {
+          faults.push(`${requests} requests have ${countLines()} lines, and ${countDropped()} were dropped`);
+        }
+        if (!waits && countDropped() === 0) faults.push("no lines were dropped");
+        if (!waits && slowest > longestAnswer) faults.push(`a request took ${seconds(slowest)} meanwhile`);
+        if (growth > mostMemory) faults.push(`memory grew by ${growth} MiB`);
+
+        process.kill(reader, "SIGKILL");
+        const served = begin();
+        const wait = await served.untilSuccess();
+        await sleep(1_000);
+        await served.stop();
+        if (wait > longestAnswer) faults.push(`it took ${seconds(wait)} until it served without a reader`);
+        const code = await service.stop();
+        if (code !== 0) faults.push(`exit code ${code}`);
+        figures.push(
+          `${answered} requests while the reader stood still for ${seconds(stalled)}, none longer than ${
+            seconds(slowest)
+          }, memory ${growth < 0 ? "" : "+"}${growth} MiB, ${countDropped()} of ${requests} lines dropped and counted`,
+        );
+        say(`${round} of ${rounds}: ${figures.at(-1)}`);
+      }
+      const found = await audit(books, outcomes);
+      return {
+        ...found,
+        faults: [...found.faults, ...faults],
+        rounds,
+        requests: outcomes.requests,
+        figures: `${figures.join("; ")}; served on without a reader; ${spread(outcomes)}`,
+      };
+    }),
+};
