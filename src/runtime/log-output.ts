@@ -40,7 +40,7 @@ export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
     } catch (error) {
       if (!isFull(error)) unwritten = new Uint8Array();
     }
-    if (unwritten.length > 0) flushIn(retryDelay);
+    if (unwritten.length > 0 || lines !== "") flushIn(retryDelay);
   }
 
   const flushIn = (ms: number) => timer ??= setTimeout(flush, ms);
