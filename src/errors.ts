@@ -17,12 +17,15 @@ export type ErrorKind =
   | "gone"
   | "internal";
 
-/** A refusal; `message` is written for the caller and never repeats what the caller sent, but for ids. */
+/** A text in which a key that was put where something else belongs does not stand. */
+export const withoutKeys = (text: string): string => text.replace(/pl_[0-9A-Za-z]{20,}/g, "pl_…");
+
+/** A refusal; `message` is written for the caller and never repeats what the caller sent, but for names and ids. */
 export class Refusal extends Error {
   readonly kind: ErrorKind;
 
   constructor(kind: ErrorKind, message: string) {
-    super(message);
+    super(withoutKeys(message));
     this.name = "Refusal";
     this.kind = kind;
   }
@@ -63,9 +66,7 @@ export const wrongField = (path: string, wanted: string) => new Refusal("invalid
 /** A setting, an argument or a file cannot be used; `message` says which and why. */
 export const invalid = (message: string) => new Refusal("invalid", message);
 /** A management call named something that is not there: `Workspace ws_1 not found`. */
-export const notFound = (noun: string, id: string) =>
-  // A secret that was taken for an id must not be repeated.
-  new Refusal("not_found", `${noun} ${id.startsWith("pl_") ? "pl_…" : id} not found`);
+export const notFound = (noun: string, id: string) => new Refusal("not_found", `${noun} ${id} not found`);
 /** A management call asked for something that cannot be, as things stand. */
 export const conflict = (message: string) => new Refusal("conflict", message);
 /** A change was for a revision that is no longer the current one. */

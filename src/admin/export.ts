@@ -7,9 +7,12 @@ export type ExportFormat = "ndjson" | "csv";
 /** The text of an export in parts, one for each page of records. */
 export async function* toText(pages: AsyncIterable<Diagnosis[]>, format: ExportFormat): AsyncGenerator<string> {
   if (format === "csv") yield `${columns.join(",")}\r\n`;
-  const toLine = format === "csv" ? toCsvLine : (diagnosis: Diagnosis) => `${stringify(diagnosis)}\n`;
+  const toLine = format === "csv" ? toCsvLine : toJsonLine;
   for await (const page of pages) yield page.map(toLine).join("");
 }
+
+/** In JSON a line break stands between tokens only, so that a space does as well. */
+const toJsonLine = (diagnosis: Diagnosis): string => `${stringify(diagnosis).replace(/[\r\n]+/g, " ")}\n`;
 
 const own = ["id", "createdAt", "promptVersion", "sessionId", "status"];
 const given = ["latency", "startAt", "endAt", "additional_properties"];

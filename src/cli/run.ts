@@ -1,5 +1,5 @@
 // From arguments to an exit code: find the command, run it here or far away, print.
-import { Refusal } from "../errors.ts";
+import { Refusal, withoutKeys } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import { describeError } from "../log.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -30,7 +30,7 @@ export async function run(terminal: Terminal): Promise<number> {
   }
   const [command, ...others] = findCommands(words);
   if (command === undefined) {
-    if (words.length > 0) say(`promptledger: unknown command ${harmless(words.slice(0, 2).join(" "))}\n\n`);
+    if (words.length > 0) say(`promptledger: unknown command ${asMessage(words.slice(0, 2).join(" "))}\n\n`);
     say(words.length === 0 ? help() : helpOnUnknown(words[0]!));
     return wrongUsage;
   }
@@ -92,4 +92,6 @@ async function print(outcome: Outcome, { json }: Arguments, { report, say, write
 }
 
 /** An error in words; they may come from a service far away. */
-const messageOf = (error: unknown) => harmless(error instanceof Refusal ? error.message : describeError(error));
+const messageOf = (error: unknown) => asMessage(error instanceof Refusal ? error.message : describeError(error));
+
+const asMessage = (text: string) => harmless(withoutKeys(text));

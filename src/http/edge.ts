@@ -17,7 +17,7 @@ const mostInFlight = 20_000; // requests: more than wait for the ledger, since t
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): (request: Request) => Promise<Response> {
-  const { clock, newRequestId, corsOrigins, inFlight } = context;
+  const { adminToken, clock, newRequestId, corsOrigins, inFlight } = context;
 
   return async (request) => {
     const began = performance.now();
@@ -26,7 +26,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
       request,
       method: request.method,
       url: request.url,
-      requestId: requestIdOf(request) ?? newRequestId(clock()),
+      requestId: requestIdOf(request, adminToken) ?? newRequestId(clock()),
       params: {},
       notes: {},
     };
