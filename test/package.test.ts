@@ -1,6 +1,6 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
 import { execFile } from "node:child_process";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -59,6 +59,10 @@ if (currentRuntime === "Node") {
     assert.match(await run(app, "npx", "promptledger", "--version"), /^\d+\.\d+\.\d+\n$/);
     await run(app, "npx", "promptledger", "migrate");
     assert.is(await run(app, "npx", "promptledger", "workspace", "list", "--json"), "[]\n");
+  });
+
+  test("brings its file for systemd", async () => {
+    await access(`${app}/node_modules/promptledger/src/runtime/deploy/promptledger.service`);
   });
 }
 
