@@ -28,7 +28,9 @@ export type Config = Readonly<{
   migrates: boolean;
   /** Where metrics are served, apart from the service; without one, by the service itself. */
   metricsPort: number | undefined;
-  /** How long stopping may take, in ms. */
+  /** How long it goes on serving once it is told to stop, in ms, while it says that it is not ready. */
+  shutdownDelay: number;
+  /** How long stopping may take in all, in ms. */
   shutdownTimeout: number;
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
@@ -81,7 +83,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const corsOrigins = read("CORS_ORIGIN")?.split(",").map((origin) => origin.trim()) ?? [];
   if (!corsOrigins.every(isOrigin)) {
-    faults.push("CORS_ORIGIN must be * or origins such as https://app.example.com, with commas between them");
+    faults.push(`CORS_ORIGIN ${originsWanted}, with commas between them`);
   }
 
   const config: Config = Object.freeze({
@@ -94,9 +96,14 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
     migrates: oneOf("MIGRATE", ["true", "false"], "true") === "true",
     metricsPort: read("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65535),
+    shutdownDelay: 1000 * integer("SHUTDOWN_DELAY", 0, 0, 3600),
     shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
     corsOrigins: Object.freeze(corsOrigins),
   });
+  if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
+  if (config.metricsPort === config.port && config.port !== 0) {
+    faults.push("METRICS_PORT must be another port than PORT");
+  }
   if (faults.length > 0) throw invalid(`Settings cannot be used:\n${faults.map((line) => `  ${line}`).join("\n")}`);
   return config;
 }
@@ -107,8 +114,10 @@ export function adminTokenFault(token: string): string | undefined {
   return isApiKey(token) ? "must not be an API key" : undefined;
 }
 
+export const originsWanted = "must be * or origins such as https://app.example.com";
+
 /** As a browser names it: scheme, host and port, and nothing after them. */
-const isOrigin = (text: string): boolean =>
+export const isOrigin = (text: string): boolean =>
   text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 /** Whether a database is a file on this machine. */

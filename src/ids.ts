@@ -9,11 +9,11 @@ export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call" | "req"
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${timeText(at)}${randomText(16)}`;
 
-/** Gives new ids of the same form at a fraction of the cost: half of the random bits are drawn once, the others count. */
+/** Gives new ids that look alike at a fraction of the cost: random bits are drawn once, and then it is counted. */
 export function idSequence(prefix: IdPrefix): (at: number) => string {
   const own = randomText(9);
   let time = { at: NaN, text: "" };
-  let count = 0;
+  let count = Math.floor(Math.random() * 32 ** 7);
   return (at) => {
     if (at !== time.at) time = { at, text: timeText(at) };
     return `${prefix}_${time.text}${own}${(count++ % 32 ** 7).toString(32).padStart(7, "0")}`;

@@ -36,14 +36,15 @@ export const consoleLog: Log = createLog({
 });
 
 /** An error's name, code and message, and those of what caused it, for the log; never for a client. */
-export function describeError(error: unknown): string {
+export function describeError(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error && typeof error.code === "string" ? ` ${error.code}` : "";
-  const cause = error.cause === undefined || repeats(error, error.cause)
-    ? ""
-    : ` because of ${describeError(error.cause)}`;
+  const hasMore = error.cause !== undefined && !repeats(error, error.cause) && depth < mostCauses;
+  const cause = hasMore ? ` because of ${describeError(error.cause, depth + 1)}` : "";
   return `${error.name}${code}: ${error.message}${cause}`;
 }
+
+const mostCauses = 5;
 
 const repeats = (error: Error, cause: unknown) => cause instanceof Error && error.message.includes(cause.message);
 

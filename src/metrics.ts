@@ -8,7 +8,8 @@ export type Counter = (...values: string[]) => void;
 export type Histogram = (observed: number, ...values: string[]) => void;
 
 export type Metrics = {
-  counter(name: string, help: string, labels?: string[]): Counter;
+  /** Of one label `known` are the values that are there from the start, at 0. */
+  counter(name: string, help: string, labels?: string[], known?: string[]): Counter;
   /** `bounds` are the upper bounds of the buckets, least first. */
   histogram(name: string, help: string, bounds: number[], labels?: string[]): Histogram;
   /** Reads a value whenever it is asked for; one that only grows is told as a counter. */
@@ -27,8 +28,9 @@ export function createMetrics(): Metrics {
     families.push(() => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(), ""].join("\n"));
   }
 
-  function counter(name: string, help: string, labels: string[] = []): Counter {
+  function counter(name: string, help: string, labels: string[] = [], known: string[] = []): Counter {
     const counts = seriesBy(labels, () => ({ value: 0 }));
+    for (const value of known) counts.of([value]);
     add(name, help, "counter", () => counts.list().map(([pairs, { value }]) => line(name, pairs, value)));
     return (...values) => void counts.of(values).value++;
   }

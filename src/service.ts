@@ -1,6 +1,6 @@
 // The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
 import { createCache } from "./cache.ts";
-import { adminTokenFault, defaultMaxBodyBytes } from "./config.ts";
+import { adminTokenFault, defaultMaxBodyBytes, isOrigin, originsWanted } from "./config.ts";
 import type { Clock } from "./domain.ts";
 import { invalid } from "./errors.ts";
 import { createApp, createProbes } from "./http/app.ts";
@@ -100,6 +100,7 @@ export function createContext(
   }
   if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
   const { log = consoleLog, corsOrigins = [] } = settings;
+  if (!Array.isArray(corsOrigins) || !corsOrigins.every(isOrigin)) throw invalid(`corsOrigins ${originsWanted}`);
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalid(`adminToken ${fault}`);
 
@@ -109,7 +110,7 @@ export function createContext(
   const ledger = createLedger(observed, clock, groupLimits, telemetry);
   const inFlight = createInFlight();
   gauge("promptledger_http_requests_in_flight", "Requests that are being answered", inFlight.count);
-  gauge("promptledger_waiting_requests", "Requests that wait for their group", ledger.countWaiting);
+  gauge("promptledger_waiting_requests", "Requests that wait to be decided", ledger.countWaiting);
   return {
     ledger,
     keyHashes: createCache<string>(mostKeyCharacters),

@@ -6,7 +6,7 @@ export type Telemetry = {
   metrics: Metrics;
   /** Requests that were answered, by method, route and status. */
   requests: Counter;
-  /** Seconds until a request was answered, by route. */
+  /** Seconds until a request was answered, by method and route. */
   requestSeconds: Histogram;
   /** Requests that were refused since their workspace's month was used up. */
   quotaRefusals: Counter;
@@ -30,9 +30,9 @@ export function createTelemetry(): Telemetry {
     requests: counter("promptledger_http_requests_total", "Requests answered", ["method", "route", "status"]),
     requestSeconds: histogram(
       "promptledger_http_request_duration_seconds",
-      "Time from a request's arrival to its answer",
+      "Time from a request's arrival to its answer, of which the body may be still to come",
       seconds,
-      ["route"],
+      ["method", "route"],
     ),
     quotaRefusals: counter("promptledger_quota_refusals_total", "Requests refused since the month's quota was used"),
     groupSize: histogram("promptledger_group_size", "Requests that shared a transaction", powersOfTwo),
@@ -45,6 +45,7 @@ export function createTelemetry(): Telemetry {
       "promptledger_database_errors_total",
       "Operations of the database that failed: blocked (may succeed later), unknown (no reply), refused, other",
       ["kind"],
+      ["blocked", "unknown", "refused", "other"],
     ),
   };
 }

@@ -25,6 +25,7 @@ test("without settings it serves a file in the working directory on loopback", (
     logFormat: "text",
     migrates: true,
     metricsPort: undefined,
+    shutdownDelay: 0,
     shutdownTimeout: 10_000,
     corsOrigins: [],
   });
@@ -63,6 +64,13 @@ test("METRICS_PORT, SHUTDOWN_TIMEOUT in seconds and CORS_ORIGIN are read", () =>
   assert.is(config.shutdownTimeout, 25_000);
   assert.equal(config.corsOrigins, ["https://app.example.com", "http://localhost:3000"]);
   assert.equal(readConfig({ CORS_ORIGIN: "*" }).corsOrigins, ["*"]);
+});
+
+test("ports and times must fit together", () => {
+  assert.match(refusal({ PORT: "9100", METRICS_PORT: "9100" }), "METRICS_PORT must be another port than PORT");
+  assert.match(refusal({ SHUTDOWN_DELAY: "10" }), "SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
+  assert.is(readConfig({ SHUTDOWN_DELAY: "5" }).shutdownDelay, 5_000);
+  assert.is(readConfig({ PORT: "0", METRICS_PORT: "0" }).metricsPort, 0);
 });
 
 test("MIGRATE is true or false", () => {

@@ -45,6 +45,10 @@ for (const format of ["text", "json"] as const) {
 test("an error is described by name, code and message", () => {
   assert.is(describeError(Object.assign(new TypeError("no"), { code: "E_NO" })), "TypeError E_NO: no");
   assert.is(describeError("thrown text"), "thrown text");
+  const [a, b] = [new Error("a"), new Error("b")];
+  a.cause = b;
+  b.cause = a;
+  assert.match(describeError(a), /^Error: a because of Error: b/);
 });
 
 test.run();

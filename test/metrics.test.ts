@@ -17,6 +17,12 @@ test("counts by the values of labels, which are escaped", () => {
   );
 });
 
+test("values that are known begin with 0", () => {
+  const { counter, text } = createMetrics();
+  counter("errors_total", "Errors", ["kind"], ["a", "b"])("b");
+  assert.match(text(), /^errors_total{kind="a"} 0\nerrors_total{kind="b"} 1$/m);
+});
+
 test("a counter without labels begins with 0", () => {
   const { counter, text } = createMetrics();
   counter("none_total", "Nothing");

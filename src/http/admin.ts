@@ -94,7 +94,7 @@ async function* telling(
   try {
     yield* text;
   } catch (error) {
-    log.error("Export broke off", { requestId, error: describeError(error) });
+    log.error("Export broke off", { requestId, cause: describeError(error) });
     throw error;
   } finally {
     end();

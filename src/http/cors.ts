@@ -25,7 +25,7 @@ export function preflightOf(request: Request, origins: readonly string[]): Answe
   return noContent({
     "Access-Control-Allow-Methods": "GET, HEAD, POST, PATCH, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, " +
-      "X-Request-Id, traceparent",
+      "X-Request-Id, baggage, traceparent, tracestate",
     "Access-Control-Max-Age": "7200",
   });
 }

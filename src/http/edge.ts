@@ -18,6 +18,7 @@ const mostInFlight = 20_000; // requests: more than wait for the ledger, since t
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): (request: Request) => Promise<Response> {
   const { adminToken, clock, newRequestId, corsOrigins, inFlight } = context;
+  const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
   return async (request) => {
     const began = performance.now();
@@ -30,29 +31,36 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
       params: {},
       notes: {},
     };
-    let answer: Answer;
-    let cause: unknown;
     try {
-      answer = preflightOf(request, corsOrigins) ?? await admitted(asked) ?? refuse(unknownPath());
-    } catch (error) {
-      // Bun and Deno hand over what no URL can be read from.
-      const refusal = error instanceof Refusal ? error : URL.canParse(request.url) ? undefined : invalidTarget();
-      if (refusal === undefined) cause = error;
-      answer = refuse(refusal ?? internalError());
+      const { answer, cause } = await answerTo(asked);
+      const { headers } = answer;
+      headers["X-Request-Id"] = asked.requestId;
+      if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
+      const isBodyLeft = answer.error !== undefined && !await discardBody(request, context.bodyLimit);
+      if (isBodyLeft || inFlight.isDraining()) headers.Connection = "close";
+      try {
+        tell(asked, answer, cause, performance.now() - began, basePath, context);
+      } catch {
+        // The log may be an embedder's; what fails there is no reason to withhold an answer.
+      }
+      return toResponse(answer, asked.method === "HEAD", inFlight);
+    } finally {
+      end();
     }
-    const { headers } = answer;
-    headers["X-Request-Id"] = asked.requestId;
-    if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
-    const isBodyLeft = answer.error !== undefined && !await discardBody(request, context.bodyLimit);
-    if (isBodyLeft || inFlight.isDraining()) headers.Connection = "close";
-    tell(asked, answer, cause, performance.now() - began, basePath, context);
-    end();
-    return toResponse(answer, asked.method === "HEAD");
   };
 
-  function admitted(asked: Asked): Promise<Answer | undefined> {
-    if (inFlight.count() > mostInFlight && !isProbe.test(asked.url)) throw overloaded();
-    return route(asked, context);
+  /** A refusal is answered as it says; of any other error the client learns that there was one, and no more. */
+  async function answerTo(asked: Asked): Promise<{ answer: Answer; cause?: unknown }> {
+    const { request } = asked;
+    try {
+      if (inFlight.count() > mostInFlight && !probes.has(pathOf(asked.url))) throw overloaded();
+      return { answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ?? refuse(unknownPath()) };
+    } catch (error) {
+      if (error instanceof Refusal) return { answer: refuse(error) };
+      // Bun and Deno hand over what no URL can be read from.
+      if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
+      return { answer: refuse(internalError()), cause: error };
+    }
   }
 }
 
@@ -69,7 +77,7 @@ function tell(
   const method = methods.has(asked.method) ? asked.method : "other";
   const path = route === undefined ? "none" : route.slice(basePath.length);
   telemetry.requests(method, path, String(status));
-  telemetry.requestSeconds(ms / 1000, path);
+  telemetry.requestSeconds(ms / 1000, method, path);
   log[levelOf(path, error)]("Request", {
     requestId,
     method,
@@ -88,10 +96,8 @@ function tell(
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
+/** What tells of a service that is too busy must not be refused because it is, nor fill its log. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
-
-/** What tells of a service that is too busy must not be refused because it is. */
-const isProbe = /\/(healthz|readyz|metrics)(\?|$)/;
 
 function levelOf(path: string, error: Answer["error"]): LogLevel {
   if (error === "internal") return "error";

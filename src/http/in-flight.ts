@@ -13,6 +13,7 @@ export function createInFlight(): InFlight {
   // Those that come after a drain has begun do not keep it waiting.
   let generation = { count: 0, end() {} };
   const before = generation;
+  let drained: Promise<void> = Promise.resolve();
 
   return {
     begin() {
@@ -26,11 +27,12 @@ export function createInFlight(): InFlight {
     count: () => before === generation ? generation.count : before.count + generation.count,
     isDraining: () => before !== generation,
     drain() {
-      if (before === generation) generation = { count: 0, end() {} };
-      return new Promise((resolve) => {
-        before.end = resolve;
-        if (before.count === 0) resolve();
-      });
+      if (before === generation) {
+        generation = { count: 0, end() {} };
+        drained = new Promise((resolve) => before.end = resolve);
+        if (before.count === 0) before.end();
+      }
+      return drained;
     },
   };
 }

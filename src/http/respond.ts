@@ -4,6 +4,7 @@ import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../err
 import type { ErrorKind, Refusal } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import type { Refused } from "../store/admission.ts";
+import type { InFlight } from "./in-flight.ts";
 
 type HeaderValues = Record<string, string>;
 
@@ -83,12 +84,31 @@ export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
 /** An answer as it is sent, with the headers that all have; to HEAD with the length of its body instead of that. */
-export function toResponse({ status, headers, body }: Answer, isHead: boolean): Response {
+export function toResponse({ status, headers, body }: Answer, isHead: boolean, inFlight: InFlight): Response {
   headers["X-Content-Type-Options"] = "nosniff";
   headers["Cache-Control"] ??= "no-store";
-  if (!isHead || typeof body !== "string") return new Response(body, { status, headers });
-  headers["Content-Length"] = String(encoder.encode(body).byteLength);
-  return new Response(null, { status, headers });
+  if (typeof body !== "string" || !isHead && body.length < mostAtOnce) return new Response(body, { status, headers });
+  const bytes = encoder.encode(body);
+  headers["Content-Length"] = String(bytes.length);
+  return new Response(isHead ? null : inParts(bytes, inFlight), { status, headers });
+}
+
+const mostAtOnce = 65_536; // characters, or bytes
+
+/** A body that takes a while to go out is in flight until it has. */
+function inParts(bytes: Uint8Array, inFlight: InFlight): ReadableStream<Uint8Array> {
+  let at = 0;
+  let end = () => {};
+  return new ReadableStream({
+    pull(controller) {
+      if (at === 0) end = inFlight.begin();
+      controller.enqueue(bytes.subarray(at, at += mostAtOnce));
+      if (at < bytes.length) return;
+      controller.close();
+      end();
+    },
+    cancel: () => end(),
+  }, { highWaterMark: 0 });
 }
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */

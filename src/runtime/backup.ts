@@ -1,5 +1,5 @@
 // Backups: a copy of a database file, made while a service serves on it.
-import { rename, stat } from "node:fs/promises";
+import { link, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describeDatabase } from "../config.ts";
 import type { DatabaseLocation } from "../config.ts";
@@ -24,7 +24,8 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
     const createdAt = await copy(location, file, part, say);
     await syncFile(part);
     const { size: bytes } = await stat(part);
-    await onFile(file, "written", () => rename(part, file));
+    // Unlike a new name for the part, this replaces nothing that has come there meanwhile.
+    await onFile(file, "written", () => link(part, file));
     await syncFolderOf(file);
     return { file, bytes, createdAt };
   } finally {

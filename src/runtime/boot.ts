@@ -2,8 +2,10 @@
 import process from "node:process";
 import { describeDatabase, readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
+import type { Clock } from "../domain.ts";
 import { Refusal, unusable } from "../errors.ts";
 import { createLog, describeError } from "../log.ts";
+import type { Log } from "../log.ts";
 import { serveDatabase } from "../service.ts";
 import type { Database, Purpose } from "../store/database.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
@@ -24,31 +26,44 @@ export async function boot(listen: Listen): Promise<string> {
 }
 
 async function start(listen: Listen, config: Config): Promise<string> {
-  const { host, port, metricsPort, maxBodyBytes, adminToken, corsOrigins, shutdownTimeout } = config;
+  const { host, port, metricsPort, maxBodyBytes, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
   const clock = Date.now;
   const output = openLogOutput((count) => log.warn("Lines of the log were dropped: too slowly read", { count }));
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   const { database } = await openMigrated(config, "serve");
+  const isEmpty = (await listWorkspaces(database, { limit: 1 })).items.length === 0;
   const servesMetrics = metricsPort === undefined;
   const service = serveDatabase(database, { clock, log, maxBodyBytes, adminToken, corsOrigins, servesMetrics });
   measureProcess(service.metrics);
-  const server = await listenOn("PORT", { host, port }, (address) => listen(service.fetch, address));
+  const warn = createWarning(log, clock);
+  const server = await listenOn("PORT", { host, port }, (address) => listen(service.fetch, address, warn));
   const probes = metricsPort === undefined
     ? undefined
-    : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address));
+    : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address, warn));
   const servers = probes === undefined ? [server] : [server, probes];
-  stopOnSignal({ servers, service, output, log, shutdownTimeout });
+  stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout });
 
   const urlOf = (server: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;
   const url = urlOf(server);
   const metrics = probes === undefined ? undefined : `${urlOf(probes)}/metrics`;
   log.info("Listening", { url, metrics, database: describeDatabase(config.database.url) });
-  if ((await listWorkspaces(database, { limit: 1 })).items.length === 0) output.write(setupHint);
+  if (isEmpty) config.logFormat === "text" ? output.write(setupHint) : log.info("The database is empty");
   return url;
 }
 
 type Address = { host: string; port: number };
+
+const warningInterval = 1_000; // ms between two warnings of servers, which may have many of them
+
+function createWarning(log: Log, clock: Clock): (message: string, error?: unknown) => void {
+  let last = -Infinity;
+  return (message, error) => {
+    if (Math.abs(clock() - last) < warningInterval) return;
+    last = clock();
+    log.warn(message, { cause: error === undefined ? undefined : describeError(error) });
+  };
+}
 
 async function listenOn(
   name: string,

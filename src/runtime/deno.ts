@@ -11,22 +11,33 @@ declare const Deno: {
 };
 
 // deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
-export const listen: Listen = async (fetch, { host: hostname, port }) => {
+export const listen: Listen = async (fetch, { host: hostname, port }, warn) => {
   const open = (port: number): DenoServer => {
     const server = Deno.serve({ hostname, port, onListen() {} }, fetch);
-    server.finished.catch(() => setTimeout(reopen, pause));
+    server.finished.catch((error) => {
+      warn("Connections cannot be taken for a moment", error);
+      setTimeout(reopen, pause);
+    });
     return server;
   };
   // Without a file descriptor to spare for a new connection Deno stops listening for good.
   function reopen(): void {
+    if (isStopping) return;
     try {
       server = open(server.addr.port);
     } catch {
       setTimeout(reopen, pause);
     }
   }
+  let isStopping = false;
   let server = open(port);
-  return { port: server.addr.port, stop: () => server.shutdown() };
+  return {
+    port: server.addr.port,
+    stop() {
+      isStopping = true;
+      return server.shutdown();
+    },
+  };
 };
 
 const pause = 250; // ms until it is tried again

@@ -11,7 +11,7 @@ export type LogOutput = {
 
 const stderr = 2;
 const delay = 10; // ms that a line waits for others
-const retryDelay = 1; // ms in which a reader makes room in a full pipe
+const longestDelay = 100; // ms between two attempts to write to a full pipe, after 1, 2, 4 …
 const mostWaiting = 4_000_000; // characters that wait for a slow reader
 const closingTime = 500; // ms that a slow reader gets in the end
 
@@ -26,6 +26,7 @@ export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
   let dropped = 0;
   let unwritten: Uint8Array = new Uint8Array();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let retryDelay = 1; // ms
 
   function flush(): void {
     timer = undefined;
@@ -36,8 +37,9 @@ export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
       dropped = 0;
     }
     try {
-      while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(stderr, unwritten));
+      for (; unwritten.length > 0; retryDelay = 1) unwritten = unwritten.subarray(writeSync(stderr, unwritten));
     } catch (error) {
+      retryDelay = Math.min(2 * retryDelay, longestDelay);
       if (!isFull(error)) unwritten = new Uint8Array();
     }
     if (unwritten.length > 0 || lines !== "") flushIn(retryDelay);

@@ -1,7 +1,8 @@
 // The migrations of sql/, read from the package's own files, and databases that have them; for runtimes that have a file
 // system.
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { conflict } from "../errors.ts";
 import type { DatabaseSource } from "../store/client.ts";
 import type { Database, Purpose } from "../store/database.ts";
 import { migrate as migrateDatabase, requireMigrated } from "../store/migrate.ts";
@@ -33,7 +34,10 @@ export async function openUpToDate(
   migrates = true,
 ): Promise<{ database: Database; applied: string[] }> {
   const path = fileOf(source);
-  if (path !== undefined) createPrivately(path);
+  if (path !== undefined) {
+    if (migrates) createPrivately(path);
+    else if (!existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
+  }
   const database = openDatabase(source, purpose);
   try {
     const migrations = await readMigrations();

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Listen } from "./server.ts";
 
-export const listen: Listen = (fetch, { host, port }) => {
+export const listen: Listen = (fetch, { host, port }, warn) => {
   // What no Request can be made of, for its Host or target, is answered as on runtimes that hand it over.
   const errorHandler = () => fetch(Object.defineProperty(new Request("http://unknown"), "url", { value: "" }));
   const answer = getRequestListener(fetch, { errorHandler });
@@ -16,6 +16,7 @@ export const listen: Listen = (fetch, { host, port }) => {
     return answer(request, response);
   });
   server.maxConnections = mostConnections;
+  server.on("drop", () => warn(`More than ${mostConnections} connections: the others are closed`));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
     server.once("error", reject);

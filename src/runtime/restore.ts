@@ -27,6 +27,7 @@ export async function restore(location: DatabaseLocation, backup: string, termin
   const file = await realpath(path).catch(() => path);
   const from = await onFile(backup, "read", () => realpath(backup));
   if (from === file) throw invalid(`${backup} is the database itself`);
+  if (!(await stat(from)).isFile()) throw invalid(`${backup} is no file that can be restored`);
   const { part, handle } = await createPart(file);
   try {
     await copyDatabase(from, part, handle, terminal);

@@ -4,5 +4,9 @@ import type { Service } from "../service.ts";
 /** A listening server. `stop` takes no new connections and resolves when every request in flight is answered. */
 export type Server = { port: number; stop(): Promise<void> };
 
-/** How a runtime listens: the one thing in which they differ. */
-export type Listen = (fetch: Service["fetch"], address: { host: string; port: number }) => Promise<Server>;
+/** How a runtime listens: the one thing in which they differ. `warn` is told of connections that cannot be taken. */
+export type Listen = (
+  fetch: Service["fetch"],
+  address: { host: string; port: number },
+  warn: (message: string, error?: unknown) => void,
+) => Promise<Server>;

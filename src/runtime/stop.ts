@@ -12,6 +12,7 @@ export type Stoppable = {
   service: OwnService;
   output: LogOutput;
   log: Log;
+  shutdownDelay: number;
   shutdownTimeout: number;
 };
 
@@ -19,7 +20,7 @@ export type Stoppable = {
  * On SIGTERM or SIGINT answers what is in flight, closes the database and exits 0, in the time that stopping may take; a
  * second signal ends at once. An error that no one has caught is logged, and ends the process too.
  */
-export function stopOnSignal({ servers, service, output, log, shutdownTimeout }: Stoppable): void {
+export function stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout }: Stoppable): void {
   let isStopping = false;
 
   async function exit(code: number): Promise<never> {
@@ -30,7 +31,7 @@ export function stopOnSignal({ servers, service, output, log, shutdownTimeout }:
   async function stop(): Promise<void> {
     log.info("Stopping");
     const isDone = await Promise.race([
-      finish(servers, service).then(() => true),
+      finish(servers, service, shutdownDelay).then(() => true),
       pause(shutdownTimeout * (1 - closingShare)).then(() => false),
     ]);
     if (!isDone) log.warn("Stopped before every request was answered");
@@ -47,7 +48,7 @@ export function stopOnSignal({ servers, service, output, log, shutdownTimeout }:
   }
 
   function crash(error: unknown): void {
-    log.error("Crashed", { error: describeError(error), stack: error instanceof Error ? error.stack : undefined });
+    log.error("Crashed", { cause: describeError(error), stack: error instanceof Error ? error.stack : undefined });
     void exit(1);
   }
   process.on("uncaughtException", crash);
@@ -58,10 +59,11 @@ export function stopOnSignal({ servers, service, output, log, shutdownTimeout }:
  * Answers what is in flight. The service listens for as long as those wait who came before, and says that it is not ready;
  * then for those who came meanwhile, but not for connections on which nothing is asked.
  */
-async function finish(servers: Server[], service: OwnService): Promise<void> {
+async function finish(servers: Server[], service: OwnService, shutdownDelay: number): Promise<void> {
   const areAnswered = service.drain();
-  // What was sent before the signal may not be read yet, and its connection would be closed as one that is idle.
-  await pause(readingTime);
+  // What was sent before the signal may not be read yet, and its connection would be closed as one that is idle; a load
+  // balancer may not have asked yet whether the service is ready.
+  await pause(Math.max(readingTime, shutdownDelay));
   await areAnswered;
   for (const server of servers) await Promise.race([server.stop(), untilQuiet(service)]);
 }

@@ -21,8 +21,8 @@ type Env = Record<string, string | undefined>;
 export default {
   /** Answers a request; bindings that cannot be used fail the Worker with a message that names them. */
   fetch(request: Request, env: Env): Promise<Response> {
-    const { database, maxBodyBytes, adminToken, logLevel: level, logFormat: format } = readConfig(env);
+    const { database, maxBodyBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = readConfig(env);
     const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-    return open({ database, maxBodyBytes, adminToken, log }).fetch(request);
+    return open({ database, maxBodyBytes, adminToken, corsOrigins, log }).fetch(request);
   },
 };

@@ -43,7 +43,7 @@ type Waiter<Item, Result> = {
 const sweepInterval = 250; // ms between looks for overdue items
 const longestPause = 500; // ms between two attempts
 
-/** Gives a function that decides an item in a group with others, and one that tells how many wait for theirs. */
+/** Gives a function that decides an item in a group with others, and one that tells how many wait for their result. */
 export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
@@ -51,6 +51,7 @@ export function groupCommit<Item, Result, Attempt>(
   type Group = Waiter<Item, Result>[];
   let waiting: Group = [];
   let waitingSize = 0;
+  let underWay = 0;
   let isRunning = false;
 
   /** Rejects at once where too many wait. */
@@ -73,7 +74,9 @@ export function groupCommit<Item, Result, Attempt>(
     while (waiting.length > 0) {
       await untilNoneArrives();
       const group = takeGroup();
+      underWay = group.length;
       if (group.length > 0) await settle(group, false);
+      underWay = 0;
     }
     clearInterval(sweeper);
     isRunning = false;
@@ -148,7 +151,7 @@ export function groupCommit<Item, Result, Attempt>(
     }
   }
 
-  return { submit, countWaiting: () => waiting.length };
+  return { submit, countWaiting: () => waiting.length + underWay };
 }
 
 /** Those that may wait longer and those that may not, at one moment: no one is in neither. */

@@ -30,7 +30,7 @@ export type Ledger = {
   findCaller(keyHash: string): Promise<Caller | undefined>;
   /** What the workspace of a key has used of this month's quota; undefined where the key is not valid. Costs nothing. */
   readUsage(keyHash: string): Promise<UsageOfKey | undefined>;
-  /** How many requests wait for their group. */
+  /** How many requests wait to be decided. */
   countWaiting(): number;
 };
 

@@ -35,7 +35,7 @@ const output = openLogOutput((count) => log.warn("Lines of the log were dropped"
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const context = createContext(counted, { clock, log }, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) });
 const fetch = createApp(context);
-const server = await listen(fetch, config);
+const server = await listen(fetch, config, () => {});
 
 process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));
 process.on("SIGTERM", async () => {

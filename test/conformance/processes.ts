@@ -58,6 +58,12 @@ export async function startFile(
   return { ...child, seen: await child.seen(pattern) };
 }
 
+/** Starts a script of package.json and resolves with what the pattern captures. */
+export async function startScript(script: string, settings: Record<string, string>, pattern: RegExp) {
+  const child = launch(["npm", "run", "-s", script], settings);
+  return { ...child, seen: await child.seen(pattern) };
+}
+
 /** Runs a file of the repository to its end, with `input` on its standard input. */
 export async function runFile(
   runtime: Runtime,

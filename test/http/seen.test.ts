@@ -237,6 +237,46 @@ test("refuses requests while 20,000 are in flight, but not what probes ask", asy
   assert.equal(await statuses(), [401, 404, 200, 200, 200]);
 });
 
+test("answers also where the log fails, and counts the request out", async () => {
+  const fail = () => {
+    throw new Error("the log is full");
+  };
+  const log = { debug: fail, info: fail, warn: fail, error: fail };
+  const context = createContext(await openMemory(), { log });
+  const fetch = createApp(context);
+  for (const path of ["/nowhere", "/healthz"]) await fetch(new Request(`http://ledger.test${path}`));
+  assert.is(context.inFlight.count(), 0);
+});
+
+test("a query that names a probe gets no request past the bound", async () => {
+  const context = createContext(await openMemory(), { log: silentLog });
+  const fetch = createApp(context, { basePath: "/llm" });
+  for (let count = 0; count < 20_000; count++) context.inFlight.begin();
+  const status = async (path: string) => (await fetch(new Request(`http://ledger.test${path}`))).status;
+  assert.equal([await status("/llm/v1/usage?x=/metrics"), await status("/llm/x/readyz")], [503, 503]);
+  assert.equal([await status("/llm/healthz/"), await status("/llm/readyz?full")], [200, 200]);
+});
+
+test("a large answer is in flight until it has gone out, and has its length", async () => {
+  const title = "é".repeat(200);
+  const messages = Array.from({ length: 300 }, () => ({ role: "user", content: "€".repeat(200) }));
+  const world = await createWorld({ maxBodyBytes: 1e6, servesMetrics: true });
+  const { status } = await world.manage("POST", `/prompts/${world.promptId}/versions`, { title, messages });
+  assert.is(status, 201);
+  await world.manage("POST", `/deployments/${world.deployId}/promote`, { version: 2 });
+  const url = `http://ledger.test/v1/prompts?deployId=${world.deployId}`;
+  const response = await world.fetch(new Request(url, { headers: bearer(world.key) }));
+  const reader = response.body!.getReader();
+  const first = await reader.read();
+  assert.is((await measured(world)).get("promptledger_http_requests_in_flight"), 2);
+  let length = first.value!.length;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) length += part.value.length;
+  assert.is(length, Number(response.headers.get("Content-Length")));
+  assert.is((await measured(world)).get("promptledger_http_requests_in_flight"), 1);
+  const whole = (await world.read()).json as { title: string; messages: unknown };
+  assert.equal([whole.title, whole.messages], [title, messages]);
+});
+
 /** What is measured, by name and labels. */
 async function measured(world: World): Promise<Map<string, number>> {
   const { status, headers, text } = await world.send("/metrics", { headers: {} });
@@ -267,7 +307,7 @@ test("/metrics counts requests, refusals, groups and errors", async () => {
       [`${name}{method="GET",route="none",status="404"}`, 1],
     ],
   );
-  assert.is(metrics.get('promptledger_http_request_duration_seconds_count{route="/v1/prompts"}'), 3);
+  assert.is(metrics.get('promptledger_http_request_duration_seconds_count{method="GET",route="/v1/prompts"}'), 3);
   assert.is(metrics.get("promptledger_quota_refusals_total"), 1);
   assert.is(metrics.get('promptledger_group_size_bucket{le="1"}'), 2);
   assert.is(metrics.get('promptledger_group_size_bucket{le="2"}'), 3);

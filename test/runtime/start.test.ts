@@ -1,10 +1,11 @@
 // Starting, being told wrong, and stopping, on the runtime that runs the tests.
 import { createServer as createHttpServer } from "node:http";
+import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createFolder, runFile, startFile, startService } from "../conformance/processes.ts";
+import { createFolder, runFile, startFile, startScript, startService } from "../conformance/processes.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import { newApiKey } from "../../src/ids.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
@@ -30,7 +31,7 @@ test("SIGINT stops it as SIGTERM does", async () => {
   });
   assert.is(await service.stop("SIGINT"), 0);
   const events = service.output().split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
-  assert.equal(events.map(({ message }) => message), ["Listening", "Stopping"]);
+  assert.equal(events.map(({ message }) => message), ["Listening", "The database is empty", "Stopping"]);
 });
 
 test("METRICS_PORT serves probes and metrics on an address of their own", async () => {
@@ -53,6 +54,15 @@ test("METRICS_PORT serves probes and metrics on an address of their own", async 
   } finally {
     assert.is(await service.stop(), 0);
   }
+});
+
+test("npm hands the signal to the service that it started", async () => {
+  const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
+  const settings = { PORT: "0", DATABASE_URL: `file:${folder.path}/empty.db` };
+  const npm = await startScript(script, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
+  assert.is((await send(npm.seen, "/healthz")).status, 200);
+  assert.is(await npm.stop(), 0);
+  assert.match(npm.output(), " info  Stopping");
 });
 
 test("SIGTERM under load answers what is in flight, and exits 0", async () => {
@@ -171,6 +181,9 @@ const failures: [name: string, settings: Record<string, string>, error: string][
 
 test("MIGRATE=false serves no schema that is out of date, and leaves it to the migrate command", async () => {
   const settings = { DATABASE_URL: `file:${folder.path}/unmigrated.db`, MIGRATE: "false" };
+  assert.match((await runService(settings)).said, "cannot be used: it does not exist: run promptledger migrate");
+  assert.equal((await readdir(folder.path)).filter((name) => name.startsWith("unmigrated")), []);
+  await writeFile(`${folder.path}/unmigrated.db`, "");
   const { code, said } = await runService(settings);
   assert.is(code, 1);
   assert.match(
