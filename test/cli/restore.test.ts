@@ -177,7 +177,7 @@ const refusals: [name: string, make: () => Promise<string> | string, error: RegE
     /cannot be restored: The database is newer than this promptledger: it has migration 999-from-the-future/,
   ],
   ["a file that is not there", () => `${folder}/none.db`, /none.db cannot be read: .*ENOENT/],
-  ["a folder", () => folder, /cannot be read: .*EISDIR/],
+  ["a folder", () => folder, /is no file that can be restored/],
   ["the database itself", () => `${folder}/target/../target/ledger.db`, /ledger.db is the database itself$/],
 ];
 
