@@ -11,12 +11,13 @@ export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${time
 
 /** Gives new ids that look alike at a fraction of the cost: random bits are drawn once, and then it is counted. */
 export function idSequence(prefix: IdPrefix): (at: number) => string {
-  const own = randomText(9);
+  const own = randomText(10);
   let time = { at: NaN, text: "" };
-  let count = Math.floor(Math.random() * 32 ** 7);
+  // Below 2^30, so that it is written fast.
+  let count = Math.floor(Math.random() * 32 ** 6);
   return (at) => {
     if (at !== time.at) time = { at, text: timeText(at) };
-    return `${prefix}_${time.text}${own}${(count++ % 32 ** 7).toString(32).padStart(7, "0")}`;
+    return `${prefix}_${time.text}${own}${(count++ & 0x3fffffff).toString(32).padStart(6, "0")}`;
   };
 }
 

@@ -49,12 +49,9 @@ const mostCauses = 5;
 const repeats = (error: Error, cause: unknown) => cause instanceof Error && error.message.includes(cause.message);
 
 function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  let line = `{"time":"${time}","level":"${level}","message":${quote(message)}`;
-  for (const name in fields) {
-    const value = fields[name];
-    if (value !== undefined) line += `,"${name}":${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
-  }
-  return `${line}}`;
+  const members = JSON.stringify(fields);
+  const rest = members === "{}" ? "}" : `,${members.slice(1)}`;
+  return oneLine(`{"time":"${time}","level":"${level}","message":${JSON.stringify(message)}${rest}`);
 }
 
 function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
@@ -68,9 +65,6 @@ function textLine(time: string, level: LogLevel, message: string, fields: LogFie
 }
 
 const isWord = /^[\w.:/@+-]+$/;
-
-/** A text in JSON; the short way is for the ids and words that most are. */
-const quote = (text: string) => isWord.test(text) ? `"${text}"` : oneLine(JSON.stringify(text));
 
 /** Control characters escaped, those that JSON leaves alone too: a line stays a line, and no terminal is steered. */
 const oneLine = (text: string) =>

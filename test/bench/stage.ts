@@ -1,5 +1,5 @@
 // What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
 import { verify } from "../../src/admin/records.ts";
 import type { Admin } from "../../src/admin/admin.ts";
@@ -33,6 +33,11 @@ export async function withStore<T>(kind: StoreKind, use: (store: Store) => Promi
   }
 }
 
+let logs = 0;
+
+/** Where the log costs the disk of the store nothing, if there is such a place. */
+const logFolder = ({ folder }: Store) => stat("/dev/shm").then(() => "/dev/shm", () => folder);
+
 /** Starts the service on a store, and stops it in the end; a service that does not stop properly is an error. */
 export async function withService<T>(
   runtime: Runtime,
@@ -41,7 +46,7 @@ export async function withService<T>(
   settings: Record<string, string> = {},
 ): Promise<T> {
   const env = { DATABASE_URL: store.url, PORT: "0", ...settings };
-  const logFile = `${store.folder}/service.log`;
+  const logFile = `${await logFolder(store)}/promptledger-bench-${process.pid}-${++logs}.log`;
   const service = await startFile(runtime, "test/bench/service.ts", env, /url=(\S+)/, [], logFile);
   const database = openDatabase(store.url, "manage");
   try {
