@@ -5,78 +5,11 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { listDiagnoses, verify } from "../../src/admin/records.ts";
 import { stringify } from "../../src/json-text.ts";
-import { createWorld, goodBody } from "../helpers.ts";
+import { createWorld } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
+import { authorization, deep, method, object, path, queryText, seed, string, wrongBody } from "../malformed.ts";
 
 const test = suite("malformed requests");
-
-const seed = 20261115;
-
-/** JSON text as it is sent, and as it must come back: they differ in lone surrogates only. */
-type Sent = { text: string; back: string };
-
-const same = (text: string): Sent => ({ text, back: text });
-const join = (parts: Sent[], separator: string, open: string, close: string): Sent => ({
-  text: open + parts.map(({ text }) => text).join(separator) + close,
-  back: open + parts.map(({ back }) => back).join(separator) + close,
-});
-
-const loneSurrogates: Sent[] = ["\\ud800", "\\uDBFF", "\\udc00", "\\uDfFf"].map((text) => ({ text, back: "\\ufffd" }));
-const characters = [
-  "a",
-  "é",
-  "😀",
-  "\u2028",
-  "\u007f",
-  "\\u0000",
-  "\\n",
-  '\\"',
-  "\\\\",
-  "\\/",
-  "\\ud83d\\ude00",
-  "{",
-  "]",
-  ",",
-  ":",
-];
-const character = fc.oneof(
-  { weight: 5, arbitrary: fc.constantFrom(...characters.map(same)) },
-  { weight: 1, arbitrary: fc.constantFrom(...loneSurrogates) },
-);
-// Two lone surrogates side by side could make a pair, so a dot stands between characters.
-const string = fc.array(character, { maxLength: 5 }).map((parts) => join(parts, ".", '"', '"'));
-const key = fc.oneof(
-  string,
-  fc.constantFrom(...['""', '"__proto__"', '"constructor"', '"1"', '"same"', '"toString"'].map(same)),
-);
-const scalar = fc.constantFrom(
-  ...[
-    "null",
-    "true",
-    "0",
-    "-0",
-    "-0.0",
-    "1.0",
-    "1e999",
-    "-1e-999",
-    "9007199254740993",
-    "12345678901234567890",
-    "0.1000",
-  ].map(same),
-);
-const space = fc.constantFrom("", " ", "\n\t");
-
-const { value } = fc.letrec<{ value: Sent; array: Sent; object: Sent }>((tie) => ({
-  value: fc.oneof({ maxDepth: 4, depthSize: "small" }, scalar, string, tie("array"), tie("object")),
-  array: fc.tuple(fc.array(tie("value"), { maxLength: 4 }), space).map(([items, gap]) =>
-    join(items, `,${gap}`, "[", "]")
-  ),
-  object: fc.tuple(fc.array(fc.tuple(key, tie("value")), { maxLength: 4 }), space).map(([members, gap]) =>
-    join(members.map((member) => join(member, `${gap}:`, "", "")), `${gap},`, "{", "}")
-  ),
-}));
-const object = value.filter(({ text }) => text.startsWith("{"));
-const deep = fc.integer({ min: 10, max: 997 }).map((depth) => same(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`));
 
 async function newestRecord({ admin, deployId }: World): Promise<string> {
   return stringify((await listDiagnoses(admin, { deployId }, { limit: 1 })).items[0]);
@@ -108,31 +41,6 @@ function isCalm(world: World, { status, json, text }: Answer): void {
   if (status >= 400) assert.type((json as { error: unknown }).error, "string");
 }
 
-const good = JSON.stringify({
-  ...goodBody,
-  latency: 1.5,
-  startAt: 1,
-  endAt: 2,
-  additional_properties: { a: [1, { b: "c" }] },
-});
-const fieldNames = ["sessionId", "status", "content", "latency", "startAt", "endAt", "additional_properties", "extra"];
-
-/** A good body in which a member has any value, or which is cut, mixed up or no text at all. */
-const wrongBody = fc.oneof(
-  fc.tuple(fc.constantFrom(...fieldNames), value).map(([name, { text }]) => `${good.slice(0, -1)},"${name}":${text}}`),
-  fc.tuple(fc.constantFrom("input", "output", "x"), value).map(([name, { text }]) =>
-    `{"sessionId":"s","status":1,"content":{"${name}":${text}}}`
-  ),
-  value.map(({ text }) => text),
-  fc.nat({ max: good.length }).map((length) => good.slice(0, length)),
-  fc.tuple(fc.nat({ max: good.length - 1 }), fc.constantFrom(...'{}[]",:\\0x\0')).map(([at, char]) =>
-    good.slice(0, at) + char + good.slice(at + 1)
-  ),
-  fc.string({ unit: "binary" }),
-  fc.uint8Array({ maxLength: 200 }),
-  fc.integer({ min: 10, max: 100_000 }).map((depth) => "[".repeat(depth)),
-);
-
 test("whatever the body is, the answer is a 201 that can be read back or a refusal that says why", async () => {
   const world = await createWorld({ monthlyLimit: 1e9, maxBodyBytes: 1024 * 1024 });
   const headers = { Authorization: `Bearer ${world.key}` };
@@ -151,34 +59,6 @@ test("whatever the body is, the answer is a 201 that can be read back or a refus
   assert.is((await listDiagnoses(world.admin, { deployId: world.deployId }, { limit: 1e6 })).items.length, accepted);
   assert.ok((await verify(world.admin)).balanced);
 });
-
-const headerText = fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)) });
-const queryText = fc.oneof(
-  fc.string({ unit: "binary" }).map((text) => `deployId=${encodeURIComponent(text.toWellFormed())}`),
-  fc.string().map((text) => text.replaceAll("#", "")),
-  fc.constantFrom(
-    "deployId",
-    "deployId=%",
-    "deployId=%ff%00",
-    "=&=",
-    "deployId[]=1",
-    "DEPLOYID=1",
-    "deployId=1;deployId=2",
-  ),
-);
-const authorization = fc.oneof(
-  headerText,
-  headerText.map((text) => `Bearer ${text}`),
-  fc.string({ minLength: 49, maxLength: 49 }).map((text) => `Bearer pl_${text}`),
-).filter((text) => {
-  try {
-    return new Headers({ text }).has("text");
-  } catch {
-    return false;
-  }
-});
-const method = fc.constantFrom("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS");
-const path = fc.oneof(fc.constantFrom("/v1/prompts", "/v1/diagnosis", "/v1/prompts/", "//v1/prompts"), fc.webPath());
 
 test("whatever method, path, query and Authorization are, the answer is a refusal that says why", async () => {
   const world = await createWorld();
