@@ -127,13 +127,17 @@ export function openConnection(base: string): Connection {
   }
 
   async function readAnswer(isHead = false): Promise<HttpAnswer> {
-    const status = Number((await takeLine()).split(" ")[1]);
+    const line = await takeLine();
+    const status = Number(/^HTTP\/1\.[01] (\d{3})( |$)/.exec(line)?.[1]);
+    if (Number.isNaN(status)) throw new Error(`This is no answer: ${line}`);
     const headers = new Map<string, string>();
     for (let line = await takeLine(); line !== ""; line = await takeLine()) {
       const colon = line.indexOf(":");
       headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
     }
-    const body = isHead ? Buffer.alloc(0) : await readBody(headers);
+    // What comes before the answer proper.
+    if (status < 200) return readAnswer(isHead);
+    const body = isHead || status === 204 || status === 304 ? Buffer.alloc(0) : await readBody(headers);
     return { status, headers, text: body.toString() };
   }
 

@@ -1,0 +1,264 @@
+// Thousands of generated requests over real HTTP, most of them wrong, against a started service on the runtime that runs the
+// tests: it answers each as it says, stores what it accepts as it was sent, and counts it. SEED and NUM_RUNS in the
+// environment make it another corpus, or a larger one.
+import { Buffer } from "node:buffer";
+import process from "node:process";
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { openDatabase } from "../../src/store/open.ts";
+import { createBooks } from "../faults/books.ts";
+import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import { isSame, membersOf, tokensOf } from "../json-tokens.ts";
+import { seed } from "../malformed.ts";
+import { readContract } from "../openapi-contract.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { bodies, heads, toMessage } from "./corpus.ts";
+import type { Head } from "./corpus.ts";
+import { exchange } from "./exchange.ts";
+import { garbage } from "./garbage.ts";
+import { openConnection, send } from "./http-client.ts";
+import type { HttpAnswer } from "./http-client.ts";
+import { management } from "./management-calls.ts";
+import type { Managed } from "./management-calls.ts";
+import { createFolder, startService } from "./processes.ts";
+import type { Running } from "./processes.ts";
+import { faultOfRecord, readBody } from "./submits.ts";
+
+const test = suite(`corpus on ${currentRuntime}`);
+
+const requests = Number(process.env.NUM_RUNS ?? 7000);
+console.log(`corpus: SEED=${seed} NUM_RUNS=${requests}`);
+
+/** So many of the requests, as they are generated. */
+const sample = <T>(arbitrary: fc.Arbitrary<T>, share: number): T[] =>
+  fc.sample(arbitrary, { seed, numRuns: Math.ceil(requests * share) });
+
+const folder = await createFolder();
+let service: Running;
+let sound: Tenant, exhausted: Tenant, hit: Tenant, managed: Managed;
+
+/** What was accepted: each record as it was sent, and how many reads. */
+const accepted = { records: new Map<string, string>(), reads: 0 };
+let refused = 0;
+
+const manage = async (path: string): Promise<HttpAnswer> => {
+  const answer = await send(service.url, `/admin/v1${path}`, { headers: [`Authorization: Bearer ${adminToken}`] });
+  assert.is(answer.status, 200, `${path}: ${answer.text}`);
+  return answer;
+};
+
+test("the service starts", async () => {
+  const url = `file:${folder.path}/ledger.db`;
+  sound = (await createBooks(url)).tenant;
+  const database = openDatabase(url, "manage");
+  const admin = adminOf(database, Date.now);
+  exhausted = await createTenant(admin, 0, "Exhausted");
+  hit = await createTenant(admin, 1e9, "Hit");
+  const tenant = await createTenant(admin, 1e9, "Managed");
+  database.close();
+  service = await startService(currentRuntime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
+  const headers = [`Authorization: Bearer ${tenant.key}`];
+  const request = { method: "POST", headers, body: JSON.stringify(goodBody) };
+  const { text } = await send(service.url, `/v1/diagnosis?deployId=${tenant.deployId}`, request);
+  managed = { ...tenant, recordId: JSON.parse(text).id };
+});
+
+/** What is wrong with an answer of ours, whatever it answers. */
+function faultOf(answer: HttpAnswer | undefined, isHead = false): string | undefined {
+  if (answer === undefined) return "no answer";
+  const { status, headers, text } = answer;
+  if (status >= 500) return `status ${status}`;
+  if (!headers.has("x-request-id") || headers.get("x-content-type-options") !== "nosniff") return "headers are missing";
+  if (status < 400 || isHead) return undefined;
+  if (headers.get("content-type") !== "application/json") return `content type ${headers.get("content-type")}`;
+  const { error, ...more } = JSON.parse(text);
+  if (typeof error !== "string" || error === "") return "no error";
+  return Object.keys(more).join() === (status === 429 ? "details" : "") ? undefined : "other members";
+}
+
+type Judge<T> = (answer: HttpAnswer, request: T) => string | undefined;
+
+/** Sends all, and fails with the first few that are answered wrongly. */
+async function sendAll<T extends Head>(all: T[], judge: Judge<T>): Promise<void> {
+  const messages = all.map(toMessage);
+  const answers = await exchange(service.url, messages);
+  const faults = all.flatMap((request, index) => {
+    const answer = answers[index];
+    if (answer === undefined || answer.status >= 400) refused++;
+    const fault = faultOf(answer, messages[index]!.isHead) ?? judge(answer!, request);
+    return fault === undefined ? [] : [`${fault}: ${show(messages[index]!.bytes)} → ${answer?.status} ${answer?.text}`];
+  });
+  assert.equal(faults.slice(0, 5), []);
+}
+
+const show = (bytes: Uint8Array): string => JSON.stringify(Buffer.from(bytes).toString("latin1")).slice(0, 1500);
+
+test("a body is accepted where it fits, and refused where it does not", async () => {
+  const headers = [`Authorization: Bearer ${sound.key}`];
+  const all = sample(bodies, 0.4).map((body, index) => ({
+    method: "POST",
+    target: `/v1/${index % 2 === 0 ? "diagnosis" : "prompts"}?deployId=${sound.deployId}`,
+    headers,
+    body,
+  }));
+  await sendAll(all, ({ status, text }, { body }) => {
+    const sent = readBody(body);
+    if (status === 201) accepted.records.set(JSON.parse(text).id, sent ?? "");
+    return status === (sent === undefined ? 400 : 201) ? undefined : "misjudged";
+  });
+});
+
+test("whatever method, path, query and headers are, a request is accepted only where nothing is wrong", async () => {
+  await sendAll(
+    sample(heads(sound, exhausted), 0.25),
+    ({ status, text }, { method, headers, isSound, isExhausted, body }) => {
+      if (status === 200 || status === 304) accepted.reads++;
+      if (status === 201) accepted.records.set(JSON.parse(text).id, sentIn(String(body)));
+      if (!isSound) return status >= 400 ? undefined : "accepted";
+      const hasKey = method === "POST" && headers.some((line) => line.startsWith("Idempotency-Key"));
+      const expected = isExhausted ? [429] : method === "POST" ? [201] : [200, 304];
+      return [...expected, ...(hasKey ? [400, 422] : [])].includes(status) ? undefined : "misjudged";
+    },
+  );
+});
+
+/** What was sent in chunks, without them. */
+const sentIn = (body: string): string =>
+  body.startsWith("{") ? body : body.replace(/[\da-f]+;a="b"\r\n(.*?)\r\n/gs, "$1").replace(/0\r\n\r\n$/, "");
+
+test("management answers as it is described, and gives back what was made", async () => {
+  const document = JSON.parse((await send(service.url, "/openapi.json")).text);
+  const contract = readContract(document, `${service.url}/openapi.json`);
+  const made: { location: string; body: string }[] = [];
+  await sendAll(sample(management(managed), 0.15), (answer, { operation, body }) => {
+    const { status, text, headers } = answer;
+    const described = contract.operations.find(({ operationId }) => operationId === operation.id)!;
+    const isJson = headers.get("content-type") === "application/json";
+    const json = isJson ? JSON.parse(text) : undefined;
+    const location = headers.get("location");
+    if (location !== undefined) made.push({ location, body: String(body) });
+    try {
+      contract.checkAnswer(described, { status, text, json, headers: new Headers([...headers]) });
+      return undefined;
+    } catch (error) {
+      return String(error);
+    }
+  });
+  assert.ok(made.length > 0);
+  for (const { location, body } of made) {
+    const back = membersOf((await manage(location.replace("/admin/v1", ""))).text);
+    for (const [name, sent] of membersOf(body)) {
+      const found = back.get(name);
+      const isEqual = found === undefined || isSame(sent, found) ||
+        JSON.parse(sent.join("")) === JSON.parse(found.join(""));
+      assert.ok(isEqual, `${location} ${name}: ${sent.join("")} → ${found?.join("")}`);
+    }
+  }
+});
+
+const quiet = 150; // ms after which no further answer is waited for
+
+const mayBeHead = (bytes: Uint8Array) => bytes[0] === "H".charCodeAt(0);
+
+/** What bytes are answered with, on a connection of their own. */
+async function talk(bytes: Uint8Array): Promise<{ answers: HttpAnswer[]; error?: string }> {
+  const isHead = mayBeHead(bytes);
+  const connection = openConnection(service.url);
+  const answers: HttpAnswer[] = [];
+  try {
+    connection.write(bytes);
+    for (;;) {
+      const reading = connection.readAnswer(isHead);
+      reading.catch(() => {});
+      const answer = await Promise.race([reading, new Promise<void>((resolve) => setTimeout(resolve, quiet))]);
+      if (answer === undefined) return { answers };
+      answers.push(answer);
+    }
+  } catch (error) {
+    return /closed the connection/.test(String(error)) ? { answers } : { answers, error: String(error) };
+  } finally {
+    connection.close();
+  }
+}
+
+/** What a runtime answers by itself, before anything of ours sees the request: a status without a body. */
+const ofRuntime = new Set([400, 417, 431, 505]);
+
+test("bytes that are no request are answered with a refusal or with nothing", async () => {
+  const all = sample(garbage(hit), 0.2);
+  const faults: string[] = [];
+  await Promise.all(Array.from({ length: 48 }, async () => {
+    for (let bytes = all.pop(); bytes !== undefined; bytes = all.pop()) {
+      const { answers, error } = await talk(bytes);
+      if (answers.every(({ status }) => status >= 400)) refused++;
+      if (error !== undefined) faults.push(`${error}: ${show(bytes)}`);
+      for (const answer of answers) {
+        const isOurs = answer.headers.has("x-request-id");
+        const isRefusal = !isOurs && answer.text === "" && ofRuntime.has(answer.status);
+        const fault = isRefusal ? undefined : faultOf(answer, mayBeHead(bytes));
+        if (fault !== undefined) faults.push(`${fault}: ${show(bytes)} → ${answer.status} ${answer.text}`);
+      }
+    }
+  }));
+  assert.equal(faults.slice(0, 5), []);
+});
+
+/** Each record as management gives it, by its id. */
+const stored = new Map<string, string>();
+
+test("what was accepted comes back as it was sent", async () => {
+  const headers = [`Authorization: Bearer ${adminToken}`];
+  const ids = [...accepted.records.keys()];
+  const targets = ids.map((id) => `/admin/v1/diagnoses/${id}`);
+  const answers = await exchange(service.url, targets.map((target) => toMessage({ method: "GET", target, headers })));
+  for (const [index, id] of ids.entries()) stored.set(id, answers[index]!.text);
+  const faults = ids.flatMap((id) => faultOfRecord(id, accepted.records.get(id)!, stored.get(id)!) ?? []);
+  assert.equal(faults.slice(0, 5).map((fault) => fault.slice(0, 2000)), []);
+});
+
+test("lists and exports have all of it, each once, and as it is by itself", async () => {
+  const records = `/deployments/${sound.deployId}/diagnoses`;
+  const ids: string[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const { text } = await manage(`${records}?limit=1000${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    const page: { items: { id: string }[]; nextCursor: string | null } = JSON.parse(text);
+    const items = page.items.map(({ id }) => stored.get(id)!);
+    assert.ok(text === `{"items":[${items.join()}],"nextCursor":${JSON.stringify(page.nextCursor)}}`);
+    cursor = page.nextCursor;
+    ids.push(...page.items.map(({ id }) => id));
+  }
+  assert.equal([...ids].sort(), [...stored.keys()].sort());
+  const csv = (await manage(`${records}/export?format=csv`)).text;
+  assert.equal(csv.match(/^diag_\w{26}(?=,)/gm), ids);
+  const ndjson = (await manage(`${records}/export`)).text;
+  assert.ok(isSame(tokensOf(ndjson), ids.flatMap((id) => tokensOf(stored.get(id)!))));
+});
+
+test("the books balance, and count what was accepted", async () => {
+  const { text } = await send(service.url, "/v1/usage", { headers: [`Authorization: Bearer ${sound.key}`] });
+  const { reads, submits } = JSON.parse(text);
+  assert.equal([reads, submits], [accepted.reads, accepted.records.size]);
+  assert.ok(reads > 0);
+  const { balanced, ledgers } = JSON.parse((await manage("/verify")).text);
+  assert.ok(balanced);
+  assert.ok(ledgers.every(({ workspaceId }: Tenant) => workspaceId !== exhausted.workspaceId));
+});
+
+test("most of it was refused", () => {
+  console.log(`corpus: ${refused} of ${requests} requests were refused`);
+  assert.ok(refused > 0.7 * requests);
+});
+
+test("the service is well after all of it, and has logged no failure", async () => {
+  assert.is((await send(service.url, "/readyz")).status, 200);
+  assert.is(await service.stop(), 0);
+  assert.not.match(service.output(), /^\S+ (warn|error) |uncaught|unhandled/im);
+});
+
+test.after(async () => {
+  await service?.stop("SIGKILL");
+  await folder.remove();
+});
+test.run();

@@ -1,0 +1,33 @@
+// JSON as its tokens: what was sent and what came back are the same, but for the space between tokens. It knows nothing of how
+// the service keeps JSON.
+
+const token = /"(?:[^"\\]|\\.)*"|[^\s",:[\]{}]+|[,:[\]{}]/g;
+
+export const tokensOf = (text: string): string[] => text.match(token) ?? [];
+
+/** The members of an object at its top level, by their names; of a repeated one the last. */
+export function membersOf(text: string): Map<string, string[]> {
+  const members = new Map<string, string[]>();
+  let depth = 0;
+  let name: string | undefined, value: string[] = [];
+  for (const each of tokensOf(text)) {
+    if (/^[}\]]/.test(each)) depth--;
+    if (depth === 0 || depth === 1 && each === ",") {
+      if (name !== undefined) members.set(name, value);
+      [name, value] = [undefined, []];
+    } else if (depth === 1 && name === undefined) name = JSON.parse(each).toWellFormed();
+    else if (depth > 1 || each !== ":") value.push(each);
+    if (/^[{[]/.test(each)) depth++;
+  }
+  return members;
+}
+
+/** Whether tokens have come back as they were sent: digit by digit, but lone surrogates as U+FFFD. */
+export const isSame = (sent: string[], back: string[]): boolean =>
+  sent.length === back.length && sent.every((token, index) => token === back[index] || isMended(token, back[index]!));
+
+const isMended = (sent: string, back: string): boolean => {
+  if (!sent.startsWith('"') || !back.startsWith('"')) return false;
+  const text: string = JSON.parse(sent);
+  return !text.isWellFormed() && text.toWellFormed() === JSON.parse(back);
+};
