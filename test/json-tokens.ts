@@ -22,6 +22,16 @@ export function membersOf(text: string): Map<string, string[]> {
   return members;
 }
 
+/** How deep arrays and objects stand in each other. */
+export function depthOf(text: string): number {
+  let depth = 0, deepest = 0;
+  for (const each of tokensOf(text)) {
+    if (/^[{[]/.test(each)) deepest = Math.max(deepest, ++depth);
+    else if (/^[}\]]/.test(each)) depth--;
+  }
+  return deepest;
+}
+
 /** Whether tokens have come back as they were sent: digit by digit, but lone surrogates as U+FFFD. */
 export const isSame = (sent: string[], back: string[]): boolean =>
   sent.length === back.length && sent.every((token, index) => token === back[index] || isMended(token, back[index]!));

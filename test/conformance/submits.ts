@@ -1,12 +1,12 @@
 // What becomes of a submit, found without anything of the service: whether it is accepted, and how its record comes back.
 import { Buffer } from "node:buffer";
-import { isSame, membersOf } from "../json-tokens.ts";
+import { depthOf, isSame, membersOf } from "../json-tokens.ts";
 
 /** The text of a body, where it is one that a submit can have. */
 export function readBody(body: string | Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(body));
-    return fits(JSON.parse(text)) ? text : undefined;
+    return fits(JSON.parse(text)) && depthOf(text) <= 1000 ? text : undefined;
   } catch {
     return undefined;
   }
