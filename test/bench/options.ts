@@ -4,7 +4,7 @@ import type { Runtime } from "../runtimes.ts";
 
 const runtimes = ["Node", "Bun", "Deno"] as const satisfies Runtime[];
 const stores = ["file", "sqld"] as const;
-const scenarios = ["throughput", "lone", "log", "spread", "flood", "memory", "growth", "records"] as const;
+const scenarios = ["throughput", "lone", "log", "spread", "flood", "soak", "growth", "records"] as const;
 
 export type StoreKind = (typeof stores)[number];
 export type ScenarioName = (typeof scenarios)[number];
@@ -16,8 +16,8 @@ export type Options = {
   /** Of one measured load. */
   seconds: number;
   connections: number;
-  /** Of `memory`: how many requests in all. */
-  requests: number;
+  /** Of `soak`, on each runtime. */
+  minutes: number;
   /** How many records there are, in rising order; `records` takes the last. */
   sizes: number[];
   json: boolean;
@@ -33,7 +33,7 @@ export function readOptions(args: string[]): Options {
       store: { type: "string", multiple: true, default: [...stores] },
       seconds: { type: "string", default: "5" },
       connections: { type: "string", default: "64" },
-      requests: { type: "string", default: "1000000" },
+      minutes: { type: "string", default: "10" },
       sizes: { type: "string", default: "0,100000,1000000,5000000" },
       json: { type: "boolean", default: false },
     },
@@ -44,7 +44,7 @@ export function readOptions(args: string[]): Options {
     stores: choices("store", values.store, stores),
     seconds: integer("seconds", values.seconds, 1),
     connections: integer("connections", values.connections, 1),
-    requests: integer("requests", values.requests, 1),
+    minutes: integer("minutes", values.minutes, 1),
     sizes: values.sizes.split(",").map((size) => integer("sizes", size, 0)).sort((a, b) => a - b),
     json: values.json,
   };

@@ -6,10 +6,10 @@ import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
 import { log } from "./log.ts";
 import { lone } from "./lone.ts";
-import { memory } from "./memory.ts";
 import { readOptions } from "./options.ts";
 import type { Options, ScenarioName } from "./options.ts";
 import { records } from "./records.ts";
+import { soak } from "./soak.ts";
 import { spread } from "./spread.ts";
 import { say } from "./stage.ts";
 import { toMarkdown } from "./tables.ts";
@@ -22,7 +22,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   log,
   spread,
   flood,
-  memory,
+  soak,
   growth,
   records,
 };
