@@ -431,6 +431,15 @@ test("an export keeps JSON as it was submitted, digit by digit", async () => {
   assert.equal(cells!.slice(-3), [exact, '{"input":"x","n":1.0}', '{"e":1.10}']);
 });
 
+test("an export has one line for a record that was submitted on several", async () => {
+  const world = await createWorld();
+  const lines = '{"sessionId":"s","status":1,"content":{"input":\n"x\\n"},"additional_properties":{\r\n"a":\r[\n1\n]}}';
+  await record(world, lines);
+  await record(world);
+  const { text } = await world.manage("GET", `${pathOf(world)}/export`);
+  assert.equal(text.split(/[\r\n]/).slice(0, -1).map((line) => JSON.parse(line).sessionId), [goodBody.sessionId, "s"]);
+});
+
 test("an export takes the filters of a list", async () => {
   const log = await fillLog(fc.sample(batches, { seed: seed + 1, numRuns: 1 })[0]!);
   const deployId = log.deployIds[0]!;

@@ -233,6 +233,7 @@ test("lists and exports have all of it, each once, and as it is by itself", asyn
   const csv = (await manage(`${records}/export?format=csv`)).text;
   assert.equal(csv.match(/^diag_\w{26}(?=,)/gm), ids);
   const ndjson = (await manage(`${records}/export`)).text;
+  assert.is(ndjson.split("\n").length, ids.length + 1);
   assert.ok(isSame(tokensOf(ndjson), ids.flatMap((id) => tokensOf(stored.get(id)!))));
 });
 
