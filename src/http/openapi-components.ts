@@ -163,7 +163,7 @@ const refused = {
   internal: { when: "The service failed", as: [errors.internalError()] },
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
   unavailable: {
-    when: "The database is busy or away, or the service is stopping",
+    when: "The database is busy or away, the service is stopping, or too many requests are in flight",
     as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping()],
     headers: ["Retry-After"],
   },
