@@ -81,6 +81,7 @@ create table pruned_usage (
 -- What was submitted under an Idempotency-Key: a repeat stores nothing and is answered from here.
 create table idempotency_keys (
   workspace_id text not null,
+  -- SHA-256 of the key, in hexadecimal.
   key text not null,
   -- SHA-256 of the deployment id and the body, in hexadecimal: tells a repeat from another request under the same key.
   fingerprint text not null,

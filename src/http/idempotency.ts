@@ -13,5 +13,6 @@ export async function readIdempotencyKey(
   if (header === null) return undefined;
   const key = /^"(?:[^"\\]|\\["\\])*"$/.test(header) ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
   if (!/^[ -~]{1,255}$/.test(key)) throw invalidIdempotencyKey();
-  return { key, fingerprint: await sha256(`${deployId}\n${document}`) };
+  // Hashed, since it might be a secret: it is only ever compared.
+  return { key: await sha256(key), fingerprint: await sha256(`${deployId}\n${document}`) };
 }

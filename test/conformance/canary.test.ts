@@ -1,8 +1,8 @@
 // A day on which keys and the admin token end up in every place where they do not belong, and then a search for them: in
 // the database and its log, in a backup, in what was printed and in what was answered. Keys are stored as hashes, and each is
 // shown once. What a client asks to be stored is stored as it is, a key too: the value of a field, the name of a field that is
-// kept, a name or a note given to management, an Idempotency-Key. Such a key may be in the database, and in an answer that
-// gives the content back; in what is printed, and in a refusal, it may not.
+// kept, a name or a note given to management. Such a key may be in the database, and in an answer that gives the content
+// back; in what is printed, and in a refusal, it may not.
 import { readdir, readFile } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "uvu";
@@ -185,7 +185,7 @@ async function storeKeys({ tenant, ask, manage, secret }: Day): Promise<void> {
   const { text } = await ask(target, post(tenant.key, record));
   const name = await secret("as the name of a field that is recorded", "content");
   await ask(target, post(tenant.key, { ...goodBody, [name]: 1, additional_properties: { [name]: 1 } }));
-  const idempotencyKey = await secret("as Idempotency-Key", "content");
+  const idempotencyKey = await secret("as Idempotency-Key");
   for (const body of [goodBody, goodBody, record]) {
     await ask(target, post(tenant.key, body, `Idempotency-Key: "${idempotencyKey}"`));
   }
