@@ -65,6 +65,12 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     for (const answer of await Promise.all(atOnce)) assert.is(answer.status, 200);
     const [row] = await database.read({ sql: "select count(*) as commits from commits" });
     assert.is(row!.commits, 10);
+    const asking = { Origin: "https://app.example.com", "Access-Control-Request-Method": "POST" };
+    const preflight = new Request(url, { method: "OPTIONS", headers: asking });
+    const allowed = await worker.fetch(preflight, { ...env, CORS_ORIGIN: asking.Origin });
+    assert.equal([allowed.status, allowed.headers.get("Access-Control-Allow-Origin")], [204, asking.Origin]);
+    assert.is((await worker.fetch(new Request("https://example.com/readyz"), env)).status, 200);
+    assert.is((await worker.fetch(new Request("https://example.com/metrics"), env)).status, 404);
   } finally {
     database.close();
     await server.stop("SIGKILL");
