@@ -84,20 +84,17 @@ function readRevision(header: string): string {
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? tag : "0";
 }
 
-/** Until it has gone out a text is in flight. Where it breaks off, its client sees no more than that; why is in the log. */
+/** The client of a text that breaks off sees no more than that; why is in the log. */
 async function* telling(
   text: AsyncGenerator<string>,
   { requestId }: Asked,
-  { log, inFlight }: Context,
+  { log }: Context,
 ): AsyncGenerator<string> {
-  const end = inFlight.begin();
   try {
     yield* text;
   } catch (error) {
     log.error("Export broke off", { requestId, cause: describeError(error) });
     throw error;
-  } finally {
-    end();
   }
 }
 

@@ -1,9 +1,6 @@
 // Cross-origin requests, for pages that call the service from a browser; off unless origins are named.
-
 import { noContent } from "./respond.ts";
-import type { Answer } from "./respond.ts";
-
-type HeaderValues = Record<string, string>;
+import type { Answer, HeaderValues } from "./respond.ts";
 
 /** The headers by which a browser lets a page of an allowed origin read an answer. */
 export function corsHeaders(request: Request, origins: readonly string[]): HeaderValues {

@@ -6,13 +6,14 @@ import { stringify } from "../json-text.ts";
 import type { Refused } from "../store/admission.ts";
 import type { InFlight } from "./in-flight.ts";
 
-type HeaderValues = Record<string, string>;
+export type HeaderValues = Record<string, string>;
 
 /** What a handler answers; its headers are its own, and are added to. `error` is why, where it refuses. */
 export type Answer = {
   status: number;
   headers: HeaderValues;
-  body: string | ReadableStream<Uint8Array> | null;
+  /** A text, whole or as it is made while it is sent. */
+  body: string | AsyncGenerator<string> | null;
   error?: ErrorKind;
 };
 
@@ -58,21 +59,11 @@ export const text = (body: string, type: string): Answer => ({
 });
 
 /** 200 with a text that is made while it is sent; where it fails, the connection breaks. */
-export function streamed(text: AsyncGenerator<string>, headers: HeaderValues): Answer {
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await text.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await text.return(undefined);
-    },
-  }, { highWaterMark: 0 });
-  return { status: statusOf.ok, headers, body };
-}
-
-const encoder = new TextEncoder();
+export const streamed = (body: AsyncGenerator<string>, headers: HeaderValues): Answer => ({
+  status: statusOf.ok,
+  headers,
+  body,
+});
 
 /** 304: what the client has is what it would get. */
 export const notModified = (headers: HeaderValues): Answer => ({ status: statusOf.not_modified, headers, body: null });
@@ -87,28 +78,44 @@ export const created = (body: unknown, headers: HeaderValues): Answer => json(st
 export function toResponse({ status, headers, body }: Answer, isHead: boolean, inFlight: InFlight): Response {
   headers["X-Content-Type-Options"] = "nosniff";
   headers["Cache-Control"] ??= "no-store";
-  if (typeof body !== "string" || !isHead && body.length < mostAtOnce) return new Response(body, { status, headers });
+  if (body === null || typeof body === "string" && !isHead && body.length < mostAtOnce) {
+    return new Response(body, { status, headers });
+  }
+  if (typeof body !== "string") return new Response(toStream(body, inFlight), { status, headers });
   const bytes = encoder.encode(body);
   headers["Content-Length"] = String(bytes.length);
-  return new Response(isHead ? null : inParts(bytes, inFlight), { status, headers });
+  return new Response(isHead ? null : toStream(partsOf(bytes), inFlight), { status, headers });
 }
 
+const encoder = new TextEncoder();
 const mostAtOnce = 65_536; // characters, or bytes
 
-/** A body that takes a while to go out is in flight until it has. */
-function inParts(bytes: Uint8Array, inFlight: InFlight): ReadableStream<Uint8Array> {
-  let at = 0;
-  let end = () => {};
+async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += mostAtOnce) yield bytes.subarray(at, at + mostAtOnce);
+}
+
+/** A body that takes a while to go out, and is in flight until it has. */
+function toStream(parts: AsyncGenerator<string | Uint8Array>, inFlight: InFlight): ReadableStream<Uint8Array> {
+  const counted = untilSent(parts, inFlight);
   return new ReadableStream({
-    pull(controller) {
-      if (at === 0) end = inFlight.begin();
-      controller.enqueue(bytes.subarray(at, at += mostAtOnce));
-      if (at < bytes.length) return;
-      controller.close();
-      end();
+    async pull(controller) {
+      const { done, value } = await counted.next();
+      if (done) controller.close();
+      else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
     },
-    cancel: () => end(),
+    async cancel() {
+      await counted.return(undefined);
+    },
   }, { highWaterMark: 0 });
+}
+
+async function* untilSent<T>(parts: AsyncGenerator<T>, inFlight: InFlight): AsyncGenerator<T> {
+  const end = inFlight.begin();
+  try {
+    yield* parts;
+  } finally {
+    end();
+  }
 }
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */

@@ -11,8 +11,6 @@ export const listen: Listen = (fetch, { host, port }, warn) => {
   const server = createServer(limits, (request, response) => {
     // Fetch knows no such request: under this name, which no route has, it is refused too.
     if (request.method === "TRACE") request.method = "UNKNOWN";
-    // While stopping, a connection kept alive ends with the answer it waits for.
-    if (!server.listening) response.shouldKeepAlive = false;
     return answer(request, response);
   });
   server.maxConnections = mostConnections;
