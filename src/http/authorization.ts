@@ -1,5 +1,5 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
-import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
+import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";
@@ -27,21 +27,39 @@ function readApiKey(header: string): string {
   return key;
 }
 
-/** Reads what a request carries; where that is refused, an invalid key is refused first. */
+/** Reads what a request carries. If that is refused, an invalid key is refused first. */
 export async function readAuthorized<T>(
-  { notes }: Asked,
-  { ledger }: Context,
+  asked: Asked,
+  context: Context,
   keyHash: string,
   read: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await read();
   } catch (refusal) {
-    const caller = await ledger.findCaller(keyHash);
-    if (caller === undefined) throw invalidApiKey();
-    noteCaller(notes, caller);
+    const isDecided = asked.isKeyValid || refusal instanceof Refusal && refusal.kind === "unauthorized";
+    if (!isDecided) await requireKey(asked, context, keyHash);
     throw refusal;
   }
+}
+
+/** Refuses a key that is not valid. One that was valid when the ledger last saw it is not looked up again. */
+export async function requireKnownKey(asked: Asked, context: Context, keyHash: string): Promise<void> {
+  if (context.validKeys.get(keyHash) === undefined) await requireKey(asked, context, keyHash);
+}
+
+async function requireKey(asked: Asked, { ledger, validKeys }: Context, keyHash: string): Promise<void> {
+  const caller = await ledger.findCaller(keyHash);
+  noteValidity(validKeys, keyHash, caller !== undefined);
+  if (caller === undefined) throw invalidApiKey();
+  asked.isKeyValid = true;
+  noteCaller(asked.notes, caller);
+}
+
+/** Remembers what the ledger said of a key. */
+export function noteValidity(validKeys: Context["validKeys"], keyHash: string, isValid: boolean): void {
+  if (isValid) validKeys.set(keyHash, true, 1);
+  else validKeys.delete(keyHash);
 }
 
 /** Refuses a request without the admin token. */

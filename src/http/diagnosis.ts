@@ -4,7 +4,7 @@ import { parse } from "../schema/struct.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
 import { admit } from "./admit.ts";
-import { readAuthorized, readKeyHash } from "./authorization.ts";
+import { readAuthorized, readKeyHash, requireKnownKey } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
@@ -17,7 +17,9 @@ export async function submitDiagnosis(asked: Asked, context: Context): Promise<A
   const keyHash = await readKeyHash(request, context);
   const submit = await readAuthorized(asked, context, keyHash, async () => {
     const deployId = readDeployId(asked);
-    const record = toRecord(await readText(request, context.bodyLimit));
+    // A stranger's body is not read.
+    await requireKnownKey(asked, context, keyHash);
+    const record = toRecord(await readText(asked, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
   const verdict = await admit(asked, context, { operation: "submit", keyHash, ...submit });

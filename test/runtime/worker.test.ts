@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { readMigrations } from "../../src/runtime/migrations.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { adminOf, createTenant, goodBody, readAnswer } from "../helpers.ts";
@@ -51,7 +51,7 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
   const server = await startSqld(binary, `${folder.path}/data-${workerUrl.length}`);
   const database = openDatabase(server.url);
   try {
-    await migrate(database, await readMigrations(), Date.now());
+    await migrate(database, migrations, Date.now());
     const { key, deployId } = await createTenant(adminOf(database, Date.now));
     const env = { DATABASE_URL: server.url, LOG_LEVEL: "warn" };
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
