@@ -5,6 +5,7 @@ export type ErrorKind =
   | "unauthorized"
   | "invalid"
   | "timeout"
+  | "client_gone"
   | "too_large"
   | "not_found"
   | "method_not_allowed"
@@ -46,6 +47,9 @@ export const invalidIdempotencyKey = () =>
 export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
+/** Told to the log alone. */
+export const clientGone = () =>
+  new Refusal("client_gone", "Client closed the connection before the request was decided");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");
 export const databaseAway = () => new Refusal("unavailable", "Database cannot be reached");
 export const databaseBusy = () => new Refusal("unavailable", "Database is busy");

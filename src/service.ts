@@ -6,6 +6,7 @@ import type { Clock } from "./domain.ts";
 import { createApp, createProbes, serveApp } from "./http/app.ts";
 import type { App } from "./http/app.ts";
 import type { Context } from "./http/context.ts";
+import type { Handler } from "./http/edge.ts";
 import { createInFlight } from "./http/in-flight.ts";
 import type { InFlight } from "./http/in-flight.ts";
 import { idSequence } from "./ids.ts";
@@ -71,8 +72,10 @@ export type Service = {
 
 /** A service, and what the process that it has to itself asks of it. */
 export type OwnService = Service & {
+  /** Answers a request, and may be told whether its client has closed the connection. */
+  handle: Handler;
   /** Answers probes, on an address of their own. */
-  probe: Service["fetch"];
+  probe: Handler;
   metrics: Metrics;
 };
 
@@ -120,8 +123,10 @@ export function serveDatabase(
     database.close();
   }
 
+  const handle = serveApp(shared.app, context);
   return {
-    fetch: serveApp(shared.app, context),
+    handle,
+    fetch: (request) => handle(request),
     probe: createProbes(context),
     metrics: context.telemetry.metrics,
     countInFlight: inFlight.count,

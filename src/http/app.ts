@@ -8,14 +8,12 @@ import { requireAdmin } from "./authorization.ts";
 import type { Context } from "./context.ts";
 import { submitDiagnosis } from "./diagnosis.ts";
 import { handlerOf } from "./edge.ts";
-import type { Route } from "./edge.ts";
+import type { Handler, Route } from "./edge.ts";
 import { checkHealth, checkReadiness, readMetrics } from "./health.ts";
 import { openapi } from "./openapi.ts";
 import { readPrompt } from "./prompts.ts";
 import { okBytes, refuse } from "./respond.ts";
 import { readUsage } from "./usage.ts";
-
-type FetchHandler = (request: Request) => Promise<Response>;
 
 /** The routes of a service, all under a base path. */
 export type App = { route: Route; base: string };
@@ -44,10 +42,10 @@ export function createApp(
 }
 
 /** The service on its routes. */
-export const serveApp = ({ route, base }: App, context: Context): FetchHandler => handlerOf(route, context, base);
+export const serveApp = ({ route, base }: App, context: Context): Handler => handlerOf(route, context, base);
 
 /** What an operator's address of its own answers. */
-export function createProbes(context: Context): FetchHandler {
+export function createProbes(context: Context): Handler {
   const router = Router();
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });
   return handlerOf(routeOf(router), context, "");

@@ -18,6 +18,8 @@ export type Asked = {
   requestId: string;
   params: Record<string, string>;
   notes: Notes;
+  /** Whether its client has closed the connection, if the runtime can tell. */
+  isGone: (() => boolean) | undefined;
   /** Whether the ledger has said of this request's key that it is valid. */
   isKeyValid: boolean;
   /** What its body takes of the budget, and whether the body has been read to its end. */

@@ -22,7 +22,7 @@ export async function submitDiagnosis(asked: Asked, context: Context): Promise<A
     const record = toRecord(await readText(asked, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
-  const verdict = await admit(asked, context, { operation: "submit", keyHash, ...submit });
+  const verdict = await admit(asked, context, { operation: "submit", keyHash, isGone: asked.isGone, ...submit });
   if (verdict.outcome !== "recorded") return refuseVerdict(verdict, context.clock());
   const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
   return created(body, quotaHeaders(verdict.quota));

@@ -15,14 +15,17 @@ import { requestIdOf, traceOf } from "./tracing.ts";
 /** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
 export type Route = (asked: Asked, context: Context) => Promise<Answer | undefined>;
 
+/** Answers a request; `isGone` tells whether its client has closed the connection, where the runtime can tell. */
+export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
+
 const mostInFlight = 20_000; // requests: more than wait for the ledger, since there are those whose body is still to come
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
-export function handlerOf(route: Route, context: Context, basePath: string): (request: Request) => Promise<Response> {
+export function handlerOf(route: Route, context: Context, basePath: string): Handler {
   const { adminToken, clock, newRequestId, corsOrigins, inFlight, bodyBudget } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
-  return async (request) => {
+  return async (request, isGone) => {
     const began = performance.now();
     const end = inFlight.begin();
     const asked: Asked = {
@@ -32,6 +35,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
       requestId: requestIdOf(request, adminToken) ?? newRequestId(clock()),
       params: {},
       notes: {},
+      isGone,
       isKeyValid: false,
       bodyBytes: 0,
       isBodyRead: false,

@@ -33,6 +33,7 @@ export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" |
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  client_gone: 499,
   gone: 410,
   outdated: 412,
   quota_exhausted: 429,

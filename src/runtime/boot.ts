@@ -42,7 +42,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
   const warn = createWarning(log, clock);
-  const server = await listenOn("PORT", { host, port }, (address) => listen(service.fetch, address, warn));
+  const server = await listenOn("PORT", { host, port }, (address) => listen(service.handle, address, warn));
   const probes = metricsPort === undefined
     ? undefined
     : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address, warn));

@@ -1,6 +1,6 @@
 // Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
 // costs. One group is under way at a time. What an item is and how a group is decided is handed in.
-import { overloaded } from "../errors.ts";
+import { clientGone, overloaded } from "../errors.ts";
 import { endOfTurn } from "./turns.ts";
 
 export type Decider<Item, Result, Attempt> = {
@@ -21,6 +21,8 @@ export type Decider<Item, Result, Attempt> = {
   sizeOf(item: Item): number;
   /** Items that give the same text are not put in one group: the second begins the next. */
   aloneBy(item: Item): string | undefined;
+  /** Whether nobody waits for the item's result any more: then it is not decided. */
+  isGone(item: Item): boolean;
 };
 
 /** How much may be in a group, and how much may wait; sizes are in whatever `sizeOf` counts. */
@@ -93,19 +95,25 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** The next items in order of arrival, as many as fit. */
   function takeGroup(): Group {
+    const group: Group = [];
     const alone = new Set<string>();
     let size = 0;
-    let count = 0;
-    for (const waiter of waiting.slice(0, limits.items)) {
+    let taken = 0;
+    for (; taken < waiting.length && group.length < limits.items; taken++) {
+      const waiter = waiting[taken]!;
+      if (decider.isGone(waiter.item)) {
+        waitingSize -= waiter.size;
+        waiter.reject(clientGone());
+        continue;
+      }
       const reason = decider.aloneBy(waiter.item);
-      const fits = count === 0 || size + waiter.size <= limits.size;
+      const fits = group.length === 0 || size + waiter.size <= limits.size;
       if (!fits || reason !== undefined && alone.has(reason)) break;
       if (reason !== undefined) alone.add(reason);
       size += waiter.size;
-      count++;
+      group.push(waiter);
     }
-    const group = waiting.slice(0, count);
-    waiting = waiting.slice(count);
+    waiting = waiting.slice(taken);
     waitingSize -= size;
     return group;
   }

@@ -64,6 +64,7 @@ export function createLedger(
     sizeOf: (admission) => admission.operation === "submit" ? admission.record.document.length : 0,
     // A repeat under the same key is decided when the first has been.
     aloneBy: (admission) => idempotencyOf(admission)?.key,
+    isGone: ({ isGone }) => isGone !== undefined && isGone(),
   }, { ...groupLimits, ...limits });
   return {
     admit: admit as Ledger["admit"],
