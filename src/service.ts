@@ -24,6 +24,7 @@ import { createPromptCache } from "./store/served-prompts.ts";
 import type { PromptCache } from "./store/served-prompts.ts";
 import { givingWay } from "./store/turns.ts";
 import { createTelemetry } from "./telemetry.ts";
+import { withTimeout } from "./timeout.ts";
 
 /** What has a default. */
 export type ServiceSettings = {
@@ -95,6 +96,7 @@ export type Shared = {
   prompts: PromptCache;
 };
 
+const mostUnreadBytes = 8 * 1024 * 1024; // of bodies that wait for their key to be looked up, or are dropped
 const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 const mostValidKeys = 16_000;
 
@@ -106,7 +108,7 @@ export const createShared = ({ basePath, servesMetrics, adminToken }: ServiceSet
   prompts: createPromptCache(),
 });
 
-const closeTimeout = 10_000; // ms
+export const closeTimeout = 10_000; // ms
 
 /** Makes a service on an open database, which it closes. The settings have been checked. */
 export function serveDatabase(
@@ -119,7 +121,7 @@ export function serveDatabase(
   database.watch?.((cause) => log.error("Database is unavailable until the service is restarted", { cause }));
 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
-    await within(timeout, inFlight.close());
+    await withTimeout(timeout, inFlight.close(), () => {});
     database.close();
   }
 
@@ -134,13 +136,6 @@ export function serveDatabase(
     close,
     [Symbol.asyncDispose]: () => close(),
   };
-}
-
-/** Waits for a promise, but no longer than so many ms. */
-export async function within(time: number, promise: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([promise, new Promise<void>((resolve) => timer = setTimeout(resolve, time))]);
-  clearTimeout(timer);
 }
 
 /** All that handlers work with. */
@@ -173,6 +168,8 @@ export function createContext(
     telemetry,
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
     bodyBudget,
+    // Of one body a runtime need not hold more than it declares, so that the largest one is let in alone.
+    unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
     exports: { count: 0 },
     corsOrigins,
     inFlight,

@@ -9,6 +9,7 @@ const test = suite("layers");
 /** A file imports only files of its own entry (not in circles) or of entries above it. */
 const layers = [
   "cache.ts",
+  "timeout.ts",
   "json-scan.ts",
   "json-text.ts",
   "domain.ts",

@@ -1,6 +1,7 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
 import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
+import { whileUnread } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";
 
@@ -43,9 +44,20 @@ export async function readAuthorized<T>(
   }
 }
 
-/** Refuses a key that is not valid. One that was valid when the ledger last saw it is not looked up again. */
-export async function requireKnownKey(asked: Asked, context: Context, keyHash: string): Promise<void> {
-  if (context.validKeys.get(keyHash) === undefined) await requireKey(asked, context, keyHash);
+/**
+ * The hash of the API key of a request with a body, which is not read before the key is known to be valid. A key that was
+ * valid when the ledger last saw it is not looked up again.
+ */
+export async function readValidKeyHash(asked: Asked, context: Context): Promise<string> {
+  const { request } = asked;
+  const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
+  if (known !== undefined && context.validKeys.get(known) !== undefined) return known;
+  // Nothing has been waited for until here, so that of many at once those that are too many are refused at once.
+  return await whileUnread(request, context, async () => {
+    const keyHash = await readKeyHash(request, context);
+    await requireKey(asked, context, keyHash);
+    return keyHash;
+  });
 }
 
 async function requireKey(asked: Asked, { ledger, validKeys }: Context, keyHash: string): Promise<void> {

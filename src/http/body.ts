@@ -3,6 +3,7 @@
 // reset the connection before the answer, or may throw inside the host's adapter.
 import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../errors.ts";
 import { bodyTooSlow, Refusal } from "../errors.ts";
+import { withTimeout } from "../timeout.ts";
 import type { Asked, BodyBudget, BodyLimit, Context } from "./context.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -25,18 +26,40 @@ const mostDiscarded = 1_048_576; // bytes of it
  * Takes in and drops what a refused client is still sending, if that is not much, so that its connection can serve the next
  * request. Gives false if something of the body is left: then the connection must be closed.
  */
-export async function discardBody({ request, isBodyRead }: Asked, { bodyLimit }: Context): Promise<boolean> {
+export async function discardBody({ request, isBodyRead }: Asked, context: Context): Promise<boolean> {
   if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
-  const declared = request.headers.get("Content-Length");
+  const { bodyLimit } = context;
   const limit = { bytes: Math.min(bodyLimit.bytes, mostDiscarded), time: Math.min(bodyLimit.time, discardTime) };
-  if (request.bodyUsed || Number(declared) > limit.bytes) return false;
+  if (request.bodyUsed || Number(request.headers.get("Content-Length")) > limit.bytes) return false;
   try {
-    if (declared !== null && Number(declared) <= mostAtOnce) await within(limit.time, () => request.arrayBuffer());
-    else if (request.body !== null) await readStream(request.body, limit, () => {});
+    await whileUnread(request, context, async () => {
+      if (isSmall(request)) await within(limit.time, request.arrayBuffer());
+      else if (request.body !== null) await readStream(request.body, limit, () => {});
+    });
     return true;
   } catch {
     return false;
   }
+}
+
+/**
+ * Does something while a request's body is not read, or not kept. A runtime may hold what it has received of it, so that too
+ * many at once are refused.
+ */
+export async function whileUnread<T>(request: Request, { bodyLimit, unreadBodies }: Context, work: () => Promise<T>) {
+  const bytes = Number(request.headers.get("Content-Length") ?? bodyLimit.bytes);
+  if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
+  unreadBodies.used += bytes;
+  try {
+    return await work();
+  } finally {
+    unreadBodies.used -= bytes;
+  }
+}
+
+function isSmall({ headers }: Request): boolean {
+  const declared = headers.get("Content-Length");
+  return declared !== null && Number(declared) <= mostAtOnce;
 }
 
 // Up to here a body is read at once, which costs a fraction of what a stream does. How it comes is up to the client, and
@@ -49,9 +72,9 @@ async function readBytes(asked: Asked, { bodyLimit: limit, bodyBudget }: Context
   const declared = request.headers.get("Content-Length");
   if (Number(declared) > limit.bytes) throw bodyTooLarge(limit.bytes);
   const reserve = (bytes: number) => reserveBytes(asked, bodyBudget, bytes);
-  if (declared !== null && Number(declared) <= mostAtOnce) {
+  if (isSmall(request)) {
     reserve(Number(declared));
-    const bytes = new Uint8Array(await within(limit.time, () => request.arrayBuffer()));
+    const bytes = new Uint8Array(await within(limit.time, request.arrayBuffer()));
     if (bytes.length > limit.bytes) throw bodyTooLarge(limit.bytes);
     return bytes;
   }
@@ -70,17 +93,18 @@ function reserveBytes(asked: Asked, budget: BodyBudget, bytes: number): void {
 }
 
 /** What is read, unless it takes too long. */
-function within<T>(time: number, read: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(bodyTooSlow(time / 1000)), time);
-    const end = () => clearTimeout(timer);
-    read().then(resolve, (error) => reject(error instanceof Refusal ? error : bodyIncomplete())).finally(end);
+function within<T>(time: number, reading: Promise<T>): Promise<T> {
+  const whole = reading.catch((error) => {
+    throw error instanceof Refusal ? error : bodyIncomplete();
+  });
+  return withTimeout(time, whole, () => {
+    throw bodyTooSlow(time / 1000);
   });
 }
 
 const firstCapacity = 16_384; // bytes
-const freeChunks = 4_096;
-const leastChunk = 16; // bytes on average beyond them
+const freeChunks = 2_048;
+const leastChunk = 64; // bytes on average beyond them
 
 /** Hands a stream's chunks to `take`, which keeps them or drops them. */
 function readStream(
@@ -102,7 +126,7 @@ function readStream(
       take(value);
     }
   }
-  return within(limit.time, readAll).finally(() => isOver = true);
+  return within(limit.time, readAll()).finally(() => isOver = true);
 }
 
 /** A buffer that grows with what is put into it; `reserve` is called for every byte that it takes. */

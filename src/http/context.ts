@@ -50,6 +50,8 @@ export type Context = {
   /** The largest body that is read, and how long it may take to arrive. */
   bodyLimit: BodyLimit;
   bodyBudget: BodyBudget;
+  /** The same for bodies that are not read yet, or not kept. */
+  unreadBodies: BodyBudget;
   /** The origins whose pages may call the service, `*` for all; none where it is empty. */
   corsOrigins: readonly string[];
   inFlight: InFlight;

@@ -4,7 +4,7 @@ import { parse } from "../schema/struct.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
 import { admit } from "./admit.ts";
-import { readAuthorized, readKeyHash, requireKnownKey } from "./authorization.ts";
+import { readAuthorized, readValidKeyHash } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
@@ -14,11 +14,9 @@ import type { Answer } from "./respond.ts";
 
 export async function submitDiagnosis(asked: Asked, context: Context): Promise<Answer> {
   const { request } = asked;
-  const keyHash = await readKeyHash(request, context);
+  const keyHash = await readValidKeyHash(asked, context);
   const submit = await readAuthorized(asked, context, keyHash, async () => {
     const deployId = readDeployId(asked);
-    // A stranger's body is not read.
-    await requireKnownKey(asked, context, keyHash);
     const record = toRecord(await readText(asked, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });

@@ -3,7 +3,7 @@ import { databaseUrlFault, isFileUrl, readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { invalid } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { createShared, serveDatabase, within } from "../service.ts";
+import { closeTimeout, createShared, serveDatabase } from "../service.ts";
 import type { Service, ServiceOptions, ServiceSettings, Shared } from "../service.ts";
 import { checkSettings } from "../settings.ts";
 import { openRemote } from "../store/client.ts";
@@ -11,6 +11,7 @@ import type { DatabaseSource } from "../store/client.ts";
 import { migrate as applyMigrations } from "../store/migrate.ts";
 import type { MigrateOptions } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
+import { withTimeout } from "../timeout.ts";
 
 export { createLog };
 export type { DatabaseLocation } from "../config.ts";
@@ -25,7 +26,7 @@ export function createService(options: ServiceOptions): Service {
   const source = requireRemote(checkSettings(options));
   const shared = createShared(options);
   const { count, drain, close: closeRequests } = shared.inFlight;
-  const close = ({ timeout = 10_000 } = {}) => within(timeout, closeRequests());
+  const close = ({ timeout = closeTimeout } = {}) => withTimeout(timeout, closeRequests(), () => {});
   return {
     fetch: (request) => answer(request, source, options, shared),
     countInFlight: count,

@@ -9,6 +9,7 @@ import { inTurn } from "./connection.ts";
 import { bind, closedError, isBusy, isClosedError, tellingFailures } from "./database.ts";
 import type { Claim, Database, Failure, Purpose } from "./database.ts";
 import { text } from "./row.ts";
+import { withTimeout } from "../timeout.ts";
 
 export type { Client };
 
@@ -72,17 +73,10 @@ function untilClosed(database: Database, close: () => void): Database {
 
 /** A client of the caller's may wait for an answer for ever: here it is given up. */
 function within(timeout: number, database: Database): Database {
-  async function limit<T>(operation: Promise<T>): Promise<T> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new DOMException(`No answer within ${timeout} ms`, "TimeoutError")), timeout);
+  const limit = <T>(operation: Promise<T>): Promise<T> =>
+    withTimeout(timeout, operation, () => {
+      throw new DOMException(`No answer within ${timeout} ms`, "TimeoutError");
     });
-    try {
-      return await Promise.race([operation, tooLate]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
   return {
     read: (statement) => limit(database.read(statement)),
     write: (statements) => limit(database.write(statements)),

@@ -7,6 +7,7 @@ import type { Database } from "./database.ts";
 import { isMigrated } from "./migrate.ts";
 import { migrationNames } from "./migrations.ts";
 import { text } from "./row.ts";
+import { withTimeout } from "../timeout.ts";
 
 const patience = 2_000; // ms that an answer may take
 const validity = 1_000; // ms for which an answer holds
@@ -18,19 +19,11 @@ const validity = 1_000; // ms for which an answer holds
 export function readinessOf(database: Database, clock: Clock): () => Promise<Refusal | undefined> {
   let asked: { at: number; answer: Promise<Refusal | undefined> } | undefined;
 
-  async function ask(): Promise<Refusal | undefined> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLate = new Promise<Refusal>((resolve) => timer = setTimeout(() => resolve(databaseAway()), patience));
-    try {
-      return await Promise.race([findObstacle(database), tooLate]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
   return () => {
     const now = clock();
-    if (asked === undefined || Math.abs(now - asked.at) >= validity) asked = { at: now, answer: ask() };
+    if (asked === undefined || Math.abs(now - asked.at) >= validity) {
+      asked = { at: now, answer: withTimeout(patience, findObstacle(database), databaseAway) };
+    }
     return asked.answer;
   };
 }
