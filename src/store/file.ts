@@ -3,6 +3,7 @@
 import Libsql from "libsql";
 import { createCache } from "../cache.ts";
 import { filePathOf } from "../config.ts";
+import { invalid } from "../errors.ts";
 import { inTurn, lockTimeout } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
@@ -13,8 +14,35 @@ const mostStatements = 100;
 /** Opens a file by its URL, or a database in memory by `:memory:`. */
 export function openFile(url: string, purpose: Purpose = "serve"): Database {
   const path = filePathOf(url);
-  // A path that looks like a URL would be opened as one.
-  return inTurn(connect(path === ":memory:" || path.startsWith("/") ? path : `./${path}`, purpose), purpose);
+  // SQLite would take NUL for the end of the path.
+  if (path.includes("\0")) throw invalid("The path of the database must not contain NUL");
+  return inTurn(connect(path === ":memory:" ? path : uriOf(path), purpose), purpose);
+}
+
+let vfs: string | undefined;
+
+/**
+ * Makes a URI that names the VFS of the operating system. libSQL's default VFS, of SQLite3 Multiple Ciphers, reports success
+ * when a read fails: then queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. It cannot
+ * slip in here, since SQLite refuses a VFS that it does not have.
+ */
+function uriOf(path: string): string {
+  vfs ??= findVfs();
+  const encoded = encodeURI(path.toWellFormed()).replace(/[?#]/g, encodeURIComponent);
+  return `file:${path.startsWith("/") ? `//${encoded}` : `./${encoded}`}?vfs=${vfs}`;
+}
+
+/** Finds out which system's VFS this SQLite has, without a file. */
+function findVfs(): string {
+  for (const name of ["unix", "win32"]) {
+    try {
+      new Libsql(`file::memory:?vfs=${name}`).close();
+      return name;
+    } catch {
+      // It is the other one.
+    }
+  }
+  throw new Error("This SQLite has neither the VFS unix nor win32");
 }
 
 function connect(path: string, purpose: Purpose): Connection {
