@@ -8,7 +8,11 @@ import Libsql from "libsql";
 import { fileError, hasCode } from "./database.ts";
 import type { Claim } from "./database.ts";
 
-/** SQLite's own VFS. The one that libsql wraps around it turns a failed read into a successful one with stale bytes. */
+/**
+ * The VFS of the operating system. libSQL's default, of SQLite3 Multiple Ciphers, reports success when a read fails: then
+ * queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. It cannot slip in, since SQLite
+ * refuses a VFS that it does not have.
+ */
 const vfs = process.platform === "win32" ? "win32" : "unix";
 
 /** The URI by which SQLite opens a file, with `rw` one that exists. */
@@ -54,7 +58,7 @@ function findFile(path: string): string {
 }
 
 function claim(path: string, name: string): ClaimedFile {
-  const { forget, ...identity } = identify(path);
+  const { forget, ...identity } = identify(path, name);
   let unlock: () => void;
   try {
     unlock = lock(`${name}-lock`, statSync(name));
@@ -103,11 +107,12 @@ const watchInterval = 1_000; // ms
  * Tells whether the file, its log and its index are still those that were there at first. While a file is served nobody else
  * writes to the file itself, since nobody else checkpoints, and SQLite would not notice if they did.
  */
-function identify(path: string): Omit<Claim, "release"> & { forget(): void } {
+function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
   // Kept open for as long as the file is: closing a descriptor frees SQLite's locks.
   const descriptor = openSync(path, "r");
   const first = fstatSync(descriptor, { bigint: true });
   let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
+  // Beside the file itself, and not beside a link to it.
   const besides = new Map<string, BigIntStats>();
   let fault: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -128,7 +133,7 @@ function identify(path: string): Omit<Claim, "release"> & { forget(): void } {
 
   function lookBeside(suffix: "-wal" | "-shm"): string | undefined {
     const before = besides.get(suffix);
-    const now = statOf(path + suffix);
+    const now = statOf(name + suffix);
     if (before !== undefined && (now === undefined || !isSame(now, before))) {
       return `The file ${suffix} beside the database was removed or replaced`;
     }

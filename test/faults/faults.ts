@@ -8,6 +8,8 @@ import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
 import { outOfDescriptors } from "./descriptors.ts";
+import { failingDisk } from "./failing-disk.ts";
+import { failingStart } from "./failing-start.ts";
 import { inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
@@ -223,4 +225,6 @@ export const faults: Record<string, Fault> = {
   "1,000 slow clients": slowClients,
   "out of file descriptors": outOfDescriptors,
   "the log's reader stalls": logStalls,
+  ...failingDisk,
+  ...failingStart,
 };

@@ -64,7 +64,7 @@ async function fillAndFree(runtime: Runtime, disk: string): Promise<Round> {
   await writeFile(`${disk}/ballast`, new Uint8Array(ballast * mebibyte));
   const books = await createBooks(`file:${disk}/ledger.db`);
   const service = await startService(runtime, { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken });
-  const content = { input: "x".repeat(2_000) };
+  const content = () => ({ input: "x".repeat(2_000) });
   const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant, content });
   const { statuses } = load.outcomes;
   const countFailed = () => statuses.get(500) ?? 0;
