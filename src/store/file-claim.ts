@@ -1,5 +1,5 @@
 // The claim on a database file: one process serves it at a time, and only for as long as it is the file that was opened.
-import { chownSync, closeSync, fstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { chownSync, closeSync, fstatSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
 import process from "node:process";
 import { setInterval } from "node:timers";
@@ -110,6 +110,8 @@ const watchInterval = 1_000; // ms
 function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
   // Kept open for as long as the file is: closing a descriptor frees SQLite's locks.
   const descriptor = openSync(path, "r");
+  const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
+  let isStamped = false;
   const first = fstatSync(descriptor, { bigint: true });
   let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
   // Beside the file itself, and not beside a link to it.
@@ -125,8 +127,9 @@ function identify(path: string, name: string): Omit<Claim, "release"> & { forget
     if (now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
     const header = readHeader(descriptor);
     // Some systems set the time of a write later than the write, so the time alone proves nothing.
-    const isOther = now.size !== known.size || header !== known.header;
-    if (isOther && !isOwnWrite) return "The database file was changed by another process";
+    const isOther = !isOwnWrite && (now.size !== known.size || header !== known.header);
+    if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
+    isStamped ||= stampOf(header) === stamp;
     known = { size: now.size, mtimeNs: now.mtimeNs, header };
     return undefined;
   }
@@ -157,6 +160,7 @@ function identify(path: string, name: string): Omit<Claim, "release"> & { forget
   }
 
   return {
+    stamp,
     check: () => require(fault ?? look(false)),
     checkAfterWrite: () => require(fault ?? look(true) ?? lookBeside("-wal")),
     isIntact: (hasWritten) => inspect(hasWritten) === undefined,
@@ -170,6 +174,22 @@ function identify(path: string, name: string): Omit<Claim, "release"> & { forget
     },
   };
 }
+
+const stampOffset = 60; // of the four bytes of `user_version` in a header
+
+/** Takes the mark off a copy that nobody has open, so that it is never taken for the file that it was made of. */
+export function clearStamp(path: string): void {
+  const descriptor = openSync(path, "r+");
+  try {
+    writeSync(descriptor, new Uint8Array(4), 0, 4, stampOffset);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The `user_version` in a header. */
+const stampOf = (header: string): number =>
+  [0, 1, 2, 3].reduce((value, index) => value * 256 + header.charCodeAt(stampOffset + index), 0);
 
 const statOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false });
 

@@ -16,6 +16,7 @@ const few: [name: string, rounds: number, needsServer: boolean][] = [
   ["reply lost after the commit", 5, true],
   ["SIGTERM under load", 1, false],
   ["out of file descriptors", 1, false],
+  ["file removed, replaced or written over", 1, false],
   ["EIO reading the WAL", 1, false],
   ["EIO reading the WAL at the start", 1, false],
 ];
