@@ -1,8 +1,11 @@
 // Starting, being told wrong, and stopping, on the runtime that runs the tests.
+import { execFile } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import process from "node:process";
+import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startFile, startScript, startService } from "../conformance/processes.ts";
@@ -240,6 +243,18 @@ if (currentRuntime === "Node") {
     const [, url, authorization, type, body] = submit!;
     const request = { method: "POST", headers: [authorization!, type!], body: body! };
     assert.is((await send(base!, url!.slice(base!.length), request)).status, 201);
+
+    // Nothing that is pasted stays behind in the shell, where `npm start` would find it.
+    assert.not.match(demo.out(), "export ");
+    const commands = demo.out().match(/^.*npm run -s cli -- .*$/gm)!;
+    const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
+    const outputs = await Promise.all(commands.map(async (command) => {
+      return (await promisify(execFile)("sh", ["-c", command], { cwd: pathOf("."), env: environment })).stdout;
+    }));
+    const [records, usage, verified] = outputs;
+    assert.match(records!, "demo-1");
+    assert.match(usage!, /used +2$/m);
+    assert.match(verified!, /balance/);
     assert.is(await demo.stop(), 0);
   });
 }
