@@ -14,6 +14,7 @@ const connections = 60;
 const patience = 5_000; // ms in which the service must tell that it is not ready
 const stopTime = 10_000; // ms that a stop may take: what SHUTDOWN_TIMEOUT is unless set
 const heldTime = 500; // ms for which a stop is held up
+const repeatTime = 1_100; // ms after the first signal, from which on another is a second one
 const secondTime = 1_000; // ms in which a second signal must have ended it
 
 /** A submit of which the end is still to come, which keeps a service from stopping. */
@@ -103,6 +104,7 @@ async function endBySecondSignal(runtime: Runtime, { url, tenant }: Books) {
   const held = await holdSubmit(service.url, tenant, "never");
   void service.stop();
   await becomesTrue(() => isUnready(service.url), patience);
+  await sleep(repeatTime);
   const signalled = performance.now();
   const code = await service.stop();
   held.close();

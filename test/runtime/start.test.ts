@@ -9,8 +9,8 @@ import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startFile, startScript, startService } from "../conformance/processes.ts";
+import { holdRequest, untilDraining } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
-import { newApiKey } from "../../src/ids.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite(`start on ${currentRuntime}`);
@@ -27,15 +27,20 @@ test("on an empty database it starts, and says which three commands set it up", 
   assert.equal(commands, ["workspace create", "key create", "prompt push"].map((name) => `npm run -s cli -- ${name}`));
 });
 
-test("SIGINT stops it as SIGTERM does", async () => {
-  const service = await startService(currentRuntime, {
-    DATABASE_URL: `file:${folder.path}/empty.db`,
-    LOG_FORMAT: "json",
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+  test(`${signal} stops it, and the log says what another signal would do and when it has stopped`, async () => {
+    const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, LOG_FORMAT: "json" };
+    const service = await startService(currentRuntime, settings);
+    assert.is(await service.stop(signal), 0);
+    const lines = service.output().split("\n").filter((line) => line.startsWith("{"));
+    assert.equal(lines.map((line) => JSON.parse(line).message), [
+      "Listening",
+      "The database is empty",
+      "Stopping; another SIGTERM or Ctrl-C ends it at once",
+      "Stopped",
+    ]);
   });
-  assert.is(await service.stop("SIGINT"), 0);
-  const events = service.output().split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
-  assert.equal(events.map(({ message }) => message), ["Listening", "The database is empty", "Stopping"]);
-});
+}
 
 test("METRICS_PORT serves probes and metrics on an address of their own", async () => {
   const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, METRICS_PORT: "0" };
@@ -65,7 +70,7 @@ test("npm hands the signal to the service that it started", async () => {
   const npm = await startScript(script, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
   assert.is((await send(npm.seen, "/healthz")).status, 200);
   assert.is(await npm.stop(), 0);
-  assert.match(npm.output(), " info  Stopping");
+  assert.match(npm.output(), " info  Stopped");
 });
 
 test("SIGTERM under load answers what is in flight, and exits 0", async () => {
@@ -99,62 +104,63 @@ test("SIGTERM under load answers what is in flight, and exits 0", async () => {
 });
 
 test("a client that stalls does not keep it from stopping", async () => {
-  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
-  const connection = openConnection(service.url);
-  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
-  connection.write(serialize(service.url, "/v1/diagnosis", request, "keep-alive").subarray(0, -50));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" };
+  const service = await startService(currentRuntime, settings);
+  const held = await holdRequest(service.url);
   assert.is(await service.stop(), 0);
-  connection.close();
+  assert.match(
+    service.output(),
+    /"level":"warn","message":"Timed out waiting for requests in flight","requests":1}\n.*"Stopped"}\n$/,
+  );
+  held.close();
 });
 
-test("a second signal ends it at once", async () => {
+test("a second signal more than a second after the first ends it at once", async () => {
   const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
-  const connection = openConnection(service.url);
-  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
-  connection.write(serialize(service.url, "/v1/diagnosis", request, "keep-alive").subarray(0, -50));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const held = await holdRequest(service.url);
   void service.stop();
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await untilDraining(service.url);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
   assert.is(await service.stop(), 1);
-  connection.close();
+  held.close();
 });
+
+test("signals within a second of the first count as the first, and SIGHUP never ends it at once", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  const held = await holdRequest(service.url);
+  const stopped = service.stop();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) void service.stop(signal);
+  await untilDraining(service.url);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  void service.stop("SIGHUP");
+  // It is answered after the signal has come.
+  assert.is((await send(service.url, "/healthz")).status, 200);
+  assert.is((await held.end()).status, 401);
+  assert.is(await stopped, 0);
+  held.close();
+});
+
+// Node and Deno undo what nohup does before they run a script.
+if (currentRuntime === "Bun") {
+  test("under nohup, SIGHUP does not stop it", async () => {
+    const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` }, ["nohup"]);
+    void service.stop("SIGHUP");
+    for (let count = 0; count < 10; count++) assert.is((await send(service.url, "/readyz")).status, 200);
+    assert.is(await service.stop(), 0);
+  });
+}
 
 test("while it waits for a request, it is not ready, answers others, and then exits 0", async () => {
   const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
-  const connection = openConnection(service.url);
-  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
-  const bytes = serialize(service.url, "/v1/diagnosis?deployId=x", request, "keep-alive");
-  connection.write(bytes.subarray(0, -50));
-  await untilInFlight(service.url, 2);
+  const held = await holdRequest(service.url);
   const stopped = service.stop();
-  const statuses: number[] = [];
-  while (statuses.at(-1) !== 503) statuses.push((await send(service.url, "/readyz")).status);
+  await untilDraining(service.url);
   assert.is((await send(service.url, "/v1/prompts")).status, 401);
-  connection.write(bytes.subarray(-50));
-  const answer = await connection.readAnswer();
+  const answer = await held.end();
   assert.equal([answer.status, answer.headers.get("connection")], [401, "close"]);
   assert.is(await stopped, 0);
-  connection.close();
+  held.close();
 });
-
-test("SHUTDOWN_TIMEOUT ends it when a request never comes to its end, and it exits 0", async () => {
-  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" };
-  const service = await startService(currentRuntime, settings);
-  const connection = openConnection(service.url);
-  const request = { method: "POST", headers: [`Authorization: Bearer ${newApiKey()}`], body: "x".repeat(100) };
-  connection.write(serialize(service.url, "/v1/diagnosis?deployId=x", request, "keep-alive").subarray(0, -50));
-  await untilInFlight(service.url, 2);
-  assert.is(await service.stop(), 0);
-  assert.match(service.output(), '"level":"warn","message":"Stopped before every request was answered"');
-  connection.close();
-});
-
-/** Waits until so many requests are being answered, the one that asks among them. */
-async function untilInFlight(base: string, count: number): Promise<void> {
-  const wanted = `promptledger_http_requests_in_flight ${count}\n`;
-  while (!(await send(base, "/metrics")).text.includes(wanted)) await new Promise((resolve) => setTimeout(resolve, 10));
-}
 
 const runService = (settings: Record<string, string>) =>
   runFile(currentRuntime, "src/cli.ts", ["serve"], { PORT: "0", ...settings });
