@@ -79,6 +79,9 @@ export async function startInTerminal(command: string, settings: Record<string, 
   return { ...child, seen: await child.seen(pattern) };
 }
 
+/** Starts a command in the repository. */
+export const startCommand = (command: string[], settings: Record<string, string>) => launch(command, settings);
+
 /** Runs a file of the repository to its end, with `input` on its standard input. */
 export async function runFile(
   runtime: Runtime,
