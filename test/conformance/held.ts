@@ -1,6 +1,7 @@
 // A request that is in flight for as long as a test wants it to be.
 import { newApiKey } from "../../src/ids.ts";
 import { openConnection, send, serialize } from "./http-client.ts";
+import { until } from "./processes.ts";
 
 /** Sends half of a submit, and resolves when the service is waiting for the rest, which `end` sends. */
 export async function holdRequest(base: string) {
@@ -10,7 +11,7 @@ export async function holdRequest(base: string) {
   connection.write(bytes.subarray(0, -50));
   // The request that asks is in flight too.
   const both = "promptledger_http_requests_in_flight 2\n";
-  while (!(await send(base, "/metrics")).text.includes(both)) await pause();
+  await until(async () => (await send(base, "/metrics")).text.includes(both));
   return {
     end() {
       connection.write(bytes.subarray(-50));
@@ -21,8 +22,4 @@ export async function holdRequest(base: string) {
 }
 
 /** Waits until a service that was told to stop says that it is not ready. */
-export async function untilDraining(base: string): Promise<void> {
-  while ((await send(base, "/readyz")).status !== 503) await pause();
-}
-
-const pause = () => new Promise((resolve) => setTimeout(resolve, 10));
+export const untilDraining = (base: string) => until(async () => (await send(base, "/readyz")).status === 503);

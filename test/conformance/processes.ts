@@ -2,7 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -33,6 +33,31 @@ process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 export async function createFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "promptledger-test-"));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Asks until the answer is yes, for as long as a start may take. */
+export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patience;
+  while (!await ask()) {
+    if (performance.now() > deadline) throw new Error(`Not within ${patience} ms: ${ask}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/**
+ * What `read` gives for each file of a folder, by name, but for files that go meanwhile: libsql leaves a closed connection
+ * to the garbage collector, and SQLite removes the log of a database with its last connection.
+ */
+export async function readFiles<T>(path: string, read: (file: string) => Promise<T>): Promise<Map<string, T>> {
+  const found = new Map<string, T>();
+  for (const name of (await readdir(path)).sort()) {
+    try {
+      found.set(name, await read(`${path}/${name}`));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return found;
 }
 
 /** Starts the service and resolves when it listens; `prefix` is a command that runs the one after it. */
@@ -99,7 +124,7 @@ export async function runFile(
 export async function startSqld(binary: string, folder: string, port?: number): Promise<Running> {
   const address = `127.0.0.1:${port ?? await findFreePort()}`;
   const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome"], {});
-  await untilAccepting(Number(address.split(":")[1]));
+  await until(() => isAccepting(Number(address.split(":")[1])));
   return { url: `http://${address}`, ...child };
 }
 
@@ -111,20 +136,13 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-async function untilAccepting(port: number): Promise<void> {
-  const deadline = performance.now() + patience;
-  while (performance.now() < deadline) {
-    const isAccepting = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, "127.0.0.1");
-      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-      socket.once("close", () => resolve(false));
-      setTimeout(() => socket.destroy(), 500);
-    });
-    if (isAccepting) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("The libSQL server did not start");
-}
+const isAccepting = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("close", () => resolve(false));
+    setTimeout(() => socket.destroy(), 500);
+  });
 
 /** Starts a command in the repository, with `input` on its standard input; null leaves that open, to be typed on. */
 function launch(

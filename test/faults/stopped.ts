@@ -1,4 +1,5 @@
 // The process is told to stop while it serves.
+import { holdRequest } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { goodBody } from "../helpers.ts";
@@ -99,9 +100,9 @@ export const stopped: Fault = {
     }),
 };
 
-async function endBySecondSignal(runtime: Runtime, { url, tenant }: Books) {
+async function endBySecondSignal(runtime: Runtime, { url }: Books) {
   const service = await startService(runtime, { DATABASE_URL: url });
-  const held = await holdSubmit(service.url, tenant, "never");
+  const held = await holdRequest(service.url);
   void service.stop();
   await becomesTrue(() => isUnready(service.url), patience);
   await sleep(repeatTime);

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { holdRequest, untilDraining } from "../conformance/held.ts";
 import { send } from "../conformance/http-client.ts";
-import { createFolder, findTerminal, startInTerminal } from "../conformance/processes.ts";
+import { createFolder, findTerminal, startInTerminal, until } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const test = suite(`Ctrl-C on ${currentRuntime}`);
@@ -64,7 +64,7 @@ for (const command of terminal === "found" ? scripts : []) {
     await untilDraining(service.seen);
     assert.is((await held.end()).status, 401);
     await closed;
-    while (await send(service.seen, "/healthz").then(() => true, () => false)) { /* until nothing listens */ }
+    await until(() => send(service.seen, "/healthz").then(() => false, () => true));
     held.close();
   });
 }
