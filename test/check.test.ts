@@ -78,21 +78,21 @@ if (currentRuntime === "Node") {
     assert.equal([code, said], [2, "Unknown step nodejs. Steps: types, format, lint, node, bun, deno\n"]);
   });
 
-  /** Tests that never end: `started` resolves once they run, `ended` when none of their processes is left. */
-  const startEndless = async () => {
+  /** Tests that start what never ends: `started` resolves once it runs, `ended` when none of its processes is left. */
+  const startEndless = async (then: string) => {
     const pipe = `${await mkdtemp(`${folder.path}/pipe-`)}/pipe`;
     await promisify(execFile)("mkfifo", [pipe]);
     const reader = spawn("cat", [pipe], { stdio: ["ignore", "pipe", "ignore"] });
     const started = new Promise<void>((resolve) => reader.stdout.once("data", () => resolve()));
     const ended = new Promise<void>((resolve) => reader.once("close", () => resolve()));
-    const command = `exec > "${pipe}"; echo started; sleep 1000 & wait`;
+    const command = `exec > "${pipe}"; echo started; sleep 1000 & ${then}`;
     const settings = await withNpm({ "run -s test:node": passing("Node", 2), "run -s test:bun": command });
     return { settings, started, ended };
   };
 
   for (const [signal, expected] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
     test(`${signal} ends it at once, with all that it started and a sum`, async () => {
-      const { settings, started, ended } = await startEndless();
+      const { settings, started, ended } = await startEndless("wait");
       const check = startCommand(npmTest, settings);
       await started;
       assert.is(await check.stop(signal), expected);
@@ -100,6 +100,13 @@ if (currentRuntime === "Node") {
       await ended;
     });
   }
+
+  test("a runtime that crashes leaves nothing running, and the next one runs", async () => {
+    const { settings, ended } = await startEndless("kill -9 $$");
+    const { code, out } = await runCommand(npmTest, settings);
+    assert.equal([code, out.split("\n").at(-2)], [1, "2 passed, 2 failed"]);
+    await ended;
+  });
 
   test("a terminal shows how far the tests are", async () => {
     const terminal = await findTerminal();

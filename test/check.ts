@@ -40,9 +40,16 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) {
     end(128 + constants.signals[signal]);
   });
 }
-process.on("exit", () => {
-  if (running !== undefined) process.kill(-running, "SIGKILL");
-});
+process.on("exit", killGroup);
+
+/** Ends whatever the step has left. */
+function killGroup(): void {
+  try {
+    if (running !== undefined) process.kill(-running, "SIGKILL");
+  } catch {
+    // Nothing is left.
+  }
+}
 
 const report = process.stderr.isTTY ? reportOn(process.stderr, () => performance.now()) : () => {};
 
@@ -95,6 +102,7 @@ function run(
       output += `${error.message}\n`;
       ended(null);
     });
-    child.once("close", ended);
+    // What outlives a crash would hold its outputs open.
+    child.once("exit", killGroup).once("close", ended);
   });
 }
