@@ -61,6 +61,8 @@ export type OwnService = Service & {
   countInFlight(): number;
   /** From now on it tells that it is not ready. Resolves when every request that is in flight now has been answered. */
   drain(): Promise<void>;
+  /** From now on it refuses new requests. Resolves when every request that came before has been answered. */
+  refuseNew(): Promise<void>;
 };
 
 /** Gives `createService`, for where databases are opened in the given way. */
@@ -82,6 +84,7 @@ export function serveDatabase(database: Database, settings: ServiceSettings): Ow
     metrics: context.telemetry.metrics,
     countInFlight: context.inFlight.count,
     drain: context.inFlight.drain,
+    refuseNew: context.inFlight.close,
     close: database.close,
   };
 }

@@ -1,6 +1,6 @@
 // What all requests have in common, whatever their route: an id, a bound on how many there are, what becomes of errors, the
 // headers of every answer, a line in the log, and measures.
-import { internalError, invalidTarget, overloaded, Refusal, unknownPath } from "../errors.ts";
+import { internalError, invalidTarget, overloaded, Refusal, stopping, unknownPath } from "../errors.ts";
 import { describeError } from "../log.ts";
 import type { LogLevel } from "../config.ts";
 import { discardBody } from "./body.ts";
@@ -53,7 +53,8 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
   async function answerTo(asked: Asked): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = asked;
     try {
-      if (inFlight.count() > mostInFlight && !probes.has(pathOf(asked.url))) throw overloaded();
+      const isRefused = inFlight.isClosing() || inFlight.count() > mostInFlight;
+      if (isRefused && !probes.has(pathOf(asked.url))) throw inFlight.isClosing() ? stopping() : overloaded();
       return { answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ?? refuse(unknownPath()) };
     } catch (error) {
       if (error instanceof Refusal) return { answer: refuse(error) };

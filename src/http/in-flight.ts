@@ -5,34 +5,46 @@ export type InFlight = {
   begin(): () => void;
   count(): number;
   isDraining(): boolean;
+  isClosing(): boolean;
   /** From now on the service is about to stop. Resolves when every request that is in flight now has been answered. */
   drain(): Promise<void>;
+  /** From now on new requests are to be refused. Resolves when all that came before have been answered. */
+  close(): Promise<void>;
 };
 
 export function createInFlight(): InFlight {
-  // Those that come after a drain has begun do not keep it waiting.
+  let total = 0;
+  // Those that come after a wait has begun do not prolong it.
   let generation = { count: 0, end() {} };
-  const before = generation;
-  let drained: Promise<void> = Promise.resolve();
+  let drained: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
+
+  function untilAnswered(): Promise<void> {
+    const before = generation;
+    generation = { count: 0, end() {} };
+    return new Promise((resolve) => {
+      before.end = resolve;
+      if (before.count === 0) resolve();
+    });
+  }
+
+  const drain = () => drained ??= untilAnswered();
 
   return {
     begin() {
       const own = generation;
       own.count++;
+      total++;
       return () => {
         own.count--;
+        total--;
         if (own.count === 0) own.end();
       };
     },
-    count: () => before === generation ? generation.count : before.count + generation.count,
-    isDraining: () => before !== generation,
-    drain() {
-      if (before === generation) {
-        generation = { count: 0, end() {} };
-        drained = new Promise((resolve) => before.end = resolve);
-        if (before.count === 0) before.end();
-      }
-      return drained;
-    },
+    count: () => total,
+    isDraining: () => drained !== undefined,
+    isClosing: () => closed !== undefined,
+    drain,
+    close: () => closed ??= Promise.all([drain(), untilAnswered()]).then(() => {}),
   };
 }

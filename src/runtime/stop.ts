@@ -83,7 +83,7 @@ async function finish(servers: Server[], service: OwnService, shutdownDelay: num
   // balancer may not have asked yet whether the service is ready.
   await pause(Math.max(readingTime, shutdownDelay));
   await areAnswered;
-  for (const server of servers) await Promise.race([server.stop(), untilQuiet(service)]);
+  for (const server of servers) await Promise.race([server.stop(service.refuseNew), untilQuiet(service)]);
 }
 
 async function untilQuiet({ countInFlight }: OwnService): Promise<void> {

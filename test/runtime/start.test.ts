@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startFile, startScript, startService, until } from "../conformance/processes.ts";
+import { createBooks } from "../faults/books.ts";
 import { holdRequest, untilDraining } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
@@ -135,6 +136,19 @@ test("signals within a second of the first count as the first, and SIGHUP never 
   // It is answered after the signal has come.
   assert.is((await send(service.url, "/healthz")).status, 200);
   assert.is((await held.end()).status, 401);
+  assert.is(await stopped, 0);
+  held.close();
+});
+
+test("a submit that comes while it stops is stored, though its body ends when nothing new is taken", async () => {
+  const { url: DATABASE_URL, tenant } = await createBooks(`file:${folder.path}/late.db`);
+  const service = await startService(currentRuntime, { DATABASE_URL, SHUTDOWN_DELAY: "3" });
+  const stopped = service.stop();
+  await untilDraining(service.url);
+  const held = await holdRequest(service.url, tenant);
+  const isRefused = () => send(service.url, "/v1/usage").then(({ status }) => status === 503, () => true);
+  await until(isRefused);
+  assert.is((await held.end()).status, 201);
   assert.is(await stopped, 0);
   held.close();
 });
