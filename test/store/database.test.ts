@@ -47,7 +47,8 @@ test("a service that is closed leaves all of it in the file", () =>
     database.close();
     database.close();
     const path = url.replace("file:", "");
-    assert.is((await stat(`${path}-wal`)).size, 0);
+    // libsql leaves the connection to the garbage collector, which may have removed the log meanwhile.
+    assert.is(await stat(`${path}-wal`).then(({ size }) => size, () => 0), 0);
     await copyFile(path, `${path}-copy`);
     const copy = openDatabase(`${url}-copy`);
     assert.is(await count(copy), 1);
