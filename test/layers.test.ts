@@ -96,7 +96,7 @@ for (const [packageName, ...importers] of soleImporters) {
 }
 
 /** What opens files where there are files. */
-const withFiles = ["store/file-claim.ts", "store/file.ts", "store/open.ts"];
+const withFiles = ["store/file-claim.ts", "store/file-identity.ts", "store/file.ts", "store/open.ts"];
 
 test("no runtime is named outside of src/runtime, but by what opens files", () => {
   for (const file of files.filter((file) => !file.startsWith("runtime/") && !withFiles.includes(file))) {

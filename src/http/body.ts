@@ -47,7 +47,7 @@ export async function discardBody({ request, isBodyRead }: Asked, context: Conte
  * many at once are refused.
  */
 export async function whileUnread<T>(request: Request, { bodyLimit, unreadBodies }: Context, work: () => Promise<T>) {
-  const bytes = Number(request.headers.get("Content-Length") ?? bodyLimit.bytes);
+  const bytes = Number(request.headers.get("Content-Length") ?? Math.min(bodyLimit.bytes, mostAtOnce));
   if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
   unreadBodies.used += bytes;
   try {

@@ -5,7 +5,7 @@ import { describeDatabase } from "../config.ts";
 import type { DatabaseLocation } from "../config.ts";
 import { conflict, invalid, Refusal, unusable } from "../errors.ts";
 import { describeError } from "../log.ts";
-import { clearStamp } from "../store/file-claim.ts";
+import { clearStamp } from "../store/file-identity.ts";
 import { isMigrated } from "../store/migrate.ts";
 import { fileOf, openDatabase } from "../store/open.ts";
 import { copyTo, sizeOf } from "../store/whole-file.ts";

@@ -1,8 +1,7 @@
 // Listens on Node.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Listen } from "./server.ts";
 
@@ -10,16 +9,16 @@ export const listen: Listen = (handle, { host, port }, warn) => {
   // What no Request can be made of, for its Host or target, is answered as on runtimes that hand it over.
   const errorHandler = () => handle(Object.defineProperty(new Request("http://unknown"), "url", { value: "" }));
   const answer = getRequestListener((request) => handle(request), { errorHandler });
-  const responses = trackResponses();
+  const exchanges = trackExchanges();
   const server = createServer(limits, (request, response) => {
-    responses.add(request, response);
+    exchanges.add({ request, response });
     // Fetch knows no such request: under this name, which no route has, it is refused too.
     if (request.method === "TRACE") request.method = "UNKNOWN";
     return answer(request, response);
   });
   server.maxConnections = mostConnections;
   server.on("drop", () => warn(`More than ${mostConnections} connections: the others are closed`));
-  server.on("clientError", (_error, socket) => responses.refuseRest(socket));
+  server.on("clientError", (error, socket) => exchanges.refuseRest(error, socket as Socket));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -37,31 +36,47 @@ const limits = {
 
 const mostConnections = 10_000;
 
-/** The responses of each connection that have not gone out: several, where requests come before the last one is answered. */
-function trackResponses() {
-  const unsent = new WeakMap<Duplex, ServerResponse[]>();
-  const unsentOn = (socket: Duplex) => unsent.get(socket)?.filter(({ writableFinished }) => !writableFinished) ?? [];
+type Exchange = { request: IncomingMessage; response: ServerResponse };
+
+/** What has not been answered on each connection: several requests, where they come before the last one is answered. */
+function trackExchanges() {
+  const all = new WeakMap<Socket, Exchange[]>();
+  const openOn = (socket: Socket) => all.get(socket)?.filter(({ response }) => !response.writableFinished) ?? [];
 
   return {
-    add({ socket }: IncomingMessage, response: ServerResponse): void {
-      if (!unsent.has(socket)) socket.once("close", () => unsentOn(socket).forEach(endUnsent));
-      unsent.set(socket, [...unsentOn(socket), response]);
+    add(exchange: Exchange): void {
+      const { socket } = exchange.request;
+      if (!all.has(socket)) socket.once("close", () => openOn(socket).forEach(endUnsent));
+      all.set(socket, [...openOn(socket), exchange]);
     },
-    /** After bytes that are no request nothing more is read; what came before them is answered first. */
-    refuseRest(socket: Duplex): void {
-      const last = unsentOn(socket).at(-1);
-      const refuse = () => void (socket.writable ? socket.end(badRequest) : socket.destroy());
-      if (last === undefined) refuse();
-      else last.once("close", refuse);
+    /** After bytes that are no request nothing more is read. The requests before them are answered first. */
+    refuseRest(error: NodeJS.ErrnoException, socket: Socket): void {
+      const last = openOn(socket).filter(({ request }) => request.complete).at(-1);
+      const refuse = () => {
+        const isStarted = openOn(socket).some(({ response }) => response.headersSent);
+        if (socket.writable && !isStarted) {
+          socket.write(`HTTP/1.1 ${statusLines[error.code!] ?? badRequest}\r\n${closing}`);
+        }
+        socket.destroySoon();
+      };
+      if (last === undefined || error.code === "ECONNRESET") refuse();
+      else last.response.once("close", refuse);
     },
   };
 }
 
 /** When a connection closes, Node tells only the first of its responses, so that the others would be in flight for ever. */
-function endUnsent(response: ServerResponse): void {
+function endUnsent({ response }: Exchange): void {
   if (response.closed) return;
   response.destroy();
   response.emit("close");
 }
 
-const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+// As Node has them, if no one listens for the error.
+const badRequest = "400 Bad Request";
+const statusLines: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+const closing = "Connection: close\r\n\r\n";

@@ -1,0 +1,112 @@
+// Whether a database file is still the one that was opened.
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
+import { setInterval } from "node:timers";
+import { fileError } from "./database.ts";
+import type { Claim } from "./database.ts";
+
+const headerLength = 100; // bytes at the start of a database that say how large it is and how often it has changed
+const watchInterval = 1_000; // ms
+
+/**
+ * Tells whether the file at a path, its log and its index are still those that were there at first; `name` is where a link at
+ * the path leads. While a file is served nobody else writes to the file itself, since nobody else checkpoints, and SQLite
+ * would not notice if they did.
+ */
+export function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
+  // Kept open for as long as the file is: closing a descriptor frees SQLite's locks.
+  const descriptor = openSync(path, "r");
+  const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
+  let isStamped = false;
+  const first = fstatSync(descriptor, { bigint: true });
+  let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
+  // Beside the file itself, and not beside a link to it.
+  const besides = new Map<string, BigIntStats>();
+  let fault: string | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const reports: ((fault: string) => void)[] = [];
+
+  function look(isOwnWrite: boolean): string | undefined {
+    const now = statOf(path);
+    if (now === undefined) return "The database file was removed";
+    if (!isSame(now, first)) return "The database file was replaced";
+    if (now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
+    const header = readHeader(descriptor);
+    // Some systems set the time of a write later than the write, so the time alone proves nothing.
+    const isOther = !isOwnWrite && (now.size !== known.size || header !== known.header);
+    if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
+    isStamped ||= stampOf(header) === stamp;
+    known = { size: now.size, mtimeNs: now.mtimeNs, header };
+    return undefined;
+  }
+
+  function lookBeside(suffix: "-wal" | "-shm"): string | undefined {
+    const before = besides.get(suffix);
+    const now = statOf(name + suffix);
+    if (before !== undefined && (now === undefined || !isSame(now, before))) {
+      return `The file ${suffix} beside the database was removed or replaced`;
+    }
+    if (now !== undefined) besides.set(suffix, now);
+    return undefined;
+  }
+
+  function require(found: string | undefined): void {
+    fault ??= found;
+    if (fault !== undefined) throw fileError(fault);
+  }
+
+  function inspect(isOwnWrite = false): string | undefined {
+    return fault ??= look(isOwnWrite) ?? lookBeside("-wal") ?? lookBeside("-shm");
+  }
+
+  function tick(): void {
+    if (inspect() === undefined) return;
+    clearInterval(timer);
+    for (const report of reports) report(fault!);
+  }
+
+  return {
+    stamp,
+    check: () => require(fault ?? look(false)),
+    checkAfterWrite: () => require(fault ?? look(true) ?? lookBeside("-wal")),
+    isIntact: (hasWritten) => inspect(hasWritten) === undefined,
+    watch(report) {
+      reports.push(report);
+      timer ??= setInterval(tick, watchInterval).unref();
+    },
+    forget() {
+      clearInterval(timer);
+      closeSync(descriptor);
+    },
+  };
+}
+
+const stampOffset = 60; // of the four bytes of `user_version` in a header
+
+/** Takes the mark off a copy that nobody has open, so that it is never taken for the file that it was made of. */
+export function clearStamp(path: string): void {
+  const descriptor = openSync(path, "r+");
+  try {
+    writeSync(descriptor, new Uint8Array(4), 0, 4, stampOffset);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The `user_version` in a header. */
+const stampOf = (header: string): number =>
+  [0, 1, 2, 3].reduce((value, index) => value * 256 + header.charCodeAt(stampOffset + index), 0);
+
+const statOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false });
+
+const isSame = (one: BigIntStats, other: BigIntStats) => one.ino === other.ino && one.dev === other.dev;
+
+function readHeader(descriptor: number): string {
+  const bytes = new Uint8Array(headerLength);
+  const length = readSync(descriptor, bytes, 0, headerLength, 0);
+  const header = String.fromCharCode(...bytes.subarray(0, length));
+  if (length > 0 && !header.startsWith("SQLite format 3\0")) {
+    throw Object.assign(new Error("The file is not a database"), { code: "SQLITE_NOTADB" });
+  }
+  return header;
+}
