@@ -1,6 +1,6 @@
--- What is managed: workspaces, keys, prompts and deployments.
--- A statement ends with a semicolon at the end of its line, and nothing else does.
--- Times are Unix milliseconds, UTC. Ids are a prefix and a time-ordered random part.
+-- The catalog: workspaces, API keys, prompts and deployments.
+-- Only a statement's last line ends with a semicolon: the migrator splits there.
+-- Times are Unix milliseconds, UTC. An id is a prefix and a time-ordered random part.
 
 create table workspaces (
   id text primary key,
@@ -22,22 +22,22 @@ create table api_keys (
   -- The first moment at which the key is refused.
   expires_at integer,
   revoked_at integer,
-  -- When the secret was last replaced, and the first moment at which the one before is refused.
+  -- When the secret was last rotated, and the first moment at which the previous secret is refused.
   rotated_at integer,
   overlap_ends_at integer
 ) strict;
 
 create index api_keys_by_workspace on api_keys (workspace_id, id);
 
--- What requests are authorized by: the newest secret of each key, and those that it has replaced.
+-- The secrets that authorize requests: the newest one of each key, and those it replaced.
 create table api_key_secrets (
-  -- SHA-256 of the whole secret in hexadecimal; the secret itself is stored nowhere.
+  -- SHA-256 of the secret in hexadecimal. The secret itself is not stored.
   hash text primary key check (length(hash) = 64),
   api_key_id text not null references api_keys,
   workspace_id text not null references workspaces,
-  -- The first moment at which it is refused; 0 where its key was revoked, so that no clock can tell otherwise.
+  -- The first moment at which the secret is refused. Revoking the key sets 0, which is in the past for every clock.
   expires_at integer,
-  -- When it was last seen on an accepted request, to the hour.
+  -- The last accepted request under this secret, to the hour.
   last_used_at integer
 ) strict, without rowid;
 
@@ -51,16 +51,16 @@ create table prompts (
 
 create index prompts_by_workspace on prompts (workspace_id, id);
 
--- Immutable: a change of a prompt is a new version, numbered from 1 without gaps.
+-- Immutable: changing a prompt adds a version, numbered from 1 without gaps.
 create table prompt_versions (
   prompt_id text not null references prompts,
   version integer not null check (version >= 1),
   title text not null,
   description text not null,
-  -- A JSON array and a JSON object as text, without white space between tokens, otherwise as written.
+  -- A JSON array and a JSON object, as written but for the white space between tokens.
   messages text not null,
   llm_config text not null,
-  -- Why the version was made.
+  -- The author's reason for the version.
   note text not null,
   created_at integer not null,
   primary key (prompt_id, version)
@@ -73,7 +73,7 @@ create table deployments (
   prompt_id text not null,
   current_version integer not null,
   is_active integer not null check (is_active in (0, 1)),
-  -- How often it has changed: the number of the newest row of its history.
+  -- The number of changes, which is the number of the newest row in its history.
   revision integer not null check (revision >= 1),
   created_at integer not null,
   foreign key (prompt_id, current_version) references prompt_versions
@@ -81,16 +81,16 @@ create table deployments (
 
 create index deployments_by_workspace on deployments (workspace_id, id);
 
--- The history of every deployment; rows are only added.
+-- The history of every deployment. Rows are only added.
 create table deployment_changes (
   deployment_id text not null references deployments,
   -- Numbered from 1 without gaps.
   revision integer not null check (revision >= 1),
   action text not null check (action in ('created', 'promoted', 'rolled_back', 'activated', 'deactivated', 'renamed')),
-  -- What was changed, before and after, as JSON: a version, whether it is active, or a name. Null where it was created.
+  -- The value before and after, as JSON: a version, the active state, or a name. A creation has null before.
   from_value text,
   to_value text not null,
-  -- By which way it was changed, and who says to have done it, and why.
+  -- The interface the change came through, and the person and reason it was given.
   source text not null check (source in ('api', 'command line')),
   actor text not null,
   note text not null,

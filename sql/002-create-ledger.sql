@@ -1,11 +1,11 @@
--- What is counted. For every workspace and month: reads + submits of quota_usage = calls = reads served + diagnoses,
--- because one transaction writes all of them. What is deleted later leaves a mark in that transaction, and what is pruned a
--- count, so that the sums still hold. No foreign keys: every row is made by a join with what it names, and what it names is
+-- The ledger. For every workspace and month: reads + submits of quota_usage = calls = reads served + diagnoses, because one
+-- transaction writes all of them. Deleting a record adds a row to deleted_diagnoses, and pruning adds to pruned_usage, so
+-- that the sums still hold. There are no foreign keys: each row is made by a join with the rows it names, and those are
 -- never deleted.
 --
--- Accepted requests have positions, which only go up. So rows are only ever added at the end, and so are the entries of
--- the indexes, since these begin with the block of 256 positions that a row stands in: whoever writes at the same time, a
--- transaction touches the same few pages. What is looked for is looked for in one block after the other.
+-- Every accepted request has a position, and positions only increase, so that rows are appended. Index entries are appended
+-- too, since each index begins with the block of 256 positions that the row lies in. A transaction therefore touches the
+-- same few pages however many workspaces write. Queries visit one block after the other.
 
 create table quota_usage (
   workspace_id text not null,
@@ -16,19 +16,19 @@ create table quota_usage (
   primary key (workspace_id, month)
 ) strict, without rowid;
 
--- The transactions: what is common to the requests that were accepted together.
+-- One row per transaction: what the requests accepted together have in common.
 create table commits (
-  -- Its requests have positions from this one on, and below the next one.
+  -- The requests of the commit have the positions from this one up to, but not including, the next one.
   position integer primary key,
   next_position integer not null check (next_position > position),
-  -- Made before the first attempt. A call's id is this with its place in the commit, as two hexadecimal digits.
+  -- Made before the first attempt. A call's id is this and its offset in the commit as two hexadecimal digits.
   id text not null unique,
   month text not null,
   created_at integer not null
 ) strict;
 
--- The call log, in order of acceptance. A row stands for calls that were alike: they have `count` positions and numbers,
--- from the row's own on.
+-- The call log, in order of acceptance. A row is a run of `count` calls that differ in nothing but their positions and
+-- numbers, which follow the row's own.
 create table calls (
   position integer primary key,
   count integer not null check (count >= 1),
@@ -50,18 +50,18 @@ create table diagnoses (
   prompt_version integer not null,
   session_id text not null,
   status integer not null,
-  -- Latency in ms, prompt tokens and completion tokens, each `null` where not given: what stands in a JSON array.
+  -- Latency in ms, prompt tokens and completion tokens, each `null` if absent: the inside of a JSON array.
   measures text not null,
-  -- The members of the record as a JSON object, as submitted: read back from here, found by the columns above. It stands
-  -- last, since what stands behind a long text is reached only through all of it.
+  -- The record as submitted, a JSON object. It is the last column, since SQLite reads through a long text to reach the
+  -- columns behind it.
   document text not null
 ) strict;
 
--- Holds all that statistics are made of, as the text that they are read in: putting it together takes longer than reading it.
+-- Covers the statistics: its last column is the text they are read as, since building that text takes longer than reading it.
 create index diagnoses_by_deployment on diagnoses
   (position >> 8, deployment_id, session_id, prompt_version, status, prompt_version || ',' || status || ',' || measures);
 
--- The records that were deleted, each in place of its row in diagnoses.
+-- Deleted records: each row replaces one of diagnoses.
 create table deleted_diagnoses (
   position integer primary key,
   deployment_id text not null,
@@ -69,7 +69,7 @@ create table deleted_diagnoses (
   deleted_at integer not null
 ) strict;
 
--- What was taken out of the log because of its age: of every month the first calls, and their records.
+-- Counts of pruned calls and their records. Pruning removes the oldest first, so these are the first calls of a month.
 create table pruned_usage (
   workspace_id text not null,
   month text not null,
@@ -78,17 +78,17 @@ create table pruned_usage (
   primary key (workspace_id, month)
 ) strict, without rowid;
 
--- What was submitted under an Idempotency-Key: a repeat stores nothing and is answered from here.
+-- Submits with an Idempotency-Key. A repeat stores nothing and gets its response from here.
 create table idempotency_keys (
   workspace_id text not null,
   -- SHA-256 of the key, in hexadecimal.
   key text not null,
-  -- SHA-256 of the deployment id and the body, in hexadecimal: tells a repeat from another request under the same key.
+  -- SHA-256 of the deployment id and the body, in hexadecimal: distinguishes a repeat from another request with that key.
   fingerprint text not null,
   record_id text not null,
   created_at integer not null,
   primary key (workspace_id, key)
 ) strict, without rowid;
 
--- Old keys are forgotten by their age.
+-- Finds expired keys.
 create index idempotency_keys_by_age on idempotency_keys (created_at);

@@ -4,6 +4,8 @@ export type Cache<V> = {
   get(key: string): V | undefined;
   /** Keeps a value; `weight` is what it counts towards the bound. */
   set(key: string, value: V, weight: number): void;
+  delete(key: string): void;
+  clear(): void;
 };
 
 /** A cache whose values weigh `most` in all, at most; a value that is heavier by itself is not kept. */
@@ -18,6 +20,11 @@ export function createCache<V>(most: number): Cache<V> {
   }
 
   return {
+    delete: remove,
+    clear() {
+      entries.clear();
+      total = 0;
+    },
     get(key) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;

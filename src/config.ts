@@ -20,6 +20,8 @@ export type Config = Readonly<{
   port: number;
   /** The largest request body that is read, in bytes. */
   maxBodyBytes: number;
+  /** How many bytes of request bodies are held at once. */
+  bodyBudgetBytes: number;
   /** What management asks for over HTTP; without one there is none. */
   adminToken: string | undefined;
   logLevel: LogLevel;
@@ -37,10 +39,14 @@ export type Config = Readonly<{
 }>;
 
 export const defaultMaxBodyBytes = 1024 * 1024;
+export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
 
 // A libSQL server takes 5 MB per argument, and escaping can double a body on its way there. A file takes what fits in
 // memory several times.
 const mostBodyBytes = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
+
+/** The largest body that a database takes, in bytes. */
+export const mostBodyBytesOf = (url: string): number => mostBodyBytes[isFileUrl(url) ? "file" : "remote"];
 
 /** Reads the settings; a bad value is refused in a message that names every fault. An empty value counts as not set. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -90,7 +96,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     database: Object.freeze({ url, authToken }),
     host,
     port: integer("PORT", 8787, 0, 65535),
-    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytes[isFileUrl(url) ? "file" : "remote"]),
+    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytesOf(url)),
+    bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
     adminToken,
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
@@ -101,6 +108,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     corsOrigins: Object.freeze(corsOrigins),
   });
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
+  if (config.bodyBudgetBytes < config.maxBodyBytes) faults.push("BODY_BUDGET_BYTES must be at least MAX_BODY_BYTES");
   if (config.metricsPort === config.port && config.port !== 0) {
     faults.push("METRICS_PORT must be another port than PORT");
   }
@@ -136,7 +144,8 @@ export function filePathOf(url: string): string {
 /** A database URL without what may be secret in it: user, password and query. */
 export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "").replace(/\/\/[^/]*@/, "//");
 
-function databaseUrlFault(url: string): string | undefined {
+/** What makes a database's URL unusable. */
+export function databaseUrlFault(url: string): string | undefined {
   if (isFileUrl(url)) {
     // An empty path opens a database that is thrown away on close; memory is no better.
     const path = filePathOf(url);

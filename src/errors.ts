@@ -5,6 +5,7 @@ export type ErrorKind =
   | "unauthorized"
   | "invalid"
   | "timeout"
+  | "client_gone"
   | "too_large"
   | "not_found"
   | "method_not_allowed"
@@ -44,14 +45,29 @@ export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was us
 export const invalidIdempotencyKey = () =>
   new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");
 export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
+export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
+export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
+/** Told to the log alone. */
+export const clientGone = () =>
+  new Refusal("client_gone", "Client closed the connection before the request was decided");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");
 export const databaseAway = () => new Refusal("unavailable", "Database cannot be reached");
 export const databaseBusy = () => new Refusal("unavailable", "Database is busy");
+export const diskFull = () => new Refusal("unavailable", "Disk is full");
+export const databaseReadOnly = () => new Refusal("unavailable", "Database is read-only");
+export const schemaMissing = () => new Refusal("unavailable", "Database has no schema: run promptledger migrate");
+export const schemaOutdated = (name: string) =>
+  new Refusal("unavailable", `Database lacks migration ${name}: run promptledger migrate`);
+export const schemaNewer = (name: string) =>
+  new Refusal("unavailable", `Database is newer than this service: it has migration ${name}`);
+/** `fault` is the sentence that says what has become of the database file. */
+export const fileFaulty = (fault: string) => new Refusal("unavailable", fault);
 export const internalError = () => new Refusal("internal", "Internal server error");
 
 export const bodyTooLarge = (limit: number) => new Refusal("too_large", `Request body must be at most ${limit} bytes`);
 export const bodyTooSlow = (seconds: number) =>
   new Refusal("timeout", `Request body must arrive within ${seconds} seconds`);
+export const bodyTooManyChunks = () => new Refusal("invalid", "Request body must arrive in larger chunks");
 export const bodyNotUtf8 = () => new Refusal("invalid", "Request body must be UTF-8");
 export const bodyIncomplete = () => new Refusal("invalid", "Request body must be complete");
 

@@ -11,11 +11,16 @@ export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${time
 
 /** Gives new ids that look alike at a fraction of the cost: random bits are drawn once, and then it is counted. */
 export function idSequence(prefix: IdPrefix): (at: number) => string {
-  const own = randomText(10);
+  // Drawn at the first id: Workers have no random values while a module is loaded.
+  let own = "";
   let time = { at: NaN, text: "" };
-  // Below 2^30, so that it is written fast.
-  let count = Math.floor(Math.random() * 32 ** 6);
+  let count = 0;
   return (at) => {
+    if (own === "") {
+      own = randomText(10);
+      // Below 2^30, so that it is written fast.
+      count = Math.floor(Math.random() * 32 ** 6);
+    }
     if (at !== time.at) time = { at, text: timeText(at) };
     return `${prefix}_${time.text}${own}${(count++ & 0x3fffffff).toString(32).padStart(6, "0")}`;
   };

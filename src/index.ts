@@ -11,4 +11,6 @@ export type { Service, ServiceOptions, ServiceSettings } from "./service.ts";
 export type { DatabaseSource } from "./store/client.ts";
 
 /** Makes a service on a database that has been migrated; options that cannot be used are thrown as an error. */
-export const createService: (options: ServiceOptions) => Service = serviceOver(openDatabase);
+export const createService: (options: ServiceOptions) => Service = serviceOver((source) =>
+  openDatabase(source, "serve")
+);

@@ -5,8 +5,11 @@ import type { LogFormat, LogLevel } from "./config.ts";
 /** What an event carries besides its message. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
-/** Writes events at or above the level it was made with. */
-export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void>;
+/**
+ * Writes events at or above the level it was made with. Loggers with a `child`, such as pino's, take their arguments the
+ * other way round and do not fit.
+ */
+export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void> & { child?: never };
 
 const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 

@@ -1,119 +1,165 @@
 // The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
 import { createCache } from "./cache.ts";
-import { adminTokenFault, defaultMaxBodyBytes, isOrigin, originsWanted } from "./config.ts";
+import { defaultBodyBudgetBytes, defaultMaxBodyBytes } from "./config.ts";
+import type { DatabaseLocation } from "./config.ts";
 import type { Clock } from "./domain.ts";
-import { invalid } from "./errors.ts";
-import { createApp, createProbes } from "./http/app.ts";
+import { createApp, createProbes, serveApp } from "./http/app.ts";
+import type { App } from "./http/app.ts";
 import type { Context } from "./http/context.ts";
+import type { Handler } from "./http/edge.ts";
 import { createInFlight } from "./http/in-flight.ts";
+import type { InFlight } from "./http/in-flight.ts";
 import { idSequence } from "./ids.ts";
 import { consoleLog } from "./log.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import { checkSettings } from "./settings.ts";
 import type { Client, DatabaseSource } from "./store/client.ts";
 import { failureOf, withNoteOfErrors } from "./store/database.ts";
 import type { Database } from "./store/database.ts";
 import type { GroupLimits } from "./store/group-commit.ts";
 import { createLedger } from "./store/ledger.ts";
-import { reachabilityOf } from "./store/reachable.ts";
+import { readinessOf } from "./store/readiness.ts";
+import { createPromptCache } from "./store/served-prompts.ts";
+import type { PromptCache } from "./store/served-prompts.ts";
 import { givingWay } from "./store/turns.ts";
 import { createTelemetry } from "./telemetry.ts";
+import { withTimeout } from "./timeout.ts";
 
 /** What has a default. */
 export type ServiceSettings = {
   /** The path that the service is mounted under and sees in its requests, such as `/llm`. */
-  basePath?: string;
+  basePath?: `/${string}` | "" | undefined;
   /** The largest request body that is read, in bytes; 1 MiB unless set. */
-  maxBodyBytes?: number;
-  /** What management asks for as its bearer token, at least 32 characters; without one there is no `/admin/v1`. */
+  maxBodyBytes?: number | undefined;
+  /** How many bytes of request bodies are held at once, beyond which submits are answered 503; 64 MiB unless set. */
+  bodyBudgetBytes?: number | undefined;
+  /** The bearer token of the management API, at least 32 characters; without one there is no `/admin/v1`. */
   adminToken?: string | undefined;
   /** How long a request body may take to arrive, in ms; 30 s unless set. */
-  bodyTimeout?: number;
+  bodyTimeout?: number | undefined;
   /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
-  corsOrigins?: readonly string[];
+  corsOrigins?: readonly string[] | undefined;
   /** Whether `/metrics` is served; not unless set. */
-  servesMetrics?: boolean;
+  servesMetrics?: boolean | undefined;
   /** Now, in Unix milliseconds. */
-  clock?: Clock;
-  /** Where requests and failures are told of; failures on the console unless set. */
-  log?: Log;
+  clock?: Clock | undefined;
+  /** Where requests and failures are logged; failures on the console unless set. */
+  log?: Log | undefined;
 };
 
 /**
  * Where the store is: a URL, a URL with its token, or a libSQL client of the embedder's, which stays theirs to close. A
  * client of a file needs `concurrency: 1`, since its pragmas hold for one connection.
  */
-export type ServiceOptions = ServiceSettings & ({ database: DatabaseSource } | { client: Client });
+export type ServiceOptions =
+  & ServiceSettings
+  & ({ database: string | DatabaseLocation; client?: undefined } | { client: Client; database?: undefined });
 
 export type Service = {
   /** Answers a request; never rejects. */
   fetch(this: void, request: Request): Promise<Response>;
-  /** Closes the database, unless it is the embedder's. */
-  close(this: void): void;
+  /** How many requests are being answered. */
+  countInFlight(this: void): number;
+  /** From now on `/readyz` is 503. Resolves when every request that is in flight now has been answered. */
+  drain(this: void): Promise<void>;
+  /**
+   * From now on every request is answered 503. Waits for those in flight, for 10 s unless `timeout` (ms) is set, then closes
+   * the database, unless it is a client of the embedder's.
+   */
+  close(this: void, options?: { timeout?: number | undefined }): Promise<void>;
+  [Symbol.asyncDispose](this: void): Promise<void>;
 };
 
 /** A service, and what the process that it has to itself asks of it. */
 export type OwnService = Service & {
+  /** Answers a request, and may be told whether its client has closed the connection. */
+  handle: Handler;
   /** Answers probes, on an address of their own. */
-  probe: Service["fetch"];
+  probe: Handler;
   metrics: Metrics;
-  /** How many requests are being answered. */
-  countInFlight(): number;
-  /** From now on it tells that it is not ready. Resolves when every request that is in flight now has been answered. */
-  drain(): Promise<void>;
 };
 
 /** Gives `createService`, for where databases are opened in the given way. */
 export const serviceOver = (open: (source: DatabaseSource) => Database) => (options: ServiceOptions): Service => {
-  const source = "client" in options ? options.client : options.database;
-  if (!source) throw invalid("createService needs a database or a client");
-  const { fetch, close } = serveDatabase(open(source), options);
-  return { fetch, close };
+  const source = checkSettings(options);
+  const { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose } = serveDatabase(open(source), options);
+  return { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose };
 };
 
-/** Makes a service on an open database, which it closes. */
-export function serveDatabase(database: Database, settings: ServiceSettings): OwnService {
-  const { basePath = "", servesMetrics } = settings;
-  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid("basePath must be a path such as /llm");
-  const context = createContext(database, settings);
+/** What all requests of a service may share, even where none may wait for what another one does. */
+export type Shared = {
+  app: App;
+  inFlight: InFlight;
+  keyHashes: Context["keyHashes"];
+  validKeys: Context["validKeys"];
+  prompts: PromptCache;
+};
+
+const mostUnreadBytes = 8 * 1024 * 1024; // of bodies that wait for their key to be looked up, or are dropped
+const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
+const mostValidKeys = 16_000;
+
+export const createShared = ({ basePath, servesMetrics, adminToken }: ServiceSettings): Shared => ({
+  app: createApp({ basePath, servesMetrics, hasManagement: adminToken !== undefined }),
+  inFlight: createInFlight(),
+  keyHashes: createCache(mostKeyCharacters),
+  validKeys: createCache(mostValidKeys),
+  prompts: createPromptCache(),
+});
+
+export const closeTimeout = 10_000; // ms
+
+/** Makes a service on an open database, which it closes. The settings have been checked. */
+export function serveDatabase(
+  database: Database,
+  settings: ServiceSettings,
+  shared: Shared = createShared(settings),
+): OwnService {
+  const context = createContext(database, settings, {}, shared);
+  const { inFlight, log } = context;
+  database.watch?.((cause) => log.error("Database is unavailable until the service is restarted", { cause }));
+
+  async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
+    await withTimeout(timeout, inFlight.close(), () => {});
+    database.close();
+  }
+
+  const handle = serveApp(shared.app, context);
   return {
-    fetch: createApp(context, { basePath, servesMetrics }),
+    handle,
+    fetch: (request) => handle(request),
     probe: createProbes(context),
     metrics: context.telemetry.metrics,
-    countInFlight: context.inFlight.count,
-    drain: context.inFlight.drain,
-    close: database.close,
+    countInFlight: inFlight.count,
+    drain: inFlight.drain,
+    close,
+    [Symbol.asyncDispose]: () => close(),
   };
 }
-
-const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 
 /** All that handlers work with. */
 export function createContext(
   database: Database,
   settings: ServiceSettings,
   groupLimits: Partial<GroupLimits> = {},
+  { inFlight, keyHashes, validKeys, prompts }: Shared = createShared(settings),
 ): Context {
   const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, adminToken } = settings;
-  if (!(Number.isSafeInteger(maxBodyBytes) && maxBodyBytes > 0)) {
-    throw invalid("maxBodyBytes must be a positive integer");
-  }
-  if (!(bodyTimeout > 0)) throw invalid("bodyTimeout must be a positive number of milliseconds");
-  const { log = consoleLog, corsOrigins = [] } = settings;
-  if (!Array.isArray(corsOrigins) || !corsOrigins.every(isOrigin)) throw invalid(`corsOrigins ${originsWanted}`);
-  const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
-  if (fault !== undefined) throw invalid(`adminToken ${fault}`);
-
+  const { bodyBudgetBytes = defaultBodyBudgetBytes, log = consoleLog, corsOrigins = [] } = settings;
   const telemetry = createTelemetry();
   const { gauge } = telemetry.metrics;
   const observed = withNoteOfErrors(database, (error) => telemetry.databaseErrors(failureOf(error) ?? "other"));
-  const ledger = createLedger(observed, clock, groupLimits, telemetry);
-  const inFlight = createInFlight();
+  const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
+  const bodyBudget = { most: bodyBudgetBytes, used: 0 };
   gauge("promptledger_http_requests_in_flight", "Requests that are being answered", inFlight.count);
   gauge("promptledger_waiting_requests", "Requests that wait to be decided", ledger.countWaiting);
+  gauge("promptledger_body_bytes", "Bytes of request bodies that are held", () => bodyBudget.used);
+  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held", () => bodyBudget.most);
   return {
     ledger,
-    keyHashes: createCache<string>(mostKeyCharacters),
+    keyHashes,
+    validKeys,
     admin: { database: givingWay(observed), clock, source: "api" as const },
     adminToken,
     clock,
@@ -121,8 +167,12 @@ export function createContext(
     log,
     telemetry,
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
+    bodyBudget,
+    // Of one body a runtime need not hold more than it declares, so that the largest one is let in alone.
+    unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
+    exports: { count: 0 },
     corsOrigins,
     inFlight,
-    isReachable: reachabilityOf(observed, clock),
+    findObstacle: readinessOf(observed, clock),
   };
 }

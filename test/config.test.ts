@@ -20,6 +20,7 @@ test("without settings it serves a file in the working directory on loopback", (
     host: "127.0.0.1",
     port: 8787,
     maxBodyBytes: 1048576,
+    bodyBudgetBytes: 67108864,
     adminToken: undefined,
     logLevel: "info",
     logFormat: "text",

@@ -6,12 +6,14 @@ import { createWorkspace } from "../src/admin/workspaces.ts";
 import type { Admin } from "../src/admin/admin.ts";
 import type { LogLevel } from "../src/config.ts";
 import type { Clock } from "../src/domain.ts";
-import type { Database } from "../src/store/database.ts";
+import type { Database, Statement } from "../src/store/database.ts";
 import { readPromptFile } from "../src/admin/prompt-file.ts";
 import { openDatabase } from "../src/store/open.ts";
 import { migrate } from "../src/store/migrate.ts";
+import { createApp, serveApp } from "../src/http/app.ts";
+import type { Context } from "../src/http/context.ts";
 import { createLog } from "../src/log.ts";
-import { readMigrations } from "../src/runtime/migrations.ts";
+import { migrations } from "../src/store/migrations.ts";
 import { serveDatabase } from "../src/service.ts";
 
 /** The token that management asks for in a world. */
@@ -59,11 +61,34 @@ export type World = Tenant & {
   close(): void;
 };
 
+/** The fetch handler of a context, for tests that replace a part of it. */
+export const appOf = (context: Context, options: { basePath?: string; servesMetrics?: boolean } = {}) =>
+  serveApp(createApp({ ...options, hasManagement: context.adminToken !== undefined }), context);
+
 /** Makes a migrated database in memory. */
 export async function openMemory(): Promise<Database> {
   const database = openDatabase(":memory:");
-  await migrate(database, await readMigrations(), noon);
+  await migrate(database, migrations, noon);
   return database;
+}
+
+/** The same database, and how many operations it is asked for. */
+export function counting(database: Database) {
+  const counts = { reads: 0, writes: 0 };
+  return {
+    counts,
+    database: {
+      ...database,
+      read: (statement: Statement) => {
+        counts.reads++;
+        return database.read(statement);
+      },
+      write: (statements: Statement[]) => {
+        counts.writes++;
+        return database.write(statements);
+      },
+    },
+  };
 }
 
 /** The content of a prompt file, as it is read from there. */
@@ -82,6 +107,7 @@ export async function createWorld(
   options: {
     monthlyLimit?: number;
     maxBodyBytes?: number;
+    bodyBudgetBytes?: number;
     bodyTimeout?: number;
     database?: Database;
     logLevel?: LogLevel;

@@ -1,9 +1,12 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
 import { execFile } from "node:child_process";
-import { access, mkdir, readdir, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { build } from "esbuild";
+import type { BuildOptions } from "esbuild";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { migrationNames } from "../src/store/migrations.ts";
 import { createFolder } from "./conformance/processes.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
@@ -15,11 +18,37 @@ const run = async (cwd: string, command: string, ...args: string[]) =>
 const embedding = `
 import { createService } from "promptledger";
 import { migrate } from "promptledger/migrate";
-await migrate("file:ledger.db");
+const applied = await migrate("file:ledger.db");
 const service = createService({ database: "file:ledger.db", basePath: "/llm" });
 const response = await service.fetch(new Request("https://example.com/llm/v1/prompts"));
-console.log(response.status, await response.text());
-service.close();
+console.log(response.status, await response.text(), applied.length);
+await service.close();
+`;
+
+// Each mistake is an error where it is written.
+const mistakes = `
+import { createLog, createService } from "promptledger";
+import type { Log } from "promptledger";
+import { createClient } from "@libsql/client";
+const database = "file:ledger.db";
+const client = createClient({ url: database });
+const log: Log = createLog({ level: "info", format: "text", clock: Date.now, write: () => {} });
+declare const pino: Record<"debug" | "info" | "warn" | "error", (first: unknown, second?: string) => void> & {
+  child(): unknown;
+};
+createService({ database, log, basePath: "/llm" });
+await using service = createService({ client });
+const inFlight: number = service.countInFlight();
+// @ts-expect-error
+createService({});
+// @ts-expect-error
+createService({ database, client });
+// @ts-expect-error
+createService({ database, basePath: "llm" });
+// @ts-expect-error
+createService({ database, adminTokens: [] });
+// @ts-expect-error
+createService({ database, log: pino });
 `;
 
 // Packing is the same on every runtime.
@@ -36,7 +65,10 @@ if (currentRuntime === "Node") {
     await run(app, "npm", "install", "--silent", "--no-audit", "--no-fund", `../${tarball}`);
     await writeFile(`${app}/embed.js`, embedding);
     await writeFile(`${app}/embed.ts`, embedding);
+    await writeFile(`${app}/mistakes.ts`, mistakes);
   });
+
+  const expected = (applied: number) => `401 {"error":"Missing or invalid authorization header"} ${applied}\n`;
 
   const runs: [name: string, ...command: string[]][] = [
     ["Node, without any loader", "node", "embed.js"],
@@ -45,14 +77,54 @@ if (currentRuntime === "Node") {
   ];
   for (const [name, command, ...args] of runs) {
     test(`is embedded on ${name}`, async () => {
-      assert.is(await run(app, command!, ...args), '401 {"error":"Missing or invalid authorization header"}\n');
+      await rm(`${app}/ledger.db`, { force: true });
+      assert.is(await run(app, command!, ...args), expected(migrationNames.length));
     });
   }
 
+  /** What others bundle beside files of theirs, where the package has files of the same names. */
+  const bundle = async (options: BuildOptions): Promise<string> => {
+    const folder = `${app}/bundled`;
+    await mkdir(`${folder}/sql`, { recursive: true });
+    await writeFile(`${folder}/sql/001-host.sql`, "create table host (id integer);\n");
+    await build({
+      entryPoints: [`${app}/embed.js`],
+      bundle: true,
+      outdir: `${folder}/dist`,
+      format: "esm",
+      logLevel: "error",
+      ...options,
+    });
+    return folder;
+  };
+
+  test("is bundled by esbuild, and brings its own migrations", async () => {
+    const folder = await bundle({ platform: "node", target: "node20", external: ["libsql", "@libsql/client"] });
+    assert.is(await run(`${folder}/dist`, "node", "embed.js"), expected(migrationNames.length));
+  });
+
+  test("is compiled by Bun into a program that needs only the native module beside it", async () => {
+    const folder = `${app}/compiled`;
+    await mkdir(folder);
+    await run(app, pathOf("node_modules/.bin/bun"), "build", "--compile", "embed.ts", "--outfile", `${folder}/program`);
+    assert.is(await run(folder, `${folder}/program`), expected(migrationNames.length));
+  });
+
   test("is typed for a strict TypeScript project", async () => {
-    const options = ["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", "--types", "node"];
+    const options = [
+      "--strict",
+      "--skipLibCheck",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2023,esnext.disposable",
+      "--types",
+      "node",
+    ];
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];
-    await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, "embed.ts");
+    await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, "embed.ts", "mistakes.ts");
   });
 
   test("brings its command line", async () => {

@@ -1,10 +1,13 @@
+import { writeFile } from "node:fs/promises";
 import { createClient } from "@libsql/client";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createService } from "../src/index.ts";
+import type { ServiceOptions } from "../src/index.ts";
 import { serveDatabase } from "../src/service.ts";
-import { migrate } from "../src/runtime/migrations.ts";
+import { migrate } from "../src/migrate.ts";
 import { openDatabase } from "../src/store/open.ts";
+import { createFolder } from "./conformance/processes.ts";
 import { adminOf, createTenant, goodBody, noon, openMemory, readAnswer } from "./helpers.ts";
 
 const test = suite("createService");
@@ -37,22 +40,25 @@ test("works on a client of the embedder's, and leaves it open", async () => {
     }),
   );
   assert.is(answer.status, 201);
-  service.close();
+  await service.close();
   assert.is((await client.execute("select count(*) as count from diagnoses")).rows[0]!.count, 1);
 });
 
 test("takes a location, a clock and a log; a database that was not migrated is a 500 that is logged", async () => {
+  const folder = await createFolder();
+  await writeFile(`${folder.path}/ledger.db`, "");
   const logged: string[] = [];
   const write = (message: string) => void logged.push(message);
   const log = { debug: write, info: write, warn: write, error: write };
-  const service = createService({ database: { url: ":memory:" }, clock: () => noon, log });
+  const service = createService({ database: { url: `file:${folder.path}/ledger.db` }, clock: () => noon, log });
   const { key } = await createTenant(adminOf(await openMemory()));
   const headers = { Authorization: `Bearer ${key}` };
   const answer = await readAnswer(
     await service.fetch(new Request("https://example.com/v1/prompts?deployId=x", { headers })),
   );
   assert.equal([answer.status, answer.json, logged], [500, { error: "Internal server error" }, ["Request"]]);
-  service.close();
+  await service.close();
+  await folder.remove();
 });
 
 test("limits a body to 1 MiB unless told otherwise", async () => {
@@ -69,18 +75,43 @@ test("limits a body to 1 MiB unless told otherwise", async () => {
   assert.is(await submit(serveDatabase(database, { maxBodyBytes: 100 }), 100), 413);
 });
 
-const unusable: [name: string, options: object, error: string][] = [
-  ["no store", {}, "createService needs a database or a client"],
-  ["a base path without a slash", { database: ":memory:", basePath: "llm" }, "basePath must be a path"],
-  ["a base path with a bracket", { database: ":memory:", basePath: "/a(b" }, "basePath must be a path"],
-  ["a body limit of another type", { database: ":memory:", maxBodyBytes: "1mb" }, "maxBodyBytes must be"],
-  ["no time for a body", { database: ":memory:", bodyTimeout: 0 }, "bodyTimeout must be"],
+const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map((name) => [name, () => {}]));
+
+const unusable: [name: string, options: object | undefined, error: string][] = [
+  ["no options", undefined, "createService needs an object of options"],
+  ["no store", { database: undefined }, "createService needs a database or a client"],
+  ["two stores", { client: createClient({ url: ":memory:" }) }, "createService takes a database or a client, not both"],
+  ["a client that is none", { database: undefined, client: {} }, "client must be a client of @libsql/client"],
+  ["a database in memory", { database: ":memory:" }, "database must be a URL with the scheme file:"],
+  ["a database in memory by its URL", { database: { url: "file::memory:" } }, "database must name a file"],
+  ["another database", { database: "postgres://localhost/x" }, "database must be a URL with the scheme file:"],
+  ["a database of another type", { database: 7 }, "database must be a URL, or an object with url"],
+  ["an unknown option", { adminTokens: [] }, "Unknown option adminTokens: the options are database, client, "],
+  ["a base path without a slash", { basePath: "llm" }, "basePath must be a path such as /llm"],
+  ["a base path with a bracket", { basePath: "/a(b" }, "basePath must be a path such as /llm"],
+  ["a body limit of another type", { maxBodyBytes: "1mb" }, "maxBodyBytes must be a positive integer"],
+  [
+    "a body that no server takes",
+    { database: "http://localhost", maxBodyBytes: 3_000_000 },
+    "maxBodyBytes must be at most 2097152 on this database",
+  ],
+  [
+    "a budget below a body",
+    { bodyBudgetBytes: 10, maxBodyBytes: 11 },
+    "bodyBudgetBytes must be at least maxBodyBytes",
+  ],
+  ["no time for a body", { bodyTimeout: 0 }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
+  ["all the time for a body", { bodyTimeout: Infinity }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
+  ["a clock that stands still", { clock: 1 }, "clock must be a function that gives Unix milliseconds"],
+  ["origins that are none", { corsOrigins: "https://a.test" }, "corsOrigins must be * or origins"],
+  ["a log that is none", { log: console.log }, "log must have the functions debug, info, warn and error"],
+  ["a log of pino's", { log: pino }, "log must take (message, fields): wrap a logger that takes (fields, message)"],
 ];
 
 for (const [name, options, error] of unusable) {
   test(`refuses ${name} at once`, () => {
     assert.throws(
-      () => createService(options as Parameters<typeof createService>[0]),
+      () => createService((options && { database: "file:ledger.db", ...options }) as ServiceOptions),
       (thrown: Error) => thrown.message.startsWith(error),
     );
   });

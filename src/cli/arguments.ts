@@ -14,6 +14,8 @@ export type Arguments = {
   findNumber(name: string): number | undefined;
   /** What was given as NAME=VALUE; of a repeated name the last value counts. */
   values(name: string): Record<string, string>;
+  /** Whether an option without a value was given. */
+  has(name: string): boolean;
   /** Whether JSON is wanted. */
   json: boolean;
 };
@@ -25,6 +27,9 @@ export type Parameter = {
   isRequired: boolean;
   isRepeatable: boolean;
 };
+
+/** `migrate [--check]` → the options that take no value. */
+const flagsOf = (usage: string): string[] => [...usage.matchAll(/\[--([a-z-]+)\]/g)].map(([, name]) => name!);
 
 /** `deploy list --workspace ID [--limit N] [--render NAME=VALUE]... [--format ndjson|csv]` → its parameters. */
 export function readUsage(usage: string): Parameter[] {
@@ -41,7 +46,8 @@ export function readUsage(usage: string): Parameter[] {
 /** Reads arguments; what does not fit the usage is refused. `--json` fits every command. */
 export function readArguments(usage: string, argv: string[]): Arguments {
   const parameters = readUsage(usage);
-  const { values, positionals } = parse(argv, parameters.filter(({ isOption }) => isOption));
+  const flags = flagsOf(usage);
+  const { values, positionals } = parse(argv, parameters.filter(({ isOption }) => isOption), ["json", ...flags]);
   const expected = parameters.filter(({ isOption }) => !isOption);
   if (positionals.length > expected.length) throw invalid(`Unexpected argument ${positionals[expected.length]}`);
 
@@ -68,6 +74,10 @@ export function readArguments(usage: string, argv: string[]): Arguments {
     number: (name) => findNumber(name) ?? NaN,
     findNumber,
     values: (name) => Object.fromEntries(find(name).map(splitPair)),
+    has(name) {
+      if (!flags.includes(name)) throw new TypeError(`No option --${name} in ${usage}`);
+      return values[name] !== undefined;
+    },
     json: values.json !== undefined,
   };
 }
@@ -77,13 +87,21 @@ function splitPair(pair: string | number): [name: string, value: string] {
   return [name, value];
 }
 
-function parse(argv: string[], options: Parameter[]): { values: Record<string, string[]>; positionals: string[] } {
+function parse(
+  argv: string[],
+  options: Parameter[],
+  flags: string[],
+): { values: Record<string, string[]>; positionals: string[] } {
   const text = { type: "string", multiple: true } as const;
+  const flag = { type: "boolean" } as const;
   try {
     const { values, positionals } = parseArgs({
       args: joinNegatives(argv),
       allowPositionals: true,
-      options: { ...Object.fromEntries(options.map(({ name }) => [name, text])), json: { type: "boolean" } },
+      options: Object.fromEntries([
+        ...options.map(({ name }) => [name, text]),
+        ...flags.map((name) => [name, flag]),
+      ]),
     });
     return {
       values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value].flat().map(String)])),

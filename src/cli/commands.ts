@@ -1,11 +1,16 @@
 // Every command, in the order in which help shows them.
 import { readConfig } from "../config.ts";
+import type { DatabaseLocation } from "../config.ts";
 import { backUp } from "../runtime/backup.ts";
 import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import { listMissing } from "../store/migrate.ts";
+import { migrationNames, migrations } from "../store/migrations.ts";
+import { fileOf, openDatabase } from "../store/open.ts";
 import { accessCommands } from "./access-commands.ts";
 import { show } from "./command.ts";
-import type { Command } from "./command.ts";
+import type { Command, Outcome } from "./command.ts";
 import { deploymentCommands } from "./deployment-commands.ts";
 import { ledgerCommands } from "./ledger-commands.ts";
 import { openHere } from "./local.ts";
@@ -14,9 +19,11 @@ import { recordCommands } from "./record-commands.ts";
 
 const serviceCommands: Command[] = [
   {
-    usage: "migrate",
-    summary: "Bring the database's schema up to date",
-    async start({ terminal }) {
+    usage: "migrate [--check]",
+    summary:
+      "Bring the database's schema up to date; --check only names the missing migrations, and exits 1 if there are any",
+    async start({ args, terminal }) {
+      if (args.has("check")) return await checkSchema(terminal);
       const { applied, close } = await openHere(terminal, { canBeFirst: true, migrates: true });
       close();
       return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
@@ -45,6 +52,26 @@ const serviceCommands: Command[] = [
     },
   },
 ];
+
+async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
+  const { database: location } = readConfig(env);
+  const path = fileOf(location);
+  const missing = path === undefined || await exists(path) ? await listMissingIn(location) : migrationNames;
+  return {
+    data: { missing },
+    note: missing.length === 0 ? "The schema is up to date" : "The schema is out of date: run promptledger migrate",
+    refused: missing.length > 0,
+  };
+}
+
+async function listMissingIn(location: DatabaseLocation): Promise<readonly string[]> {
+  const database = openDatabase(location);
+  try {
+    return (await listMissing(database, migrations)).map(({ name }) => name);
+  } finally {
+    database.close();
+  }
+}
 
 export const commands: Command[] = [
   ...accessCommands,

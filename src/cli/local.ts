@@ -3,7 +3,7 @@ import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../config.t
 import { invalid } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import { perform } from "../operations/operation.ts";
-import { openMigrated } from "../runtime/boot.ts";
+import { openConfigured } from "../runtime/boot.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Call } from "./command.ts";
 
@@ -17,7 +17,7 @@ export async function openHere(
   if (!canBeFirst && isFileUrl(url) && !await exists(filePathOf(url))) {
     throw invalid(`The database ${describeDatabase(url)} does not exist: workspace create and migrate make it`);
   }
-  const { database, applied } = await openMigrated({ ...config, migrates: migrates ?? config.migrates }, "manage");
+  const { database, applied } = await openConfigured({ ...config, migrates: migrates ?? config.migrates }, "manage");
   // A database that was empty until now may be another one than was meant.
   if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);
   const admin = { database, clock: Date.now, source: "command line" as const, report };

@@ -1,18 +1,18 @@
 // Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
 import type { ExportFormat } from "../admin/export.ts";
-import { databaseBusy, givenTwice, invalidRevision, noRevision, wrongField } from "../errors.ts";
+import { exportsOverloaded, givenTwice, invalidRevision, noRevision, wrongField } from "../errors.ts";
 import { stringifyMembers } from "../json-text.ts";
 import { describeError } from "../log.ts";
 import { perform } from "../operations/operation.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { parse, schemaOf } from "../schema/struct.ts";
 import { anyObject } from "../schema/values.ts";
-import { failureOf } from "../store/database.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteId } from "./notes.ts";
 import { readQuery } from "./query.ts";
 import { created, ok, streamed } from "./respond.ts";
+import type { Answer } from "./respond.ts";
 
 /** The path under which all operations are. */
 export const adminPath = "/admin/v1";
@@ -25,22 +25,21 @@ export const pathMembers = ({ path }: AnyOperation): string[] =>
 export const manage = (operation: AnyOperation, base: string) => async (asked: Asked, context: Context) => {
   for (const id of Object.values(asked.params)) noteId(asked.notes, id);
   const input = await readInput(operation, asked, context);
-  const output = await perform(operation, context.admin, input).catch((error) => {
-    throw failureOf(error) === "blocked" ? databaseBusy() : error;
-  });
-  if (isExport(output)) return streamed(telling(output.text, asked, context), exportHeaders[output.format]);
+  const output = await perform(operation, context.admin, input);
+  if (isExport(output)) return answerExport(output, asked, context);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   return path === undefined ? ok(output, headers) : created(output, { Location: `${base}${path}`, ...headers });
 };
 
 /** The input of an operation as the JSON text of an object; what was sent as JSON stays as it was sent. */
-async function readInput(operation: AnyOperation, { request, params }: Asked, { bodyLimit }: Context): Promise<string> {
+async function readInput(operation: AnyOperation, asked: Asked, context: Context): Promise<string> {
+  const { request, params } = asked;
   const { method, input: { schema } } = operation;
   const elsewhere = pathMembers(operation);
   const members = method === "GET" || method === "DELETE"
     ? readQueryMembers(operation, request)
-    : parse(anyObject, await readText(request, bodyLimit) || "{}").members;
+    : parse(anyObject, await readText(asked, context) || "{}").members;
   for (const name of [...elsewhere, "ifRevision"]) {
     if (members.has(name)) throw wrongField(name, "left out: it has another place in the request");
   }
@@ -82,6 +81,15 @@ function readRevision(header: string): string {
   const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
   if (tag === undefined) throw invalidRevision();
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? tag : "0";
+}
+
+const mostExports = 4; // that run at once: each holds a page of records, however slowly its client reads
+
+function answerExport({ format, text }: Export, asked: Asked, context: Context): Answer {
+  const { exports } = context;
+  if (exports.count >= mostExports) throw exportsOverloaded();
+  exports.count++;
+  return streamed(telling(text, asked, context), exportHeaders[format], () => exports.count--);
 }
 
 /** The client of a text that breaks off sees no more than that; why is in the log. */

@@ -8,20 +8,24 @@ import { requireAdmin } from "./authorization.ts";
 import type { Context } from "./context.ts";
 import { submitDiagnosis } from "./diagnosis.ts";
 import { handlerOf } from "./edge.ts";
-import type { Route } from "./edge.ts";
+import type { Handler, Route } from "./edge.ts";
 import { checkHealth, checkReadiness, readMetrics } from "./health.ts";
 import { openapi } from "./openapi.ts";
 import { readPrompt } from "./prompts.ts";
-import { ok, refuse } from "./respond.ts";
+import { okBytes, refuse } from "./respond.ts";
 import { readUsage } from "./usage.ts";
 
-type FetchHandler = (request: Request) => Promise<Response>;
+/** The routes of a service, all under a base path. */
+export type App = { route: Route; base: string };
 
-/** The service, with all routes under `basePath`. */
+/** Makes the routes of a service. */
 export function createApp(
-  context: Context,
-  { basePath = "", servesMetrics = false }: { basePath?: string | undefined; servesMetrics?: boolean | undefined } = {},
-): FetchHandler {
+  { basePath = "", servesMetrics = false, hasManagement }: {
+    basePath?: string | undefined;
+    servesMetrics?: boolean | undefined;
+    hasManagement: boolean;
+  },
+): App {
   const base = basePath.replace(/\/$/, "");
   const router = Router({ base })
     .get("/v1/prompts", readPrompt)
@@ -33,12 +37,15 @@ export function createApp(
   addReads(router, { "/v1/usage": readUsage, "/openapi.json": describe });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
   if (servesMetrics) addReads(router, { "/metrics": readMetrics });
-  if (context.adminToken !== undefined) addOperations(router, base);
-  return handlerOf(routeOf(router), context, base);
+  if (hasManagement) addOperations(router, base);
+  return { route: routeOf(router), base };
 }
 
+/** The service on its routes. */
+export const serveApp = ({ route, base }: App, context: Context): Handler => handlerOf(route, context, base);
+
 /** What an operator's address of its own answers. */
-export function createProbes(context: Context): FetchHandler {
+export function createProbes(context: Context): Handler {
   const router = Router();
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });
   return handlerOf(routeOf(router), context, "");
@@ -50,8 +57,10 @@ const routeOf = (router: RouterType): Route => (asked, context) => {
   return router.fetch(asked, context);
 };
 
+let description: Uint8Array | undefined;
+
 // deno-lint-ignore require-await -- a handler gives a promise
-const describe = async () => ok(openapi, {});
+const describe = async () => okBytes(description ??= new TextEncoder().encode(JSON.stringify(openapi)));
 
 function addReads(router: RouterType, reads: Record<string, Route>): void {
   for (const [path, read] of Object.entries(reads)) {

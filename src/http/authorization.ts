@@ -1,6 +1,7 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
-import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey } from "../errors.ts";
+import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
+import { whileUnread } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";
 
@@ -27,21 +28,50 @@ function readApiKey(header: string): string {
   return key;
 }
 
-/** Reads what a request carries; where that is refused, an invalid key is refused first. */
+/** Reads what a request carries. If that is refused, an invalid key is refused first. */
 export async function readAuthorized<T>(
-  { notes }: Asked,
-  { ledger }: Context,
+  asked: Asked,
+  context: Context,
   keyHash: string,
   read: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await read();
   } catch (refusal) {
-    const caller = await ledger.findCaller(keyHash);
-    if (caller === undefined) throw invalidApiKey();
-    noteCaller(notes, caller);
+    const isDecided = asked.isKeyValid || refusal instanceof Refusal && refusal.kind === "unauthorized";
+    if (!isDecided) await requireKey(asked, context, keyHash);
     throw refusal;
   }
+}
+
+/**
+ * The hash of the API key of a request with a body, which is not read before the key is known to be valid. A key that was
+ * valid when the ledger last saw it is not looked up again.
+ */
+export async function readValidKeyHash(asked: Asked, context: Context): Promise<string> {
+  const { request } = asked;
+  const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
+  if (known !== undefined && context.validKeys.get(known) !== undefined) return known;
+  // Nothing has been waited for until here, so that of many at once those that are too many are refused at once.
+  return await whileUnread(request, context, async () => {
+    const keyHash = await readKeyHash(request, context);
+    await requireKey(asked, context, keyHash);
+    return keyHash;
+  });
+}
+
+async function requireKey(asked: Asked, { ledger, validKeys }: Context, keyHash: string): Promise<void> {
+  const caller = await ledger.findCaller(keyHash);
+  noteValidity(validKeys, keyHash, caller !== undefined);
+  if (caller === undefined) throw invalidApiKey();
+  asked.isKeyValid = true;
+  noteCaller(asked.notes, caller);
+}
+
+/** Remembers what the ledger said of a key. */
+export function noteValidity(validKeys: Context["validKeys"], keyHash: string, isValid: boolean): void {
+  if (isValid) validKeys.set(keyHash, true, 1);
+  else validKeys.delete(keyHash);
 }
 
 /** Refuses a request without the admin token. */

@@ -3,6 +3,7 @@ import type { Admin } from "../admin/admin.ts";
 import type { Cache } from "../cache.ts";
 import type { Clock } from "../domain.ts";
 import type { Log } from "../log.ts";
+import type { Refusal } from "../errors.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -17,13 +18,28 @@ export type Asked = {
   requestId: string;
   params: Record<string, string>;
   notes: Notes;
+  /** Whether its client has closed the connection, if the runtime can tell. */
+  isGone: (() => boolean) | undefined;
+  /** Whether the ledger has said of this request's key that it is valid. */
+  isKeyValid: boolean;
+  /** What its body takes of the budget, and whether the body has been read to its end. */
+  bodyBytes: number;
+  isBodyRead: boolean;
   route?: string;
 };
+
+/** How much is read of one body: so many bytes, within so many ms. */
+export type BodyLimit = { bytes: number; time: number };
+
+/** How many bytes of bodies the service may hold at once, and how many it holds. */
+export type BodyBudget = { readonly most: number; used: number };
 
 export type Context = {
   ledger: Ledger;
   /** The hashes of keys that were asked for, by Authorization header: hashing costs more than all else that is done there. */
   keyHashes: Cache<string>;
+  /** The hashes of keys that were valid when the ledger last saw them. */
+  validKeys: Cache<true>;
   admin: Admin;
   /** What management asks for; without one there is none. */
   adminToken: string | undefined;
@@ -31,11 +47,16 @@ export type Context = {
   newRequestId(at: number): string;
   log: Log;
   telemetry: Telemetry;
-  /** The largest body that is read, and how long it may take to arrive, in ms. */
-  bodyLimit: { bytes: number; time: number };
+  /** The largest body that is read, and how long it may take to arrive. */
+  bodyLimit: BodyLimit;
+  bodyBudget: BodyBudget;
+  /** The same for bodies that are not read yet, or not kept. */
+  unreadBodies: BodyBudget;
   /** The origins whose pages may call the service, `*` for all; none where it is empty. */
   corsOrigins: readonly string[];
   inFlight: InFlight;
-  /** Whether the database answers, as of now or a moment ago. */
-  isReachable(): Promise<boolean>;
+  /** How many exports are running. */
+  exports: { count: number };
+  /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */
+  findObstacle(): Promise<Refusal | undefined>;
 };

@@ -1,8 +1,10 @@
 // What all requests have in common, whatever their route: an id, a bound on how many there are, what becomes of errors, the
 // headers of every answer, a line in the log, and measures.
-import { internalError, invalidTarget, overloaded, Refusal, unknownPath } from "../errors.ts";
+import { databaseAway, databaseBusy, internalError, invalidTarget, overloaded, Refusal, stopping } from "../errors.ts";
+import { unknownPath } from "../errors.ts";
 import { describeError } from "../log.ts";
 import type { LogLevel } from "../config.ts";
+import { failureOf } from "../store/database.ts";
 import { discardBody } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
@@ -13,14 +15,17 @@ import { requestIdOf, traceOf } from "./tracing.ts";
 /** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
 export type Route = (asked: Asked, context: Context) => Promise<Answer | undefined>;
 
+/** Answers a request; `isGone` tells whether its client has closed the connection, where the runtime can tell. */
+export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
+
 const mostInFlight = 20_000; // requests: more than wait for the ledger, since there are those whose body is still to come
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
-export function handlerOf(route: Route, context: Context, basePath: string): (request: Request) => Promise<Response> {
-  const { adminToken, clock, newRequestId, corsOrigins, inFlight } = context;
+export function handlerOf(route: Route, context: Context, basePath: string): Handler {
+  const { adminToken, clock, newRequestId, corsOrigins, inFlight, bodyBudget } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
-  return async (request) => {
+  return async (request, isGone) => {
     const began = performance.now();
     const end = inFlight.begin();
     const asked: Asked = {
@@ -30,13 +35,19 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
       requestId: requestIdOf(request, adminToken) ?? newRequestId(clock()),
       params: {},
       notes: {},
+      isGone,
+      isKeyValid: false,
+      bodyBytes: 0,
+      isBodyRead: false,
     };
     try {
       const { answer, cause } = await answerTo(asked);
       const { headers } = answer;
       headers["X-Request-Id"] = asked.requestId;
       if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
-      const isBodyLeft = answer.error !== undefined && !await discardBody(request, context.bodyLimit);
+      // What is refused because there is too much to do gets no further work.
+      const isBodyLeft = answer.error !== undefined &&
+        (answer.error === "overloaded" || !await discardBody(asked, context));
       if (isBodyLeft || inFlight.isDraining()) headers.Connection = "close";
       try {
         tell(asked, answer, cause, performance.now() - began, basePath, context);
@@ -45,21 +56,29 @@ export function handlerOf(route: Route, context: Context, basePath: string): (re
       }
       return toResponse(answer, asked.method === "HEAD", inFlight);
     } finally {
+      bodyBudget.used -= asked.bodyBytes;
       end();
     }
   };
 
-  /** A refusal is answered as it says; of any other error the client learns that there was one, and no more. */
+  /** A refusal is answered as it says; of any other error the client learns what it may do, and no more. */
   async function answerTo(asked: Asked): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = asked;
     try {
+      if (inFlight.isClosed()) throw stopping();
       if (inFlight.count() > mostInFlight && !probes.has(pathOf(asked.url))) throw overloaded();
       return { answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ?? refuse(unknownPath()) };
     } catch (error) {
       if (error instanceof Refusal) return { answer: refuse(error) };
       // Bun and Deno hand over what no URL can be read from.
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
-      return { answer: refuse(internalError()), cause: error };
+      const failure = failureOf(error);
+      const refusal = failure === "blocked"
+        ? databaseBusy()
+        : failure === "unavailable"
+        ? databaseAway()
+        : internalError();
+      return { answer: refuse(refusal), cause: error };
     }
   }
 }

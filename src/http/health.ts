@@ -1,5 +1,5 @@
 // What an operator's probes ask: is the process alive, should it be sent requests, what has it measured.
-import { databaseAway, stopping } from "../errors.ts";
+import { stopping } from "../errors.ts";
 import { metricsType } from "../metrics.ts";
 import type { Asked, Context } from "./context.ts";
 import { ok, refuse, text } from "./respond.ts";
@@ -9,10 +9,11 @@ import type { Answer } from "./respond.ts";
 // deno-lint-ignore require-await -- a handler gives a promise
 export const checkHealth = async (): Promise<Answer> => ok({ status: "ok" }, {});
 
-/** GET /readyz: requests would be served; not where the database is away, or the service is about to stop. */
-export async function checkReadiness(_asked: Asked, { inFlight, isReachable }: Context): Promise<Answer> {
+/** GET /readyz: requests would be served, or why they would not. */
+export async function checkReadiness(_asked: Asked, { inFlight, findObstacle }: Context): Promise<Answer> {
   if (inFlight.isDraining()) return refuse(stopping());
-  return await isReachable() ? ok({ status: "ok" }, {}) : refuse(databaseAway());
+  const obstacle = await findObstacle();
+  return obstacle === undefined ? ok({ status: "ok" }, {}) : refuse(obstacle);
 }
 
 /** GET /metrics, in the text format of Prometheus. */

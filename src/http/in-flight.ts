@@ -5,34 +5,57 @@ export type InFlight = {
   begin(): () => void;
   count(): number;
   isDraining(): boolean;
+  isClosed(): boolean;
   /** From now on the service is about to stop. Resolves when every request that is in flight now has been answered. */
   drain(): Promise<void>;
+  /** From now on every request is refused. Resolves when all that are in flight have been answered. */
+  close(): Promise<void>;
 };
 
-export function createInFlight(): InFlight {
-  // Those that come after a drain has begun do not keep it waiting.
-  let generation = { count: 0, end() {} };
-  const before = generation;
-  let drained: Promise<void> = Promise.resolve();
+type Generation = { count: number; isLast: boolean; ended: Promise<void>; end(): void };
 
+export function createInFlight(): InFlight {
+  // Those that come after a drain has begun do not keep it waiting, and those after a close not that.
+  const generations: Generation[] = [createGeneration()];
+  const state = { isDraining: false, isClosed: false };
+
+  function endGeneration(): Promise<void> {
+    const last = generations.at(-1)!;
+    last.isLast = false;
+    generations.push(createGeneration());
+    if (last.count === 0) last.end();
+    return last.ended;
+  }
+
+  let drained: Promise<void> | undefined;
+  function drain(): Promise<void> {
+    state.isDraining = true;
+    return drained ??= endGeneration();
+  }
+
+  let closed: Promise<void> | undefined;
   return {
     begin() {
-      const own = generation;
+      const own = generations.at(-1)!;
       own.count++;
       return () => {
         own.count--;
-        if (own.count === 0) own.end();
+        if (own.count === 0 && !own.isLast) own.end();
       };
     },
-    count: () => before === generation ? generation.count : before.count + generation.count,
-    isDraining: () => before !== generation,
-    drain() {
-      if (before === generation) {
-        generation = { count: 0, end() {} };
-        drained = new Promise((resolve) => before.end = resolve);
-        if (before.count === 0) before.end();
-      }
-      return drained;
+    count: () => generations.reduce((sum, { count }) => sum + count, 0),
+    isDraining: () => state.isDraining,
+    isClosed: () => state.isClosed,
+    drain,
+    close() {
+      state.isClosed = true;
+      return closed ??= Promise.all([drain(), endGeneration()]).then(() => {});
     },
   };
+}
+
+function createGeneration(): Generation {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => end = resolve);
+  return { count: 0, isLast: true, ended, end };
 }

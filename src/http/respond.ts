@@ -5,6 +5,7 @@ import type { ErrorKind, Refusal } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import type { Refused } from "../store/admission.ts";
 import type { InFlight } from "./in-flight.ts";
+import { mostAtOnce, partsOf, toStream } from "./stream.ts";
 
 export type HeaderValues = Record<string, string>;
 
@@ -12,9 +13,11 @@ export type HeaderValues = Record<string, string>;
 export type Answer = {
   status: number;
   headers: HeaderValues;
-  /** A text, whole or as it is made while it is sent. */
-  body: string | AsyncGenerator<string> | null;
+  /** A text, whole, as bytes or as it is made while it is sent. */
+  body: string | Uint8Array | AsyncGenerator<string> | null;
   error?: ErrorKind;
+  /** Called when the body has gone out, or never will. */
+  end?(): void;
 };
 
 /** The status of an answer, by what it says. */
@@ -30,6 +33,7 @@ export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" |
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  client_gone: 499,
   gone: 410,
   outdated: 412,
   quota_exhausted: 429,
@@ -58,11 +62,19 @@ export const text = (body: string, type: string): Answer => ({
   body,
 });
 
-/** 200 with a text that is made while it is sent; where it fails, the connection breaks. */
-export const streamed = (body: AsyncGenerator<string>, headers: HeaderValues): Answer => ({
+/** 200 with JSON that is there as bytes. */
+export const okBytes = (body: Uint8Array): Answer => ({
   status: statusOf.ok,
-  headers,
+  headers: { "Content-Type": "application/json" },
   body,
+});
+
+/** 200 with a text that is made while it is sent; where it fails, the connection breaks. */
+export const streamed = (body: AsyncGenerator<string>, headers: HeaderValues, end: () => void): Answer => ({
+  status: statusOf.ok,
+  headers: { ...headers },
+  body,
+  end,
 });
 
 /** 304: what the client has is what it would get. */
@@ -75,47 +87,18 @@ export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
 /** An answer as it is sent, with the headers that all have; to HEAD with the length of its body instead of that. */
-export function toResponse({ status, headers, body }: Answer, isHead: boolean, inFlight: InFlight): Response {
+export function toResponse({ status, headers, body, end }: Answer, isHead: boolean, inFlight: InFlight): Response {
   headers["X-Content-Type-Options"] = "nosniff";
   headers["Cache-Control"] ??= "no-store";
   if (body === null || typeof body === "string" && !isHead && body.length < mostAtOnce) {
     return new Response(body, { status, headers });
   }
-  if (typeof body !== "string") return new Response(toStream(body, inFlight), { status, headers });
-  const bytes = encoder.encode(body);
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    return new Response(toStream(body, inFlight, end), { status, headers });
+  }
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   headers["Content-Length"] = String(bytes.length);
   return new Response(isHead ? null : toStream(partsOf(bytes), inFlight), { status, headers });
-}
-
-const encoder = new TextEncoder();
-const mostAtOnce = 65_536; // characters, or bytes
-
-async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += mostAtOnce) yield bytes.subarray(at, at + mostAtOnce);
-}
-
-/** A body that takes a while to go out, and is in flight until it has. */
-function toStream(parts: AsyncGenerator<string | Uint8Array>, inFlight: InFlight): ReadableStream<Uint8Array> {
-  const counted = untilSent(parts, inFlight);
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await counted.next();
-      if (done) controller.close();
-      else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
-    },
-    async cancel() {
-      await counted.return(undefined);
-    },
-  }, { highWaterMark: 0 });
-}
-
-async function* untilSent<T>(parts: AsyncGenerator<T>, inFlight: InFlight): AsyncGenerator<T> {
-  const end = inFlight.begin();
-  try {
-    yield* parts;
-  } finally {
-    end();
-  }
 }
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */

@@ -7,10 +7,12 @@ import { Refusal, unusable } from "../errors.ts";
 import { createLog, describeError } from "../log.ts";
 import type { Log } from "../log.ts";
 import { serveDatabase } from "../service.ts";
+import { isBusy } from "../store/database.ts";
 import type { Database, Purpose } from "../store/database.ts";
+import { claimFile } from "../store/file-claim.ts";
+import { fileOf, makeFile, openChecked, openMigrated } from "../store/open.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
 import { openLogOutput } from "./log-output.ts";
-import { openUpToDate } from "./migrations.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
@@ -26,18 +28,21 @@ export async function boot(listen: Listen): Promise<string> {
 }
 
 async function start(listen: Listen, config: Config): Promise<string> {
-  const { host, port, metricsPort, maxBodyBytes, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
+  const { host, port, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
+  const { maxBodyBytes, bodyBudgetBytes } = config;
   const clock = Date.now;
   const output = openLogOutput((count) => log.warn("Lines of the log were dropped: too slowly read", { count }));
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
-  const { database } = await openMigrated(config, "serve");
+  await awaitClaim(config, log);
+  const { database } = await openConfigured(config, "serve");
   const isEmpty = (await listWorkspaces(database, { limit: 1 })).items.length === 0;
   const servesMetrics = metricsPort === undefined;
-  const service = serveDatabase(database, { clock, log, maxBodyBytes, adminToken, corsOrigins, servesMetrics });
+  const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, servesMetrics };
+  const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
   const warn = createWarning(log, clock);
-  const server = await listenOn("PORT", { host, port }, (address) => listen(service.fetch, address, warn));
+  const server = await listenOn("PORT", { host, port }, (address) => listen(service.handle, address, warn));
   const probes = metricsPort === undefined
     ? undefined
     : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address, warn));
@@ -77,13 +82,48 @@ async function listenOn(
   }
 }
 
+const claimInterval = 100; // ms between two attempts
+const claimGrace = 5_000; // ms that another process gets to end, beyond the time that stopping may take
+
+/**
+ * Claims the database file, as one process serves it at a time. A process that is stopping is waited for; one that serves on
+ * makes this one fail.
+ */
+async function awaitClaim({ database: location, migrates, shutdownTimeout }: Config, log: Log): Promise<void> {
+  const path = fileOf(location);
+  if (path === undefined) return;
+  if (migrates) makeFile(path);
+  const timeout = shutdownTimeout + claimGrace;
+  const deadline = performance.now() + timeout;
+  const database = describeDatabase(location.url);
+  for (let isFirst = true;; isFirst = false) {
+    try {
+      return void claimFile(path);
+    } catch (error) {
+      // Opening the database says what else is wrong with it.
+      if (!isBusy(error)) return;
+      if (performance.now() > deadline) {
+        throw unusable(
+          `another process serves the database ${database}: stop it first. ` +
+            "Several processes can share a database on a libSQL server",
+        );
+      }
+    }
+    if (isFirst) {
+      log.warn("Waiting for the process that serves this database to stop", { database, timeoutMs: timeout });
+    }
+    await new Promise((resolve) => setTimeout(resolve, claimInterval));
+  }
+}
+
 /** Opens the configured database with a schema that is up to date; gives the names of the migrations applied. */
-export async function openMigrated(
+export async function openConfigured(
   { database: location, migrates }: Pick<Config, "database" | "migrates">,
   purpose: Purpose,
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    return await openUpToDate(location, purpose, migrates);
+    if (migrates) return await openMigrated(location, purpose);
+    return { database: await openChecked(location, purpose), applied: [] };
   } catch (error) {
     const cause = error instanceof Refusal ? error.message : describeError(error);
     throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);

@@ -3,7 +3,7 @@ import type { Listen } from "./server.ts";
 
 declare const Bun: {
   serve(options: {
-    fetch: Parameters<Listen>[0];
+    fetch(request: Request): Promise<Response>;
     hostname: string;
     port: number;
     development: boolean;
@@ -13,10 +13,12 @@ declare const Bun: {
 };
 
 // deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
-export const listen: Listen = async (fetch, { host: hostname, port }) => {
+export const listen: Listen = async (handle, { host: hostname, port }) => {
   // Our own limit on bodies answers in JSON; without `development: false` Bun shows source code on an error.
   const server = Bun.serve({
-    fetch,
+    // Bun closes a connection on which a request comes before the last one is answered, and one on which something else
+    // comes: what it will not answer must not count.
+    fetch: (request) => handle(request, () => request.signal.aborted),
     hostname,
     port,
     development: false,

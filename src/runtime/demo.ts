@@ -8,7 +8,7 @@ import { publishPrompt } from "../admin/deployments.ts";
 import { createWorkspace } from "../admin/workspaces.ts";
 import { readConfig } from "../config.ts";
 import { jsonText } from "../json-text.ts";
-import { openMigrated } from "./boot.ts";
+import { openConfigured } from "./boot.ts";
 import { serve } from "./serve.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
@@ -24,7 +24,7 @@ const prompt = {
   llmConfig: jsonText(JSON.stringify({ provider: "openai", model: "gpt-4o", temperature: 0.2 })),
 };
 
-const { database } = await openMigrated(readConfig(process.env), "manage");
+const { database } = await openConfigured(readConfig(process.env), "manage");
 const admin = { database, clock: Date.now, source: "command line" as const };
 const { id: workspaceId } = await createWorkspace(admin, { name: "Demo", monthlyLimit: 1000, upgradeUrl: null });
 const { key } = await createApiKey(admin, workspaceId, { name: "demo", expiresAt: null });

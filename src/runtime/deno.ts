@@ -6,14 +6,14 @@ type DenoServer = { addr: { port: number }; finished: Promise<void>; shutdown():
 declare const Deno: {
   serve(
     options: { hostname: string; port: number; onListen(): void },
-    handler: Parameters<Listen>[0],
+    handler: (request: Request) => Promise<Response>,
   ): DenoServer;
 };
 
 // deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
-export const listen: Listen = async (fetch, { host: hostname, port }, warn) => {
+export const listen: Listen = async (handle, { host: hostname, port }, warn) => {
   const open = (port: number): DenoServer => {
-    const server = Deno.serve({ hostname, port, onListen() {} }, fetch);
+    const server = Deno.serve({ hostname, port, onListen() {} }, (request) => handle(request));
     server.finished.catch((error) => {
       warn("Connections cannot be taken for a moment", error);
       setTimeout(reopen, pause);

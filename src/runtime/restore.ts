@@ -10,11 +10,13 @@ import type { DatabaseLocation } from "../config.ts";
 import { conflict, invalid, Refusal, unusable } from "../errors.ts";
 import { describeError } from "../log.ts";
 import { isBusy } from "../store/database.ts";
+import type { Claim } from "../store/database.ts";
 import { isMigrated, migrate } from "../store/migrate.ts";
 import { openDatabase } from "../store/open.ts";
 import { findDamage, keepAlone, removeLog } from "../store/whole-file.ts";
 import { databaseFileOf } from "./backup.ts";
-import { readMigrations } from "./migrations.ts";
+import { claimFile } from "../store/file-claim.ts";
+import { migrations } from "../store/migrations.ts";
 import { createPart, exists, formatBytes, onFile, removePart, syncFile, syncFolderOf } from "./parts.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -87,7 +89,7 @@ async function check(
     report("Checking the file");
     const damage = await findDamage(database);
     if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
-    const applied = await migrate(database, await readMigrations(), Date.now());
+    const applied = await migrate(database, migrations, Date.now());
     const { ledgers } = await verify({ database, clock: Date.now, source: "command line", report });
     const wrong = ledgers.filter(({ balanced }) => !balanced).map(({ workspaceId, month }) =>
       `${workspaceId} ${month}`
@@ -110,7 +112,9 @@ async function check(
  */
 async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
   const database = openDatabase(location, "manage");
+  let claim: Claim | undefined;
   try {
+    claim = claimFile(file);
     await keepAlone(database);
     const { mode, uid, gid } = await stat(file);
     const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`;
@@ -130,6 +134,7 @@ async function replace(file: string, part: string, location: DatabaseLocation): 
     throw unusable(`The database ${name} cannot be replaced: ${describeError(error)}. Move it and its log away first`);
   } finally {
     database.close();
+    claim?.release();
   }
 }
 

@@ -1,12 +1,12 @@
 // What the runtimes have in common: a way to listen, and a server that can be stopped.
-import type { Service } from "../service.ts";
+import type { OwnService } from "../service.ts";
 
 /** A listening server. `stop` takes no new connections and resolves when every request in flight is answered. */
 export type Server = { port: number; stop(): Promise<void> };
 
 /** How a runtime listens: the one thing in which they differ. `warn` is told of connections that cannot be taken. */
 export type Listen = (
-  fetch: Service["fetch"],
+  handle: OwnService["handle"],
   address: { host: string; port: number },
   warn: (message: string, error?: unknown) => void,
 ) => Promise<Server>;

@@ -35,7 +35,7 @@ export function stopOnSignal({ servers, service, output, log, shutdownDelay, shu
       pause(shutdownTimeout * (1 - closingShare)).then(() => false),
     ]);
     if (!isDone) log.warn("Stopped before every request was answered");
-    service.close();
+    await service.close({ timeout: 0 });
     await exit(0);
   }
 

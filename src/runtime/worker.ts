@@ -1,28 +1,78 @@
-// The entry for Cloudflare Workers: settings are bindings, and the database is remote and migrated beforehand.
-import { readConfig } from "../config.ts";
+// The entry for Cloudflare Workers: settings are bindings, and the database is on a server.
+import { databaseUrlFault, isFileUrl, readConfig } from "../config.ts";
+import type { Config } from "../config.ts";
+import { invalid } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { serviceOver } from "../service.ts";
-import type { Service, ServiceOptions } from "../service.ts";
+import { closeTimeout, createShared, serveDatabase } from "../service.ts";
+import type { Service, ServiceOptions, ServiceSettings, Shared } from "../service.ts";
+import { checkSettings } from "../settings.ts";
 import { openRemote } from "../store/client.ts";
+import type { DatabaseSource } from "../store/client.ts";
+import { migrate as applyMigrations } from "../store/migrate.ts";
+import type { MigrateOptions } from "../store/migrate.ts";
+import { migrations } from "../store/migrations.ts";
+import { withTimeout } from "../timeout.ts";
 
-const open = serviceOver(openRemote);
+export { createLog };
+export type { DatabaseLocation } from "../config.ts";
+export type { Log } from "../log.ts";
+export type { Service, ServiceOptions, ServiceSettings } from "../service.ts";
 
 /**
- * Makes a service on a remote database, to be mounted in a Worker of one's own. Its requests share nothing, and so no
+ * Makes a service on a remote database, to be mounted in a Worker of one's own, at module scope too. Its requests share no
  * transaction: a Worker's request that waits for what another one does is never answered.
  */
 export function createService(options: ServiceOptions): Service {
-  open(options).close();
-  return { fetch: (request) => open(options).fetch(request), close() {} };
+  const source = requireRemote(checkSettings(options));
+  const shared = createShared(options);
+  const { count, drain, close: closeRequests } = shared.inFlight;
+  const close = ({ timeout = closeTimeout } = {}) => withTimeout(timeout, closeRequests(), () => {});
+  return {
+    fetch: (request) => answer(request, source, options, shared),
+    countInFlight: count,
+    drain,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
 }
 
-type Env = Record<string, string | undefined>;
+const answer = (request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) =>
+  serveDatabase(openRemote(source, "serve"), settings, shared).fetch(request);
+
+/** Brings the schema of a remote database up to date and gives the names of the migrations it applied. */
+export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {
+  const database = openRemote(requireRemote(source), "manage");
+  try {
+    return await applyMigrations(database, migrations, Date.now(), options);
+  } finally {
+    database.close();
+  }
+}
+
+function requireRemote(source: DatabaseSource): DatabaseSource {
+  if (typeof source === "object" && "execute" in source) return source;
+  const url = typeof source === "string" ? source : source.url;
+  const fault = databaseUrlFault(url) ?? (isFileUrl(url) ? "must be remote: there are no files here" : undefined);
+  if (fault !== undefined) throw invalid(`database ${fault}`);
+  return source;
+}
+
+let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
+
+/** The service that the bindings stand for. They are the same for all requests of a Worker, but only known with the first. */
+function serviceOf(env: object) {
+  const config = readConfig(Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string")));
+  if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
+  const { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = config;
+  const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
+  const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, log };
+  return known = { config, settings, shared: createShared(settings) };
+}
 
 export default {
   /** Answers a request; bindings that cannot be used fail the Worker with a message that names them. */
-  fetch(request: Request, env: Env): Promise<Response> {
-    const { database, maxBodyBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = readConfig(env);
-    const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-    return open({ database, maxBodyBytes, adminToken, corsOrigins, log }).fetch(request);
+  fetch(request: Request, env: object): Promise<Response> {
+    const { config, settings, shared } = serviceOf(env);
+    return answer(request, requireRemote(config.database), settings, shared);
   },
 };

@@ -8,16 +8,17 @@ export type NewDiagnosis = { sessionId: string; status: number; measures: string
 /** A key under which a client may repeat a submit, and what tells its request from others. */
 export type IdempotencyKey = { key: string; fingerprint: string };
 
-export type Read = { operation: "read"; keyHash: string; deployId: string };
-export type Submit = {
+/** `isGone` tells whether the client has closed its connection, if the runtime can tell. */
+type Asking = { keyHash: string; deployId: string; isGone?: (() => boolean) | undefined };
+
+export type Read = Asking & { operation: "read" };
+export type Submit = Asking & {
   operation: "submit";
-  keyHash: string;
-  deployId: string;
   record: NewDiagnosis;
   idempotency?: IdempotencyKey | undefined;
 };
 /** Asks for nothing but whether the key is valid; never accepted. */
-export type Check = { operation: "check"; keyHash: string; deployId: "" };
+export type Check = Asking & { operation: "check"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
 /** For the log: whose key it is, where it is valid, and how many requests were decided together. */

@@ -6,8 +6,10 @@ import { isFileUrl } from "../config.ts";
 import type { DatabaseLocation } from "../config.ts";
 import { invalid } from "../errors.ts";
 import { inTurn } from "./connection.ts";
-import { bind, isBusy, tellingFailures } from "./database.ts";
-import type { Database, Failure, Purpose } from "./database.ts";
+import { bind, closedError, isBusy, isClosedError, tellingFailures } from "./database.ts";
+import type { Claim, Database, Failure, Purpose } from "./database.ts";
+import { text } from "./row.ts";
+import { withTimeout } from "../timeout.ts";
 
 export type { Client };
 
@@ -16,11 +18,17 @@ export type DatabaseSource = string | DatabaseLocation | Client;
 
 const requestTimeouts: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // ms, for one round trip
 
-/** Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. */
-export function openRemote(source: DatabaseSource, purpose: Purpose = "serve"): Database {
-  if (typeof source === "string") return openRemote({ url: source }, purpose);
-  if ("execute" in source) return takeClient(source, purpose);
-  const { url, authToken } = source;
+/**
+ * Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. The file of a client is
+ * claimed with `claimFile`.
+ */
+export function openRemote(
+  source: DatabaseSource,
+  purpose: Purpose,
+  claimFile?: (path: string) => Claim,
+): Database {
+  if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, claimFile);
+  const { url, authToken } = typeof source === "string" ? { url: source } : source;
   if (isFileUrl(url)) throw invalid("The database must be remote: there are no files here");
   const timeout = requestTimeouts[purpose];
   const client = createClient({
@@ -28,28 +36,47 @@ export function openRemote(source: DatabaseSource, purpose: Purpose = "serve"): 
     ...(authToken === undefined ? {} : { authToken }),
     fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
   });
-  return { ...tellingFailures(over(client), judge), close: () => client.close() };
+  return tellingFailures(untilClosed(over(client), () => client.close()), judge);
 }
 
-// After a busy error the client keeps a statement open on its connection, and later commits fail there.
-const takeClient = (client: Client, purpose: Purpose): Database =>
-  client.protocol === "file"
-    ? inTurn({ ...over(client), reopen: () => Promise.resolve(client.reconnect()) }, purpose)
-    : tellingFailures(within(requestTimeouts[purpose], over(client)), judge);
+function takeClient(client: Client, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+  const database = over(client);
+  if (client.protocol !== "file") {
+    return tellingFailures(untilClosed(within(requestTimeouts[purpose], database), () => {}), judge);
+  }
+  const connection = {
+    ...database,
+    async findPath() {
+      const [main] = await database.read({ sql: "select file from pragma_database_list where name = 'main'" });
+      return text(main!, "file");
+    },
+    // After a busy error the client keeps a statement open on its connection, and later commits fail there.
+    reopen: () => Promise.resolve(client.reconnect()),
+  };
+  return inTurn(connection, purpose, claimFile);
+}
+
+/** The same database, which refuses every operation once it is closed. */
+function untilClosed(database: Database, close: () => void): Database {
+  let isClosed = false;
+  return {
+    // deno-lint-ignore require-await -- a refusal must be a rejection
+    read: async (statement) => isClosed ? Promise.reject(closedError()) : database.read(statement),
+    // deno-lint-ignore require-await
+    write: async (statements) => isClosed ? Promise.reject(closedError()) : database.write(statements),
+    close() {
+      isClosed = true;
+      close();
+    },
+  };
+}
 
 /** A client of the caller's may wait for an answer for ever: here it is given up. */
 function within(timeout: number, database: Database): Database {
-  async function limit<T>(operation: Promise<T>): Promise<T> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new DOMException(`No answer within ${timeout} ms`, "TimeoutError")), timeout);
+  const limit = <T>(operation: Promise<T>): Promise<T> =>
+    withTimeout(timeout, operation, () => {
+      throw new DOMException(`No answer within ${timeout} ms`, "TimeoutError");
     });
-    try {
-      return await Promise.race([operation, tooLate]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
   return {
     read: (statement) => limit(database.read(statement)),
     write: (statements) => limit(database.write(statements)),
@@ -65,6 +92,7 @@ const over = (client: Client): Database => ({
 
 /** Told by class and code, never by the driver's words. */
 function judge(error: unknown): Failure | undefined {
+  if (isClosedError(error)) return "unavailable";
   // Only what the server itself says of a statement tells that it took no effect; all else is a reply that did not come.
   if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "unknown";
   if (error.code === "SERVER_ERROR") return judgeStatus(error.cause);

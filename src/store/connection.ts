@@ -1,9 +1,20 @@
-// The one connection to a local database: its pragmas, one operation at a time, and patience with the locks of others.
-import { hasCode, isBusy, tellingFailures } from "./database.ts";
-import type { Database, Failure, Purpose, Statement } from "./database.ts";
+// The one connection to a local database: its pragmas, one operation at a time, the claim on its file, and how long it waits
+// for the locks of others.
+import { closedError, hasCode, isBusy, isClosedError, isFileFault, tellingFailures } from "./database.ts";
+import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 
-/** A database on one connection. `reopen` takes a new one, where a busy error makes the old one useless. */
-export type Connection = Database & { reopen?(): Promise<void> };
+/** A database on one connection. */
+export type Connection = {
+  /** The path of its file; empty for a database in memory. */
+  findPath(): string | Promise<string>;
+  /** Opens it, if it is not open yet. */
+  open?(): void;
+  read(statement: Statement): Promise<Row[]>;
+  write(statements: Statement[]): Promise<Row[][]>;
+  close(): void;
+  /** Takes a new connection, where a busy error makes the old one useless. */
+  reopen?(): Promise<void>;
+};
 
 /** ms that SQLite waits for a lock at a time; the event loop stands still for so long. */
 export const lockTimeout = 25;
@@ -23,37 +34,56 @@ const pragmas: Record<Purpose, string[]> = {
   manage: [...common, "pragma wal_autocheckpoint = 0"],
 };
 
-/** A local database: every operation waits for those before it, and for a lock that another process holds. */
-export function inTurn(connection: Connection, purpose: Purpose): Database {
+// Connections that must never be closed, nor collected, which would close them.
+const abandoned: Connection[] = [];
+
+/**
+ * A local database: every operation waits for those before it, and for a lock that another process holds. A service claims
+ * its file with `claimFile` first.
+ */
+export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
   let isReady = false;
-  let isInMemory = false;
+  let isClosed = false;
+  let path = "";
+  let claim: Claim | undefined;
+  const reports: ((fault: string) => void)[] = [];
   let last: Promise<unknown> = Promise.resolve();
 
   async function prepare(): Promise<void> {
     if (isReady) return;
+    path = await connection.findPath();
+    if (purpose === "serve" && path !== "" && claim === undefined) {
+      claim = claimFile?.(path);
+      for (const report of reports) claim?.watch(report);
+    }
+    connection.open?.();
     for (const sql of pragmas[purpose]) await connection.read({ sql });
-    isInMemory = (await connection.read({ sql: "pragma database_list" }))[0]?.file === "";
+    // Setting the pragmas may have written to the file.
+    claim?.checkAfterWrite();
     isReady = true;
   }
 
   async function attempt<T>(operation: () => Promise<T>, deadline: number): Promise<T> {
-    while (performance.now() < deadline) {
+    for (;;) {
+      if (isClosed) throw closedError();
       try {
         await prepare();
+        claim?.check();
         return await operation();
       } catch (error) {
         // What is in memory lives and dies with its connection.
-        if (!isBusy(error) || isInMemory) throw error;
+        if (!isBusy(error) || isReady && path === "") throw error;
         if (connection.reopen !== undefined) {
           await connection.reopen();
           isReady = false;
         }
+        if (performance.now() > deadline) {
+          const message = `Timed out after ${lockPatience} ms waiting for the database lock`;
+          throw Object.assign(new Error(message, { cause: error }), { code: "SQLITE_BUSY" });
+        }
         await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
       }
     }
-    throw Object.assign(new Error(`The database's lock was not to be had for ${lockPatience} ms`), {
-      code: "SQLITE_BUSY",
-    });
   }
 
   function afterOthers<T>(operation: () => Promise<T>): Promise<T> {
@@ -64,15 +94,45 @@ export function inTurn(connection: Connection, purpose: Purpose): Database {
     return turn;
   }
 
+  const write = (statements: Statement[]) =>
+    afterOthers(async () => {
+      const results = await connection.write(statements);
+      // What was committed to a file that is no longer there is lost.
+      claim?.checkAfterWrite();
+      return results;
+    });
+
   return tellingFailures({
     read: (statement: Statement) => afterOthers(() => connection.read(statement)),
-    write: (statements: Statement[]) => afterOthers(() => connection.write(statements)),
-    close: connection.close,
+    write,
+    async probe() {
+      // Writes the value that is there: that takes a page in the log, as every write does.
+      await write([{ sql: "pragma user_version = 0" }]);
+    },
+    watch(report) {
+      reports.push(report);
+      claim?.watch(report);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      if (claim !== undefined && !claim.isIntact()) {
+        abandoned.push(connection);
+        return;
+      }
+      connection.close();
+      // Closing it may have taken the log over into the file, which others of this process still have open.
+      claim?.isIntact(true);
+      claim?.release();
+    },
   }, judge);
 }
 
 /** What ails the file is no one statement's fault, so that it need not be found out whose. */
-const judge = (error: unknown): Failure | undefined =>
-  isBusy(error) ? "blocked" : hasCode(error, fileFaults) ? undefined : "refused";
+function judge(error: unknown): Failure | undefined {
+  if (isBusy(error)) return "blocked";
+  if (isFileFault(error) || isClosedError(error)) return "unavailable";
+  return hasCode(error, fileFaults) ? undefined : "refused";
+}
 
 const fileFaults = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN|NOMEM)/;

@@ -12,7 +12,27 @@ export type Database = {
   read(statement: Statement): Promise<Row[]>;
   /** Runs the statements in one transaction, all or nothing, in one round trip; gives the rows of each. */
   write(statements: Statement[]): Promise<Row[][]>;
+  /** Closes it; from then on every operation rejects as unavailable. */
   close(): void;
+  /** Throws where nothing can be written now. Only files have it: a server says so itself when it is asked to write. */
+  probe?(): Promise<void>;
+  /** Calls `report` once if the file is no longer the one that was opened. Only files have it. */
+  watch?(report: (fault: string) => void): void;
+};
+
+/** The right to serve a database file. */
+export type Claim = {
+  /** Throws with the code of a file fault if the file is no longer the one that was claimed. */
+  check(): void;
+  /** The same after a write of this process, which changes the file too. */
+  checkAfterWrite(): void;
+  /**
+   * Whether the file is still the one that was claimed, of which this process may just have written. If it is not, its
+   * connection must not be closed, which would write to it.
+   */
+  isIntact(hasWritten?: boolean): boolean;
+  watch(report: (fault: string) => void): void;
+  release(): void;
 };
 
 /**
@@ -24,9 +44,10 @@ export type Purpose = "serve" | "manage";
 
 /**
  * Why an operation failed. `blocked`: it took no effect, and may succeed later. `unknown`: the reply is lost or no reply, so
- * it may have taken effect. `refused`: one of its statements cannot run, and none took effect.
+ * it may have taken effect. `refused`: one of its statements cannot run, and none took effect. `unavailable`: it took no
+ * effect, and none will until the service or its database is started again.
  */
-export type Failure = "blocked" | "unknown" | "refused";
+export type Failure = "blocked" | "unknown" | "refused" | "unavailable";
 
 const failures = new WeakMap<object, Failure>();
 
@@ -53,11 +74,19 @@ export function withNoteOfErrors(database: Database, note: (error: unknown) => v
     }
   }
   return {
+    ...database,
     read: (statement) => attempt(database.read(statement)),
     write: (statements) => attempt(database.write(statements)),
-    close: database.close,
   };
 }
+
+/** A database file is no longer there, or no longer the one that was opened; `fault` says which. */
+export const fileError = (fault: string): Error => Object.assign(new Error(fault), { code: "DATABASE_FILE_FAULT" });
+export const isFileFault = (error: unknown): error is Error => hasCode(error, /^DATABASE_FILE_FAULT$/);
+
+/** An operation came after the database was closed. */
+export const closedError = (): Error => Object.assign(new Error("The database is closed"), { code: "DATABASE_CLOSED" });
+export const isClosedError = (error: unknown): boolean => hasCode(error, /^DATABASE_CLOSED$/);
 
 /** Whether another process holds the lock that was needed; told by the code that both drivers give. */
 export const isBusy = (error: unknown): boolean => hasCode(error, /^SQLITE_BUSY/);

@@ -20,7 +20,8 @@ export type DiagnosisFilter = TimeRange & {
 
 // Of documents in one answer, since a libSQL server gives no more than 10 MB; and as many characters are enough for a page.
 const pageBytes = 4 * 1024 * 1024;
-// Of documents that one query looks for a text in, or takes away: some 10 ms, in which no one else gets a turn.
+// Of documents that one query looks for a text in, or takes away: some 10 ms, in which no one else gets a turn. So much of an
+// export is held while its client reads it.
 const workBytes = 1024 * 1024;
 const searchBatch = 1024; // records that one query looks for a text in
 
@@ -63,7 +64,8 @@ async function readRows(
   const isSearch = filter.text !== undefined;
   const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));
   const sql = isForPositions ? `select position from ${positions}` : recordsAt(positions, isSearch);
-  const mostBytes = isForPositions || isSearch ? workBytes : pageBytes;
+  const isExport = stretch !== undefined;
+  const mostBytes = isForPositions || isSearch || isExport ? workBytes : pageBytes;
   const query = (stretch: Stretch & { limit: number }) => ({
     sql,
     args: { ...given, ...stretch, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
@@ -73,7 +75,9 @@ async function readRows(
   return await readNewest(database, query, { first, end: before }, limit, reach, {
     isMeant: (row) => !isSearch || row.is_found === 1 || holdsText(row, filter.text!),
     isEnough: (rows) =>
-      isForPositions ? rows.length > 0 : rows.reduce((sum, row) => sum + lengthOf(row), 0) >= pageBytes,
+      isForPositions
+        ? rows.length > 0
+        : rows.reduce((sum, row) => sum + lengthOf(row), 0) >= (isExport ? workBytes : pageBytes),
   });
 }
 

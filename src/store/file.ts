@@ -1,5 +1,6 @@
-// A database in a file or in memory, through libsql itself, of which this is the only importer: it is what @libsql/client
-// opens files with, but here statements are prepared once, which is half of what a small transaction costs.
+// A database in a file or in memory, through libsql itself: it is what @libsql/client opens files with, but here statements
+// are prepared once, which is half of what a small transaction costs.
+import { resolve } from "node:path";
 import Libsql from "libsql";
 import { createCache } from "../cache.ts";
 import { filePathOf } from "../config.ts";
@@ -7,24 +8,24 @@ import { inTurn, lockTimeout } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
+import { claimFile, uriOf } from "./file-claim.ts";
 
 const mostStatements = 100;
 
-/** Opens a file by its URL, or a database in memory by `:memory:`. */
-export function openFile(url: string, purpose: Purpose = "serve"): Database {
+/** Opens a file by its URL, or a database in memory by `:memory:`, on first use. A service opens no file that is not there. */
+export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
-  // A path that looks like a URL would be opened as one.
-  return inTurn(connect(path === ":memory:" || path.startsWith("/") ? path : `./${path}`, purpose), purpose);
+  return inTurn(connect(path === ":memory:" ? "" : resolve(path), purpose), purpose, claimFile);
 }
 
 function connect(path: string, purpose: Purpose): Connection {
-  const database = new Libsql(path, { timeout: lockTimeout });
+  let database: Libsql.Database | undefined;
   const statements = createCache<Libsql.Statement>(mostStatements);
 
   function prepare(sql: string): Libsql.Statement {
     const known = statements.get(sql);
     if (known !== undefined) return known;
-    const statement = database.prepare(sql);
+    const statement = database!.prepare(sql);
     statements.set(sql, statement, 1);
     return statement;
   }
@@ -38,6 +39,11 @@ function connect(path: string, purpose: Purpose): Connection {
   }
 
   return {
+    findPath: () => path,
+    open() {
+      const name = path === "" ? ":memory:" : uriOf(path, purpose === "serve" ? "rw" : "rwc");
+      database ??= new Libsql(name, { timeout: lockTimeout });
+    },
     // deno-lint-ignore require-await -- what libsql throws must be a rejection
     read: async (statement) => run(statement),
     // deno-lint-ignore require-await
@@ -49,12 +55,12 @@ function connect(path: string, purpose: Purpose): Connection {
         run({ sql: "commit" });
         return results;
       } catch (error) {
-        if (database.inTransaction) run({ sql: "rollback" });
+        if (database!.inTransaction) run({ sql: "rollback" });
         throw error;
       }
     },
     close() {
-      if (!database.open) return;
+      if (database === undefined) return;
       if (database.inTransaction) run({ sql: "rollback" });
       try {
         // While prepared statements live, libsql leaves undone what SQLite does last: taking the log over into the file.
@@ -62,6 +68,7 @@ function connect(path: string, purpose: Purpose): Connection {
       } catch {
         // The log stays beside the file, and is read with it.
       }
+      statements.clear();
       database.close();
     },
   };

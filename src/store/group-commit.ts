@@ -1,6 +1,6 @@
 // Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
 // costs. One group is under way at a time. What an item is and how a group is decided is handed in.
-import { overloaded } from "../errors.ts";
+import { clientGone, overloaded } from "../errors.ts";
 import { endOfTurn } from "./turns.ts";
 
 export type Decider<Item, Result, Attempt> = {
@@ -14,12 +14,15 @@ export type Decider<Item, Result, Attempt> = {
   decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
   /**
    * Why an attempt rejected. `blocked`: it had no effect, and another may have; `unknown`: it may have had its effect, so
-   * that only the same may be made again; `refused`: it had none, and one of the items is why. Else it is given up.
+   * that only the same may be made again; `refused`: it had none, and one of the items is why; `unavailable`: it had none,
+   * and no other will. Else it is given up.
    */
-  failureOf(error: unknown): "blocked" | "unknown" | "refused" | undefined;
+  failureOf(error: unknown): "blocked" | "unknown" | "refused" | "unavailable" | undefined;
   sizeOf(item: Item): number;
   /** Items that give the same text are not put in one group: the second begins the next. */
   aloneBy(item: Item): string | undefined;
+  /** Whether nobody waits for the item's result any more: then it is not decided. */
+  isGone(item: Item): boolean;
 };
 
 /** How much may be in a group, and how much may wait; sizes are in whatever `sizeOf` counts. */
@@ -92,19 +95,25 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** The next items in order of arrival, as many as fit. */
   function takeGroup(): Group {
+    const group: Group = [];
     const alone = new Set<string>();
     let size = 0;
-    let count = 0;
-    for (const waiter of waiting.slice(0, limits.items)) {
+    let taken = 0;
+    for (; taken < waiting.length && group.length < limits.items; taken++) {
+      const waiter = waiting[taken]!;
+      if (decider.isGone(waiter.item)) {
+        waitingSize -= waiter.size;
+        waiter.reject(clientGone());
+        continue;
+      }
       const reason = decider.aloneBy(waiter.item);
-      const fits = count === 0 || size + waiter.size <= limits.size;
+      const fits = group.length === 0 || size + waiter.size <= limits.size;
       if (!fits || reason !== undefined && alone.has(reason)) break;
       if (reason !== undefined) alone.add(reason);
       size += waiter.size;
-      count++;
+      group.push(waiter);
     }
-    const group = waiting.slice(0, count);
-    waiting = waiting.slice(count);
+    waiting = waiting.slice(taken);
     waitingSize -= size;
     return group;
   }
@@ -112,7 +121,8 @@ export function groupCommit<Item, Result, Attempt>(
   /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
   async function settle(group: Group, isApart: boolean): Promise<void> {
     let attempt: Attempt | undefined;
-    let isUnknown = false;
+    // Why the outcome of an attempt is unknown, if one's is. From then on the same one is made again or none.
+    let unknown: { error: unknown } | undefined;
     for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
       try {
         attempt ??= decider.begin(isApart);
@@ -122,14 +132,15 @@ export function groupCommit<Item, Result, Attempt>(
         return undecided.length === 0 ? undefined : await settle(undecided, true);
       } catch (error) {
         const failure = decider.failureOf(error);
-        isUnknown ||= failure === "unknown";
-        // Once an attempt may have taken effect unseen, the same one is made again or none.
-        if (failure === "refused" && !isUnknown && group.length > 1) return await settleInHalves(group, isApart);
-        if (failure !== "blocked" && !isUnknown) return group.forEach(({ reject }) => reject(error));
-        const { inTime, overdue } = splitByTime(group);
-        for (const { reject } of overdue) reject(error);
+        if (failure === "unknown") unknown ??= { error };
+        if (failure === "refused" && unknown === undefined && group.length > 1) {
+          return await settleInHalves(group, isApart);
+        }
+        const mayPass = failure === "blocked" || failure !== "unavailable" && unknown !== undefined;
+        const { inTime, overdue } = mayPass ? splitByTime(group) : { inTime: [], overdue: group };
+        for (const { reject } of overdue) reject(unknown === undefined ? error : unknown.error);
         if (inTime.length === 0) return;
-        if (!isUnknown) group = inTime;
+        if (unknown === undefined) group = inTime;
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }

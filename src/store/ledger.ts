@@ -16,6 +16,7 @@ import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
 import { createKeyUse, noteUse } from "./key-use.ts";
 import { text } from "./row.ts";
 import { createPromptCache, serveFrom } from "./served-prompts.ts";
+import type { PromptCache } from "./served-prompts.ts";
 import { addCommit, countCalls, findGroup, logCalls, storeRecords } from "./statements.ts";
 import type { Finding, Payload, RunEntry } from "./statements.ts";
 import { findUsageByKey } from "./usage.ts";
@@ -50,6 +51,7 @@ export function createLedger(
   clock: Clock,
   limits: Partial<GroupLimits> = {},
   telemetry: Telemetry = createTelemetry(),
+  prompts: PromptCache = createPromptCache(),
 ): Ledger {
   const { submit: admit, countWaiting } = groupCommit<Admission, Verdict, Attempt>({
     begin: (isApart) => {
@@ -57,11 +59,12 @@ export function createLedger(
       const month = monthOf(now);
       return { commit: newCommitId(now), now, month, resetsAt: endOfMonth(month), isApart };
     },
-    decide: createDecide(database, telemetry),
+    decide: createDecide(database, telemetry, prompts),
     failureOf,
     sizeOf: (admission) => admission.operation === "submit" ? admission.record.document.length : 0,
     // A repeat under the same key is decided when the first has been.
     aloneBy: (admission) => idempotencyOf(admission)?.key,
+    isGone: ({ isGone }) => isGone !== undefined && isGone(),
   }, { ...groupLimits, ...limits });
   return {
     admit: admit as Ledger["admit"],
@@ -71,8 +74,7 @@ export function createLedger(
   };
 }
 
-function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry) {
-  const prompts = createPromptCache();
+function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry, prompts: PromptCache) {
   const keyUse = createKeyUse();
   // After a group of which nothing could be accepted the next one is looked at first, without the write lock that
   // accepting takes: a flood of requests that are refused does not keep other processes from writing. A lone request is

@@ -1,14 +1,60 @@
 // Opens whatever database is named: where there are files, a file too.
+import { existsSync } from "node:fs";
 import { filePathOf, isFileUrl } from "../config.ts";
+import { conflict } from "../errors.ts";
 import { openRemote } from "./client.ts";
 import type { DatabaseSource } from "./client.ts";
 import type { Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
+import { claimFile, createFile } from "./file-claim.ts";
+import { migrate, requireMigrated } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate.ts";
+import { migrations } from "./migrations.ts";
 
-/** Opens a database. The first use of it applies what a file needs; a server is asked nothing until then. */
-export function openDatabase(source: DatabaseSource, purpose: Purpose = "serve"): Database {
+/** Opens a database. Nothing is opened or sent until the first use. */
+export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"): Database {
   const url = urlOf(source);
-  return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose);
+  return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, claimFile);
+}
+
+/** Opens a database, which is made if there is none, and applies the migrations that it lacks; gives their names. */
+export async function openMigrated(
+  source: DatabaseSource,
+  purpose: Purpose,
+  options: MigrateOptions = {},
+): Promise<{ database: Database; applied: string[] }> {
+  const path = fileOf(source);
+  if (path !== undefined) makeFile(path);
+  const database = openDatabase(source, purpose);
+  const applied = await orClose(database, () => migrate(database, migrations, Date.now(), options));
+  return { database, applied };
+}
+
+/** Opens a database that exists and lacks no migration; any other is refused. */
+export async function openChecked(source: DatabaseSource, purpose: Purpose): Promise<Database> {
+  const path = fileOf(source);
+  if (path !== undefined && !existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
+  const database = openDatabase(source, purpose);
+  await orClose(database, () => requireMigrated(database, migrations));
+  return database;
+}
+
+async function orClose<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Makes the file, if there is none: SQLite would let everyone read it. */
+export function makeFile(path: string): void {
+  try {
+    createFile(path);
+  } catch {
+    // Opening it as a database says why it cannot be made.
+  }
 }
 
 /** The path of the file that a database is in; undefined where it is on a server, in memory or a client of the caller's. */

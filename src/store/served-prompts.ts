@@ -19,8 +19,10 @@ type ServedPrompt = {
 
 const mostCharacters = 16 * 1024 * 1024;
 
+export type PromptCache = Cache<ServedPrompt>;
+
 /** A cache of prompts by deployment. */
-export const createPromptCache = (): Cache<ServedPrompt> => createCache(mostCharacters);
+export const createPromptCache = (): PromptCache => createCache(mostCharacters);
 
 /** Gives the prompt of a deployment as it was found, as JSON text. */
 export type Serve = (deployId: string, found: FoundPrompt) => JsonText;
@@ -29,7 +31,7 @@ export type Serve = (deployId: string, found: FoundPrompt) => JsonText;
  * Serves the prompts of a group. What is known of its deployments is taken out of the cache at once: the texts that are
  * not read because of it must be there when the group has been decided.
  */
-export function serveFrom(cache: Cache<ServedPrompt>, deployIds: string[]) {
+export function serveFrom(cache: PromptCache, deployIds: string[]) {
   const known = new Map(deployIds.map((deployId) => [deployId, cache.get(deployId)]));
 
   const prompt: Serve = (deployId, found) => {

@@ -2,7 +2,7 @@
 // takes.
 import { adminOf } from "../helpers.ts";
 import type { Admin } from "../../src/admin/admin.ts";
-import { migrate } from "../../src/runtime/migrations.ts";
+import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";

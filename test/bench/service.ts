@@ -1,10 +1,10 @@
 // The service as src/runtime/boot.ts starts it, but for two things: it counts its round trips to the database, which it
 // tells as a line of JSON on SIGUSR2, and GROUP_OF in the environment says how many requests may share a transaction.
+import { appOf } from "../helpers.ts";
 import process from "node:process";
 import { readConfig } from "../../src/config.ts";
-import { createApp } from "../../src/http/app.ts";
 import { createLog } from "../../src/log.ts";
-import { openMigrated } from "../../src/runtime/boot.ts";
+import { openConfigured } from "../../src/runtime/boot.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
 import { createContext } from "../../src/service.ts";
@@ -16,7 +16,7 @@ const { listen }: { listen: Listen } = await import(`../../src/runtime/${current
 const config = readConfig(process.env);
 const clock = Date.now;
 
-const { database } = await openMigrated(config, "serve");
+const { database } = await openConfigured(config, "serve");
 let roundTrips = 0;
 const counted: Database = {
   read(statement) {
@@ -34,7 +34,7 @@ const { GROUP_OF } = process.env;
 const output = openLogOutput((count) => log.warn("Lines of the log were dropped", { count }));
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const context = createContext(counted, { clock, log }, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) });
-const fetch = createApp(context);
+const fetch = appOf(context);
 const server = await listen(fetch, config, () => {});
 
 process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));

@@ -1,7 +1,8 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { migrationNames } from "../../src/store/migrations.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn } from "./places.ts";
 import type { Data, Place } from "./places.ts";
@@ -210,12 +211,19 @@ everywhere("verify exits 1 when they do not, and says which", async () => {
   database.close();
 });
 
-test("migrate says what it applied, and on a current schema that there was nothing to do", async () => {
-  const fresh = { DATABASE_URL: `file:${join(folder, "fresh.db")}` };
+test("migrate says what it applied, and --check what is missing, without making a database", async () => {
+  const path = join(folder, "fresh.db");
+  const fresh = { DATABASE_URL: `file:${path}` };
+  const before = await cliWith(fresh, ["migrate", "--check", "--json"]);
+  assert.equal([before.code, before.json], [1, { missing: [...migrationNames] }]);
+  assert.is(before.said, "The schema is out of date: run promptledger migrate\n");
+  assert.not.ok(await stat(path).catch(() => undefined));
   const first = await cliWith(fresh, ["migrate", "--json"]);
   assert.ok((first.json as { applied: string[] }).applied.includes("001-create-catalog"));
   const second = await cliWith(fresh, ["migrate", "--json"]);
   assert.equal([second.json, second.said], [{ applied: [] }, "The schema is up to date\n"]);
+  const after = await cliWith(fresh, ["migrate", "--check", "--json"]);
+  assert.equal([after.code, after.json, after.said], [0, { missing: [] }, "The schema is up to date\n"]);
 });
 
 everywhere("without --json data is for people: tables, ISO times, and no control characters", async () => {

@@ -4,8 +4,8 @@ import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } fr
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createWorkspace } from "../../src/admin/workspaces.ts";
-import { migrate, openUpToDate } from "../../src/runtime/migrations.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { migrate } from "../../src/migrate.ts";
+import { openDatabase, openMigrated } from "../../src/store/open.ts";
 import { keepAlone, removeLog } from "../../src/store/whole-file.ts";
 import { createFolder, runFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
@@ -70,7 +70,10 @@ test("a backup takes the place of a database with a log, which is kept whole", a
   const { replaced, ...done } = JSON.parse(out);
   assert.match(replaced, /\/ledger\.db\.replaced-\d{8}T\d{6}Z$/);
   assert.equal(done, { file: `${place}/ledger.db`, restored: good, applied: [], ledgers: 1 });
-  assert.equal(await readdir(place).then((names) => names.sort()), ["ledger.db", replaced.slice(place.length + 1)]);
+  assert.equal(
+    await readdir(place).then((names) => names.sort()),
+    ["ledger.db", "ledger.db-lock", replaced.slice(place.length + 1)],
+  );
   for (const file of [`${place}/ledger.db`, replaced]) assert.is((await stat(file)).mode & 0o777, 0o640);
   const { lost, faults } = await audit({ ...used, url }, { ...emptyOutcomes(), recorded: used.outcomes.recorded });
   assert.equal([lost, faults], [0, []]);
@@ -93,7 +96,7 @@ test("a backup is put where no database is, for its owner alone, and can be serv
 
 test("a database that was moved with its log is restored with what stands in it", async () => {
   const { place, url } = await openPlace();
-  const { database } = await openUpToDate(`file:${place}/used.db`, "manage");
+  const { database } = await openMigrated(`file:${place}/used.db`, "manage");
   await createWorkspace(adminOf(database), { name: "In the log", monthlyLimit: 1, upgradeUrl: null });
   for (const suffix of ["", "-wal"]) await copyFile(`${place}/used.db${suffix}`, `${place}/copy.db${suffix}`);
   database.close();
@@ -173,7 +176,7 @@ const refusals: [name: string, make: () => Promise<string> | string, error: RegE
   ],
   [
     "a backup of a newer version",
-    () => changed("newer.db", "insert into promptledger_migrations values ('999-from-the-future', 0)"),
+    () => changed("newer.db", "insert into promptledger_migrations values ('999-from-the-future', 0, 'x')"),
     /cannot be restored: The database is newer than this promptledger: it has migration 999-from-the-future/,
   ],
   ["a file that is not there", () => `${folder}/none.db`, /none.db cannot be read: .*ENOENT/],

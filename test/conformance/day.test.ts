@@ -1,7 +1,7 @@
 // A team's day on a started service, on a file and on a libSQL server.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { migrate } from "../../src/runtime/migrations.ts";
+import { migrate } from "../../src/migrate.ts";
 import { createService } from "../../src/index.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";

@@ -55,7 +55,7 @@ export async function startFile(
   logFile?: string,
 ) {
   const child = launch([...commandOf[runtime](file), ...args], settings, "", logFile);
-  return { ...child, seen: await child.seen(pattern) };
+  return { ...child, seen: await child.seen(pattern), until: child.seen };
 }
 
 /** Starts a program and resolves with what the pattern captures. */

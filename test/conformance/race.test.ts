@@ -6,27 +6,31 @@ import { createApiKey } from "../../src/admin/api-keys.ts";
 import { listCalls, verify } from "../../src/admin/records.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { readMigrations } from "../../src/runtime/migrations.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { adminOf, createTenant, goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { sendLoad } from "./load.ts";
-import { createFolder, startService } from "./processes.ts";
+import { createFolder, startService, startSqld } from "./processes.ts";
+import { findSqld } from "./sqld.ts";
 
-const test = suite("three runtimes on one file");
+const test = suite("three runtimes on one server");
+const sqld = await findSqld();
 
 const limit = 700, requests = 1500, connections = 48;
 
-if (currentRuntime === "Node") {
+if ("missing" in sqld) console.log(`skipped: three runtimes on one server: ${sqld.missing}`);
+else if (currentRuntime === "Node") {
   test(`of ${requests} requests at ${connections} connections exactly the limit of ${limit} is accepted`, async () => {
     const folder = await createFolder();
-    const DATABASE_URL = `file:${folder.path}/ledger.db`;
+    const server = await startSqld(sqld.binary, folder.path);
+    const DATABASE_URL = server.url;
     const services = await Promise.all(
       (["Node", "Bun", "Deno"] as const).map((runtime) => startService(runtime, { DATABASE_URL })),
     );
     const database = openDatabase(DATABASE_URL);
     try {
       const admin = adminOf(database, Date.now);
-      await migrate(database, await readMigrations(), Date.now());
+      await migrate(database, migrations, Date.now());
       const { key, deployId, workspaceId } = await createTenant(admin, limit);
       const { key: otherKey } = await createApiKey(admin, workspaceId, { name: "another", expiresAt: null });
       const body = JSON.stringify(goodBody);
@@ -50,6 +54,7 @@ if (currentRuntime === "Node") {
     } finally {
       for (const service of services) await service.stop("SIGKILL");
       database.close();
+      await server.stop("SIGKILL");
       await folder.remove();
     }
   });

@@ -1,7 +1,7 @@
 // A database with a tenant for a fault to hit, and the audit of what is left: is anything lost that was answered, is
 // anything there twice, do the books balance.
 import { verify } from "../../src/admin/records.ts";
-import { readMigrations } from "../../src/runtime/migrations.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { commitAt, idAt } from "../../src/store/blocks.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
@@ -16,7 +16,7 @@ export type Audit = { lost: number; doubled: number; faults: string[] };
 
 export async function createBooks(url: string, monthlyLimit = 1_000_000_000): Promise<Books> {
   const database = openDatabase(url, "manage");
-  await migrate(database, await readMigrations(), Date.now());
+  await migrate(database, migrations, Date.now());
   const tenant = await createTenant(adminOf(database, Date.now), monthlyLimit);
   database.close();
   return { url, tenant };

@@ -7,8 +7,9 @@ import { readConfig } from "../../src/config.ts";
 import { newApiKey } from "../../src/ids.ts";
 import type { AnyOperation } from "../../src/operations/operation.ts";
 import { operations } from "../../src/operations/operations.ts";
+import { createService } from "../../src/index.ts";
 import { serveDatabase } from "../../src/service.ts";
-import { adminToken, createTenant, createWorld, openMemory, promptFile, readAnswer } from "../helpers.ts";
+import { adminToken, createTenant, createWorld, promptFile, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { refused, taken } from "../admin/management.ts";
 
@@ -104,6 +105,7 @@ for (const [error, authorizations] of strangers) {
         const authorization = authorizations[(3 * index + turn) % authorizations.length];
         const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization };
         const body = method === "POST" || method === "PATCH" ? { body: '{"name":"x"}' } : {};
+        if (body.body !== undefined) headers["Content-Length"] = String(body.body.length);
         const answer = await world.send(`/admin/v1${path}`, { method, headers, ...body });
         const type: [string, string][] = [["cache-control", "no-store"]];
         if (method === "HEAD") type.push(["content-length", String(JSON.stringify({ error }).length)]);
@@ -145,18 +147,16 @@ const unusable: [name: string, token: string, fault: string][] = [
 ];
 
 for (const [name, token, fault] of unusable) {
-  test(`a token of ${name} is refused at once, and not repeated`, async () => {
-    const database = await openMemory();
+  test(`a token of ${name} is refused at once, and not repeated`, () => {
     const says = (start: string) => (error: Error) =>
       error.message.includes(`${start} ${fault}`) && !error.message.includes(token);
-    assert.throws(() => serveDatabase(database, { adminToken: token }), says("adminToken"));
+    assert.throws(() => createService({ database: "file:a.db", adminToken: token }), says("adminToken"));
     assert.throws(() => readConfig({ ADMIN_TOKEN: token }), says("ADMIN_TOKEN"));
   });
 }
 
-test("an empty token is refused where a service is made, and in the environment there is none then", async () => {
-  const database = await openMemory();
-  assert.throws(() => serveDatabase(database, { adminToken: "" }), /adminToken must be at least 32/);
+test("an empty token is refused where a service is made, and in the environment there is none then", () => {
+  assert.throws(() => createService({ database: "file:a.db", adminToken: "" }), /adminToken must be at least 32/);
   assert.is(readConfig({ ADMIN_TOKEN: "" }).adminToken, undefined);
   assert.is(readConfig({ ADMIN_TOKEN: "x".repeat(32) }).adminToken, "x".repeat(32));
 });
@@ -180,7 +180,7 @@ for (const path of ["", "/", "/unknown", "/workspaces/x/y", "/prompts", "/diagno
   });
 }
 
-for (const basePath of ["", "/", "/tools/llm", "/tools/llm/"]) {
+for (const basePath of ["", "/", "/tools/llm", "/tools/llm/"] as const) {
   test(`what is made under base path "${basePath}" is a 201 that says where it can be fetched`, async () => {
     const { database, workspaceId, promptId } = await createWorld();
     const service = serveDatabase(database, { basePath, adminToken });

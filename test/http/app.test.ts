@@ -1,11 +1,10 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApp } from "../../src/http/app.ts";
 import { newApiKey } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import { createContext } from "../../src/service.ts";
 import type { Ledger } from "../../src/store/ledger.ts";
-import { createWorld, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
+import { appOf, createWorld, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("routes");
 
@@ -42,7 +41,7 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
   const ledger: Ledger = { admit: fail, findCaller: fail, readUsage: fail, countWaiting: () => 0 };
-  const fetch = createApp({ ...createContext(await openMemory(), { clock: () => noon, log }), ledger });
+  const fetch = appOf({ ...createContext(await openMemory(), { clock: () => noon, log }), ledger });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [
     new Request("http://ledger.test/v1/prompts?deployId=d", { headers }),

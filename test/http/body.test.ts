@@ -1,7 +1,9 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { revokeApiKey } from "../../src/admin/api-keys.ts";
 import { readUsage } from "../../src/admin/records.ts";
-import { createWorld, readAnswer } from "../helpers.ts";
+import { newApiKey } from "../../src/ids.ts";
+import { counting, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("request bodies");
@@ -63,27 +65,122 @@ test("reads no further than the limit", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const { stream, taken } = streamOf(bodyOf(100_000), 100);
   assert.is((await send(world, stream)).status, 413);
-  assert.is(taken.chunks, limit / 100 + 1);
-  assert.ok(taken.cancelled);
+  assert.equal(taken, { chunks: limit / 100 + 1, cancelled: false });
 });
 
 test("reads nothing of a body that says it is too long", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const { stream, taken } = streamOf(bodyOf(1000), 100);
   assert.is((await send(world, stream, { "Content-Length": "1000" })).status, 413);
-  assert.equal(taken, { chunks: 0, cancelled: true });
+  assert.equal(taken, { chunks: 0, cancelled: false });
 });
 
-test("takes in the body of a request that is refused for its key, no further than the limit", async () => {
+for (const [name, headers] of [["of known length", { "Content-Length": "100000" }], ["in chunks", {}]] as const) {
+  test(`takes in and drops a body ${name} that nobody wants, so that its connection can serve the next request`, async () => {
+    const world = await createWorld({ maxBodyBytes: 200_000 });
+    const { stream, taken } = streamOf(bodyOf(100_000), 1000);
+    const refused = await send(world, stream, { Authorization: "", ...headers });
+    assert.equal([refused.status, refused.headers.get("Connection")], [401, null]);
+    assert.equal(taken, { chunks: 101, cancelled: false });
+  });
+}
+
+test("takes no more than the limit of a body that nobody wants, and closes the connection", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
-  const short = streamOf(bodyOf(100), 10);
-  const answered = await send(world, short.stream, { Authorization: "" });
-  assert.equal([answered.status, answered.headers.get("Connection")], [401, null]);
-  assert.equal(short.taken, { chunks: 11, cancelled: false });
-  const long = streamOf(bodyOf(100_000), 100);
-  const refused = await send(world, long.stream, { Authorization: "" });
+  const { stream, taken } = streamOf(bodyOf(100_000), 100);
+  const refused = await send(world, stream, { Authorization: "" });
   assert.equal([refused.status, refused.headers.get("Connection")], [401, "close"]);
-  assert.equal(long.taken, { chunks: limit / 100 + 1, cancelled: true });
+  assert.equal(taken, { chunks: limit / 100 + 1, cancelled: false });
+  const declared = streamOf(bodyOf(100_000), 100);
+  assert.is((await send(world, declared.stream, { Authorization: "", "Content-Length": "100000" })).status, 401);
+  assert.equal(declared.taken, { chunks: 0, cancelled: false });
+});
+
+test("keeps nothing of a body under a key that is not valid", async () => {
+  const world = await createWorld({ maxBodyBytes: 200_000, bodyBudgetBytes: 200_000, servesMetrics: true });
+  const stalled = new ReadableStream({ start: (controller) => controller.enqueue(bodyOf(100_000)) });
+  const refused = send(world, stalled, { Authorization: `Bearer ${newApiKey()}` });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match((await world.send("/metrics")).text, /^promptledger_body_bytes 0$/m);
+  assert.equal([(await refused).status, (await refused).json], [401, { error: "Invalid API key" }]);
+});
+
+test("looks a key up before the first body under it, and not again while it is valid", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
+  const roundTrips = async (status: number, key = world.key) => {
+    counts.reads = counts.writes = 0;
+    assert.is((await world.submit(goodBody, world.deployId, key)).status, status);
+    return counts.reads + counts.writes;
+  };
+  assert.equal([await roundTrips(201), await roundTrips(201)], [2, 1]);
+  await revokeApiKey(world.admin, world.keyId);
+  assert.equal([await roundTrips(401), await roundTrips(401)], [1, 1]);
+});
+
+test("answers 400 to a body that comes in many tiny chunks", async () => {
+  const world = await createWorld({ maxBodyBytes: 200_000 });
+  const { stream, taken } = streamOf(bodyOf(100_000), 1);
+  const refused = await send(world, stream);
+  assert.equal([refused.status, refused.json], [400, { error: "Request body must arrive in larger chunks" }]);
+  assert.equal([taken.chunks < 5_000, refused.headers.get("Connection")], [true, "close"]);
+  assert.is((await send(world, streamOf(bodyOf(100_000), 64).stream)).status, 201);
+});
+
+test("holds no more bytes of bodies than the budget, and answers 503 beyond it", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000, bodyBudgetBytes: 250_000, servesMetrics: true });
+  const heldBytes = async () =>
+    Number(/^promptledger_body_bytes (\d+)$/m.exec((await world.send("/metrics")).text)![1]);
+  const large = () => {
+    let finish = () => {};
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bodyOf(99_000).subarray(0, 98_000));
+        finish = () => {
+          controller.enqueue(bodyOf(99_000).subarray(98_000));
+          controller.close();
+        };
+      },
+    });
+    return { answer: send(world, stream), finish: () => finish() };
+  };
+  assert.is((await world.submit()).status, 201);
+  const held = [large(), large()];
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(await heldBytes() > 190_000);
+  const refused = await send(world, streamOf(bodyOf(99_000), 9_000).stream);
+  assert.equal([refused.status, refused.json], [503, { error: "Too many request bodies are being received" }]);
+  assert.equal([refused.headers.get("Retry-After"), refused.headers.get("Connection")], ["1", "close"]);
+  for (const { answer, finish } of held) {
+    finish();
+    assert.is((await answer).status, 201);
+  }
+  assert.is(await heldBytes(), 0);
+  assert.is((await send(world, streamOf(bodyOf(99_000), 9_000).stream)).status, 201);
+});
+
+test("answers 500 to a body that the host has read already, and says in the log what to do", async () => {
+  const world = await createWorld();
+  const headers = { Authorization: `Bearer ${world.key}`, "Content-Type": "application/json" };
+  const url = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
+  const request = new Request(url, { method: "POST", headers, body: JSON.stringify(goodBody) });
+  await request.json();
+  const answer = await readAnswer(await world.fetch(request));
+  assert.equal([answer.status, answer.json], [500, { error: "Internal server error" }]);
+  assert.match(world.logged.join("\n"), "read before the request reached the service: mount it before body parsers");
+});
+
+test("answers a request whose body a middleware has cloned, accepted or refused", async () => {
+  const world = await createWorld({ maxBodyBytes: limit });
+  const url = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
+  const cases = [[100, world.key, 201], [limit + 1, world.key, 413], [100, newApiKey(), 401]] as const;
+  for (const [bytes, key, status] of cases) {
+    const headers = { Authorization: `Bearer ${key}` };
+    const request = new Request(url, { method: "POST", headers, body: bodyOf(bytes) });
+    const clone = request.clone();
+    assert.is((await world.fetch(request)).status, status);
+    assert.is((await clone.arrayBuffer()).byteLength, bytes);
+  }
 });
 
 test("answers 408 to a body that does not arrive in time, and counts nothing", async () => {

@@ -1,11 +1,10 @@
 // What an operator sees of requests: their line in the log, their ids, probes and metrics.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApp } from "../../src/http/app.ts";
 import { createLog } from "../../src/log.ts";
 import { createContext } from "../../src/service.ts";
 import type { Database } from "../../src/store/database.ts";
-import { createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
+import { appOf, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("what an operator sees");
@@ -224,7 +223,7 @@ test("draining ends when those are answered that came before it", async () => {
 
 test("refuses requests while 20,000 are in flight, but not what probes ask", async () => {
   const context = createContext(await openMemory(), { log: silentLog });
-  const fetch = createApp(context, { servesMetrics: true });
+  const fetch = appOf(context, { servesMetrics: true });
   const statuses = () =>
     Promise.all(
       ["/v1/prompts", "/nowhere", "/healthz", "/readyz", "/metrics"].map(async (path) =>
@@ -243,14 +242,14 @@ test("answers also where the log fails, and counts the request out", async () =>
   };
   const log = { debug: fail, info: fail, warn: fail, error: fail };
   const context = createContext(await openMemory(), { log });
-  const fetch = createApp(context);
+  const fetch = appOf(context);
   for (const path of ["/nowhere", "/healthz"]) await fetch(new Request(`http://ledger.test${path}`));
   assert.is(context.inFlight.count(), 0);
 });
 
 test("a query that names a probe gets no request past the bound", async () => {
   const context = createContext(await openMemory(), { log: silentLog });
-  const fetch = createApp(context, { basePath: "/llm" });
+  const fetch = appOf(context, { basePath: "/llm" });
   for (let count = 0; count < 20_000; count++) context.inFlight.begin();
   const status = async (path: string) => (await fetch(new Request(`http://ledger.test${path}`))).status;
   assert.equal([await status("/llm/v1/usage?x=/metrics"), await status("/llm/x/readyz")], [503, 503]);

@@ -3,7 +3,7 @@ import { chmod, readdir, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { migrate } from "../../src/runtime/migrations.ts";
+import { migrate } from "../../src/migrate.ts";
 import { createFolder, startService } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
 
@@ -27,7 +27,8 @@ test("only its owner may read a database that a service makes, and its log", asy
     const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder}/ledger.db` });
     await service.stop("SIGKILL");
   });
-  assert.equal(modes, { "ledger.db": "600", "ledger.db-shm": "600", "ledger.db-wal": "600" });
+  const own = ["ledger.db", "ledger.db-lock", "ledger.db-shm", "ledger.db-wal"];
+  assert.equal(modes, Object.fromEntries(own.map((name) => [name, "600"])));
 });
 
 test("only its owner may read a database that is made for an embedded service, whatever the umask", async () => {
@@ -49,11 +50,17 @@ test("a database that is there keeps its mode", async () => {
   assert.is(modes["ledger.db"], "640");
 });
 
-test("no file is made for a database in memory", async () => {
+test("refuses to migrate a database in memory, and makes no file for it", async () => {
   const modes = await modesAfter(async (folder) => {
     const cwd = process.cwd();
     process.chdir(folder);
-    await migrate("file::memory:").finally(() => process.chdir(cwd));
+    for (const url of ["file::memory:", ":memory:"]) {
+      await migrate(url).then(
+        () => assert.unreachable(),
+        (error: Error) => assert.match(error.message, "The database must "),
+      );
+    }
+    process.chdir(cwd);
   });
   assert.equal(modes, {});
 });

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../../src/admin/records.ts";
-import { readMigrations } from "../../src/runtime/migrations.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { createFolder, startService } from "../conformance/processes.ts";
@@ -26,7 +26,7 @@ const services: Partial<Record<"text" | "json", Running>> = {};
 let tenant: Tenant;
 
 test.before(async () => {
-  await migrate(database, await readMigrations(), Date.now());
+  await migrate(database, migrations, Date.now());
   tenant = await createTenant(adminOf(database, Date.now), 1e9);
   const common = {
     DATABASE_URL: `file:${folder.path}/ledger.db`,

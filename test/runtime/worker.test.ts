@@ -3,9 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { migrate } from "../../src/store/migrate.ts";
+import { migrationNames } from "../../src/store/migrations.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { readMigrations } from "../../src/runtime/migrations.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { adminOf, createTenant, goodBody, readAnswer } from "../helpers.ts";
@@ -13,7 +12,15 @@ import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("worker");
 
-type Worker = { fetch(request: Request, env: Record<string, string>): Promise<Response> };
+type WorkerModule = typeof import("../../src/runtime/worker.ts");
+
+/** Bindings as Workers have them: an interface, with more in it than settings. */
+interface Env {
+  DATABASE_URL: string;
+  LOG_LEVEL: string;
+  CORS_ORIGIN?: string;
+  BUCKET: object;
+}
 
 const sqld = await findSqld();
 const folder = await createFolder();
@@ -47,13 +54,14 @@ if (bundled !== undefined) {
 }
 
 async function servesAndRecords(binary: string, workerUrl: string): Promise<void> {
-  const { default: worker }: { default: Worker } = await import(workerUrl);
+  const { default: worker, ...named }: WorkerModule = await import(workerUrl);
   const server = await startSqld(binary, `${folder.path}/data-${workerUrl.length}`);
   const database = openDatabase(server.url);
   try {
-    await migrate(database, await readMigrations(), Date.now());
+    assert.equal(await named.migrate(server.url), migrationNames);
+    assert.equal(await named.migrate({ url: server.url }), []);
     const { key, deployId } = await createTenant(adminOf(database, Date.now));
-    const env = { DATABASE_URL: server.url, LOG_LEVEL: "warn" };
+    const env: Env = { DATABASE_URL: server.url, LOG_LEVEL: "warn", BUCKET: {} };
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
     const headers = { Authorization: `Bearer ${key}` };
     const read = await readAnswer(await worker.fetch(new Request(url, { headers }), env));
@@ -71,10 +79,45 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     assert.equal([allowed.status, allowed.headers.get("Access-Control-Allow-Origin")], [204, asking.Origin]);
     assert.is((await worker.fetch(new Request("https://example.com/readyz"), env)).status, 200);
     assert.is((await worker.fetch(new Request("https://example.com/metrics"), env)).status, 404);
+    await servesFromModuleScope(named, server.url, new Request(url, { headers }));
   } finally {
     database.close();
     await server.stop("SIGKILL");
   }
+}
+
+/** While a Worker's module is loaded there are no random values and no timers. */
+async function servesFromModuleScope(
+  { createService, createLog }: Omit<WorkerModule, "default">,
+  database: string,
+  request: Request,
+): Promise<void> {
+  const { random } = Math;
+  const { setTimeout, setInterval } = globalThis;
+  const { getRandomValues } = crypto;
+  const forbid = () => {
+    throw new Error("Disallowed operation called within global scope");
+  };
+  crypto.getRandomValues = forbid;
+  Object.assign(Math, { random: forbid });
+  Object.assign(globalThis, { setTimeout: forbid, setInterval: forbid });
+  let service;
+  try {
+    const log = createLog({ level: "warn", format: "json", clock: Date.now, write: () => {} });
+    service = createService({ database, log, adminToken: "x".repeat(32) });
+  } finally {
+    crypto.getRandomValues = getRandomValues;
+    Object.assign(Math, { random });
+    Object.assign(globalThis, { setTimeout, setInterval });
+  }
+  assert.is((await service.fetch(request.clone() as Request)).status, 200);
+  assert.is(service.countInFlight(), 0);
+  await service.close();
+  assert.is((await service.fetch(request)).status, 503);
+  assert.throws(
+    () => createService({ database: "file:ledger.db" }),
+    /database must be remote: there are no files here/,
+  );
 }
 
 for (

@@ -7,7 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import { createFolder } from "../conformance/processes.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { makeFile, openDatabase } from "../../src/store/open.ts";
 import { failureOf } from "../../src/store/database.ts";
 import type { Database, Failure } from "../../src/store/database.ts";
 
@@ -59,7 +59,8 @@ test("a file is named by an absolute or a relative path, with what needs it esca
 
 test("a service that is closed leaves all of it in the file", () =>
   onFile(async (url) => {
-    const database = openDatabase(url);
+    makeFile(url.replace("file:", ""));
+    const database = openDatabase(url, "serve");
     await database.write([createTable, { sql: "insert into numbers values (1)" }]);
     database.close();
     database.close();

@@ -4,12 +4,21 @@ import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../../src/admin/records.ts";
-import { createApp } from "../../src/http/app.ts";
 import { createLog } from "../../src/log.ts";
 import { createContext } from "../../src/service.ts";
 import { failureOf } from "../../src/store/database.ts";
 import { openDatabase } from "../../src/store/open.ts";
-import { adminOf, adminToken, createTenant, goodBody, noon, openMemory, promptFile, readAnswer } from "../helpers.ts";
+import {
+  adminOf,
+  adminToken,
+  appOf,
+  createTenant,
+  goodBody,
+  noon,
+  openMemory,
+  promptFile,
+  readAnswer,
+} from "../helpers.ts";
 import type { Answer } from "../helpers.ts";
 import { createFaultyClient, errors, secret } from "./faulty-client.ts";
 import type { Fault, Outcome } from "./faulty-client.ts";
@@ -28,7 +37,7 @@ async function createStage(protocol: "file" | "http", patience: number) {
   const logged: string[] = [];
   const log = createLog({ level: "error", format: "json", clock, write: (line) => void logged.push(line) });
   const settings = { clock, log, adminToken, maxBodyBytes: 4096, bodyTimeout: 1000 };
-  const fetch = createApp(createContext(database, settings, { patience }));
+  const fetch = appOf(createContext(database, settings, { patience }));
   // Has all that a service asks of a database when it first uses it.
   await database.read({ sql: "select 1" });
 

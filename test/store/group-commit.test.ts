@@ -35,6 +35,7 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
     failureOf: (error) => (error as { cause?: "blocked" | "unknown" | "refused" }).cause,
     sizeOf: (item) => item.length,
     aloneBy: (item) => /^(.*):/.exec(item)?.[1],
+    isGone: (item) => item.startsWith("gone"),
   }, { ...wide, ...limits });
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
   const settleAll = (texts: string) => Promise.allSettled(texts.split(" ").map(submit));
@@ -284,6 +285,18 @@ test("an error of neither kind rejects the group without another attempt, and th
   assert.equal(groups, ["a b", "c"]);
 });
 
+test("an item that nobody waits for any more is not decided, and takes no place of the others", async () => {
+  const { settleAll, groups } = start(decideAll, { items: 2 });
+  assert.equal(outcomes(await settleAll("a gone b gone2 c")), [
+    "A",
+    "Client closed the connection before the request was decided",
+    "B",
+    "Client closed the connection before the request was decided",
+    "C",
+  ]);
+  assert.equal(groups, ["a b", "c"]);
+});
+
 test("a group that cannot even begin is rejected, and the next one is decided", async () => {
   let isBroken = true;
   const { submit } = groupCommit<string, string, undefined>({
@@ -294,6 +307,7 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     failureOf: () => undefined,
     sizeOf: () => 1,
     aloneBy: () => undefined,
+    isGone: () => false,
   }, wide);
   assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);
   isBroken = false;

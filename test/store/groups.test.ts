@@ -11,11 +11,11 @@ import { hashApiKey, newApiKey } from "../../src/ids.ts";
 import { stringify } from "../../src/json-text.ts";
 import type { Read, Submit, Verdict } from "../../src/store/admission.ts";
 import { tellingFailures } from "../../src/store/database.ts";
-import type { Database, Row, Statement } from "../../src/store/database.ts";
+import type { Database, Row } from "../../src/store/database.ts";
 import { createLedger } from "../../src/store/ledger.ts";
 import { forgetKeys, keepKeys } from "../../src/store/idempotency-keys.ts";
 import * as statements from "../../src/store/statements.ts";
-import { createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
+import { counting, createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";
 
 const test = suite("groups");
@@ -170,24 +170,6 @@ for (
 }
 
 /** A database, and how often it was asked since that was last set to 0. */
-function counting(database: Database) {
-  const counts = { reads: 0, writes: 0 };
-  return {
-    counts,
-    database: {
-      ...database,
-      read: (statement: Statement) => {
-        counts.reads++;
-        return database.read(statement);
-      },
-      write: (statements: Statement[]) => {
-        counts.writes++;
-        return database.write(statements);
-      },
-    },
-  };
-}
-
 test("a group in which all is refused, after another such group, takes no write lock", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database, monthlyLimit: 1 });

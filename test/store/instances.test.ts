@@ -2,7 +2,7 @@
 // very next request on, whatever it has kept in memory.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { readMigrations } from "../../src/runtime/migrations.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { createFolder } from "../conformance/processes.ts";
@@ -23,7 +23,7 @@ type Pair = { one: World; other: World; set(now: number): void; requests: (() =>
 async function onFile(run: (pair: Pair) => Promise<void>, keyOf = ({ key }: World) => Promise.resolve(key)) {
   const url = `file:${folder.path}/${files++}.db`;
   const databases = [openDatabase(url), openDatabase(url)] as const;
-  await migrate(databases[0], await readMigrations(), noon);
+  await migrate(databases[0], migrations, noon);
   const one = await createWorld({ database: databases[0] });
   const other = await createWorld({ database: databases[1] });
   const key = await keyOf(one);

@@ -1,28 +1,68 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { readMigrations } from "../../src/runtime/migrations.ts";
-import { openDatabase } from "../../src/store/open.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { generated } from "../../sql/generate.ts";
+import { listMissing, migrate } from "../../src/store/migrate.ts";
+import type { Migration } from "../../src/store/migrate.ts";
+import { migrationNames, migrations } from "../../src/store/migrations.ts";
+import { openDatabase, openMigrated } from "../../src/store/open.ts";
+import { createFolder } from "../conformance/processes.ts";
 import { noon, openMemory } from "../helpers.ts";
+import { pathOf } from "../runtimes.ts";
 
 const test = suite("migrate");
 
-const tables = async (database: ReturnType<typeof openDatabase>) =>
+type Database = ReturnType<typeof openDatabase>;
+
+const tables = async (database: Database) =>
   (await database.read({ sql: "select name, sql from sqlite_master where type = 'table' order by name" }))
     .map((row) => [String(row.name), String(row.sql)] as const);
 
-test("applies every file of sql/ in order, once", async () => {
+const migration = (name: string, sql: string): Migration => ({
+  name,
+  checksum: createHash("sha256").update(sql).digest("hex"),
+  sql,
+});
+
+async function messageOf(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  assert.unreachable();
+  return "";
+}
+
+for (const [path, generate] of Object.entries(generated)) {
+  test(`${path} is what npm run generate writes`, async () => {
+    assert.is(await readFile(pathOf(path), "utf8"), await generate());
+  });
+}
+
+// A database that has applied a migration refuses another text, so a line here never changes; new migrations add one.
+const landed = {
+  "001-create-catalog": "a044d092fd9639b0b661b27db7eb57292f26547b57f10db98457efdcbb018ef8",
+  "002-create-ledger": "dc684343bf54d1453b2a945e39e1af70d930a9f10fede8f5e5c3dd79639c8efc",
+};
+
+test("a migration that has landed is never edited", () => {
+  const checksums = Object.fromEntries(migrations.map(({ name, checksum }) => [name, checksum]));
+  assert.equal(checksums, landed);
+  assert.equal(migrationNames, Object.keys(landed));
+});
+
+test("applies every migration in order, once, and records its checksum", async () => {
   const database = openDatabase(":memory:");
-  const migrations = await readMigrations();
-  const names = migrations.map(({ name }) => name);
-  assert.ok(names.length >= 2 && names.every((name, index) => name.startsWith(String(index + 1).padStart(3, "0"))));
-  assert.equal(await migrate(database, migrations, noon), names);
+  assert.ok(migrationNames.every((name, index) => name.startsWith(String(index + 1).padStart(3, "0"))));
+  assert.equal(await migrate(database, migrations, noon), migrationNames);
   assert.equal(await migrate(database, migrations, noon), []);
-  const recorded = await database.read({ sql: "select name, applied_at from promptledger_migrations order by name" });
-  assert.equal(recorded.map((row) => [row.name, row.applied_at]), names.map((name) => [name, noon]));
+  const recorded = await database.read({ sql: "select * from promptledger_migrations order by name" });
+  assert.equal(
+    recorded.map((row) => [row.name, row.applied_at, row.checksum]),
+    migrations.map(({ name, checksum }) => [name, noon, checksum]),
+  );
 });
 
 test("makes every table strict", async () => {
@@ -33,48 +73,84 @@ test("makes every table strict", async () => {
 
 test("applies nothing of a migration that fails, and goes on when it is mended", async () => {
   const database = openDatabase(":memory:");
-  const first = { name: "001-first", sql: "create table one (id integer) strict;\n" };
-  const broken = { name: "002-second", sql: "create table two (id integer) strict;\ncreate table one (id integer);\n" };
-  try {
-    await migrate(database, [first, broken], noon);
-    assert.unreachable();
-  } catch (error) {
-    assert.match((error as Error).message, "already exists");
-  }
+  const first = migration("001-first", "create table one (id integer) strict;\n");
+  const broken = migration("002-second", "create table two (id integer) strict;\ncreate table one (id integer);\n");
+  assert.match(await messageOf(() => migrate(database, [first, broken], noon)), "already exists");
   assert.equal((await tables(database)).map(([name]) => name), ["one", "promptledger_migrations"]);
-  const mended = { ...broken, sql: "create table two (id integer) strict;\n" };
+  const mended = migration("002-second", "create table two (id integer) strict;\n");
   assert.equal(await migrate(database, [first, mended], noon), ["002-second"]);
 });
 
-test("refuses a database that newer code has migrated, and leaves it as it is", async () => {
+const future = migration("999-from-the-future", "create table later (id integer) strict;\n");
+
+test("refuses a database that a newer version has migrated, and leaves it as it is", async () => {
   const database = openDatabase(":memory:");
-  const migrations = await readMigrations();
-  await migrate(database, [...migrations, { name: "999-from-the-future", sql: "" }], noon);
+  await migrate(database, [...migrations, future], noon);
   const before = await tables(database);
-  try {
-    await migrate(
-      database,
-      [...migrations, { name: "003-next", sql: "create table next (id integer) strict;\n" }],
-      noon,
+  const next = migration("003-next", "create table next (id integer) strict;\n");
+  assert.is(
+    await messageOf(() => migrate(database, [...migrations, next], noon)),
+    "The database is newer than this promptledger: it has migration 999-from-the-future. Run a newer version",
+  );
+  assert.equal(await tables(database), before);
+});
+
+test("accepts a database that a newer version has migrated, if told to", async () => {
+  const database = openDatabase(":memory:");
+  await migrate(database, [...migrations, future], noon);
+  assert.equal(await migrate(database, migrations, noon, { onNewer: "accept" }), []);
+  assert.equal(await listMissing(database, migrations, { onNewer: "accept" }), []);
+});
+
+test("refuses a migration whose text differs from the one that was applied, and leaves the database as it is", async () => {
+  const database = openDatabase(":memory:");
+  const original = migration("001-first", "create table one (id integer) strict;\n");
+  await migrate(database, [original], noon);
+  const before = await tables(database);
+  const edited = migration("001-first", "create table one (id integer, name text) strict;\n");
+  for (const attempt of [migrate(database, [edited, future], noon), listMissing(database, [edited])]) {
+    assert.is(
+      await messageOf(() => attempt),
+      "Migration 001-first of the database differs from the one in this promptledger (checksum " +
+        `${original.checksum.slice(0, 12)}, expected ${edited.checksum.slice(0, 12)}): another build made the database`,
     );
-    assert.unreachable();
-  } catch (error) {
-    assert.match((error as Error).message, "The database is newer than this promptledger");
-    assert.match((error as Error).message, "999-from-the-future");
   }
   assert.equal(await tables(database), before);
 });
 
+/** A database as it was made before checksums were recorded. */
+async function openWithoutChecksums(sqlOf: (migration: Migration) => string): Promise<Database> {
+  const database = openDatabase(":memory:");
+  await migrate(database, migrations.map((known) => ({ ...known, sql: sqlOf(known) })), noon);
+  await database.write([{ sql: "alter table promptledger_migrations drop column checksum" }]);
+  return database;
+}
+
+test("records the checksums of a database that was made without, once its tables are found to be the same", async () => {
+  const database = await openWithoutChecksums(({ sql }) => sql.replace(/--.*$/gm, "-- Another comment."));
+  assert.equal(await migrate(database, migrations, noon), []);
+  const recorded = await database.read({ sql: "select checksum from promptledger_migrations order by name" });
+  assert.equal(recorded.map(({ checksum }) => checksum), Object.values(landed));
+});
+
+test("refuses a database that was made without checksums and has other tables", async () => {
+  const database = await openWithoutChecksums(({ sql }) => sql.replace("upgrade_url text,", "upgrade_link text,"));
+  assert.match(
+    await messageOf(() => migrate(database, migrations, noon)),
+    /^Migration 001-create-catalog of the database differs from the one in this promptledger \(checksum none, /,
+  );
+});
+
 test("several that start at once apply each migration once", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "promptledger-test-"));
+  const folder = await createFolder();
   try {
-    const migrations = await readMigrations();
-    const databases = Array.from({ length: 4 }, () => openDatabase(`file:${join(folder, "ledger.db")}`));
-    const applied = await Promise.all(databases.map((database) => migrate(database, migrations, noon)));
-    assert.equal(applied.flat().sort(), migrations.map(({ name }) => name));
-    for (const database of databases) database.close();
+    const opened = await Promise.all(
+      Array.from({ length: 4 }, () => openMigrated(`file:${folder.path}/ledger.db`, "manage")),
+    );
+    assert.equal(opened.flatMap(({ applied }) => applied).sort(), migrationNames);
+    for (const { database } of opened) database.close();
   } finally {
-    await rm(folder, { recursive: true });
+    await folder.remove();
   }
 });
 

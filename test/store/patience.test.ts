@@ -51,6 +51,7 @@ for (const failure of ["blocked", "unknown"] as const) {
           failureOf: () => failure,
           sizeOf: () => 1,
           aloneBy: () => undefined,
+          isGone: () => false,
         }, { ...limits, patience });
         const { add, left } = follow();
         for (const item of upTo(5)) add(submit(item));
@@ -71,6 +72,7 @@ test("every item that waits while a group is under way is decided or rejected", 
       failureOf: () => undefined,
       sizeOf: () => 1,
       aloneBy: () => undefined,
+      isGone: () => false,
     }, { ...limits, patience: 1150 });
     const { add, left } = follow();
     add(submit(-1));

@@ -1,0 +1,45 @@
+// `npm run generate`: writes what is derived from other files and checked in, so that bundlers and runtimes without a file
+// system have it too. `npm run check` fails when any of it is behind.
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+
+const root = new URL("../", import.meta.url);
+const readText = (path: string) => readFile(new URL(path, root), "utf8");
+
+/** The text as a template literal, so that a change of a migration reads as one in the generated file too. */
+const literal = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, "\\$&")}\``;
+
+async function migrationsModule(): Promise<string> {
+  const files = (await readdir(new URL("sql/", root))).filter((file) => /^\d{3}-.+\.sql$/.test(file)).sort();
+  const entries = await Promise.all(files.map(async (file) => {
+    const sql = await readText(`sql/${file}`);
+    const checksum = createHash("sha256").update(sql).digest("hex");
+    const name = file.replace(/\.sql$/, "");
+    return { name, text: `  {\n    name: "${name}",\n    checksum: "${checksum}",\n    sql: ${literal(sql)},\n  },\n` };
+  }));
+  return [
+    "// Generated from sql/ by `npm run generate`; edit the files there.\n",
+    "// deno-fmt-ignore-file\n",
+    'import type { Migration } from "./migrate.ts";\n\n',
+    "/** The names alone, for who needs no SQL. */\n",
+    `export const migrationNames: readonly string[] = [${entries.map(({ name }) => `"${name}"`).join(", ")}];\n\n`,
+    "/** All migrations, in order. */\n",
+    `export const migrations: readonly Migration[] = [\n${entries.map(({ text }) => text).join("")}];\n`,
+  ].join("");
+}
+
+async function versionModule(): Promise<string> {
+  const { version } = JSON.parse(await readText("package.json"));
+  return `// Generated from package.json by \`npm run generate\`.\n\n/** The version of this package. */\nexport const version = "${version}";\n`;
+}
+
+/** The generated files by their path in the repository, and what makes each. */
+export const generated: Record<string, () => Promise<string>> = {
+  "src/store/migrations.ts": migrationsModule,
+  "src/version.ts": versionModule,
+};
+
+if (process.argv[1]?.endsWith("generate.ts")) {
+  for (const [path, generate] of Object.entries(generated)) await writeFile(new URL(path, root), await generate());
+}

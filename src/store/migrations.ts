@@ -1,0 +1,213 @@
+// Generated from sql/ by `npm run generate`; edit the files there.
+// deno-fmt-ignore-file
+import type { Migration } from "./migrate.ts";
+
+/** The names alone, for who needs no SQL. */
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger"];
+
+/** All migrations, in order. */
+export const migrations: readonly Migration[] = [
+  {
+    name: "001-create-catalog",
+    checksum: "a044d092fd9639b0b661b27db7eb57292f26547b57f10db98457efdcbb018ef8",
+    sql: `-- The catalog: workspaces, API keys, prompts and deployments.
+-- Only a statement's last line ends with a semicolon: the migrator splits there.
+-- Times are Unix milliseconds, UTC. An id is a prefix and a time-ordered random part.
+
+create table workspaces (
+  id text primary key,
+  name text not null,
+  -- Accepted requests per calendar month, UTC.
+  monthly_limit integer not null check (monthly_limit between 0 and 9007199254740991),
+  -- Shown to clients whose quota is exhausted.
+  upgrade_url text,
+  created_at integer not null
+) strict;
+
+create table api_keys (
+  id text primary key,
+  workspace_id text not null references workspaces,
+  name text not null,
+  -- The first characters of the newest secret, to tell keys apart in a list.
+  prefix text not null,
+  created_at integer not null,
+  -- The first moment at which the key is refused.
+  expires_at integer,
+  revoked_at integer,
+  -- When the secret was last rotated, and the first moment at which the previous secret is refused.
+  rotated_at integer,
+  overlap_ends_at integer
+) strict;
+
+create index api_keys_by_workspace on api_keys (workspace_id, id);
+
+-- The secrets that authorize requests: the newest one of each key, and those it replaced.
+create table api_key_secrets (
+  -- SHA-256 of the secret in hexadecimal. The secret itself is not stored.
+  hash text primary key check (length(hash) = 64),
+  api_key_id text not null references api_keys,
+  workspace_id text not null references workspaces,
+  -- The first moment at which the secret is refused. Revoking the key sets 0, which is in the past for every clock.
+  expires_at integer,
+  -- The last accepted request under this secret, to the hour.
+  last_used_at integer
+) strict, without rowid;
+
+create index api_key_secrets_by_key on api_key_secrets (api_key_id);
+
+create table prompts (
+  id text primary key,
+  workspace_id text not null references workspaces,
+  created_at integer not null
+) strict;
+
+create index prompts_by_workspace on prompts (workspace_id, id);
+
+-- Immutable: changing a prompt adds a version, numbered from 1 without gaps.
+create table prompt_versions (
+  prompt_id text not null references prompts,
+  version integer not null check (version >= 1),
+  title text not null,
+  description text not null,
+  -- A JSON array and a JSON object, as written but for the white space between tokens.
+  messages text not null,
+  llm_config text not null,
+  -- The author's reason for the version.
+  note text not null,
+  created_at integer not null,
+  primary key (prompt_id, version)
+) strict;
+
+create table deployments (
+  id text primary key,
+  workspace_id text not null references workspaces,
+  name text not null,
+  prompt_id text not null,
+  current_version integer not null,
+  is_active integer not null check (is_active in (0, 1)),
+  -- The number of changes, which is the number of the newest row in its history.
+  revision integer not null check (revision >= 1),
+  created_at integer not null,
+  foreign key (prompt_id, current_version) references prompt_versions
+) strict;
+
+create index deployments_by_workspace on deployments (workspace_id, id);
+
+-- The history of every deployment. Rows are only added.
+create table deployment_changes (
+  deployment_id text not null references deployments,
+  -- Numbered from 1 without gaps.
+  revision integer not null check (revision >= 1),
+  action text not null check (action in ('created', 'promoted', 'rolled_back', 'activated', 'deactivated', 'renamed')),
+  -- The value before and after, as JSON: a version, the active state, or a name. A creation has null before.
+  from_value text,
+  to_value text not null,
+  -- The interface the change came through, and the person and reason it was given.
+  source text not null check (source in ('api', 'command line')),
+  actor text not null,
+  note text not null,
+  created_at integer not null,
+  primary key (deployment_id, revision)
+) strict, without rowid;
+`,
+  },
+  {
+    name: "002-create-ledger",
+    checksum: "dc684343bf54d1453b2a945e39e1af70d930a9f10fede8f5e5c3dd79639c8efc",
+    sql: `-- The ledger. For every workspace and month: reads + submits of quota_usage = calls = reads served + diagnoses, because one
+-- transaction writes all of them. Deleting a record adds a row to deleted_diagnoses, and pruning adds to pruned_usage, so
+-- that the sums still hold. There are no foreign keys: each row is made by a join with the rows it names, and those are
+-- never deleted.
+--
+-- Every accepted request has a position, and positions only increase, so that rows are appended. Index entries are appended
+-- too, since each index begins with the block of 256 positions that the row lies in. A transaction therefore touches the
+-- same few pages however many workspaces write. Queries visit one block after the other.
+
+create table quota_usage (
+  workspace_id text not null,
+  -- The calendar month, UTC, as YYYY-MM.
+  month text not null check (month glob '[0-9][0-9][0-9][0-9]-[01][0-9]' and substr(month, 6) between '01' and '12'),
+  reads integer not null check (reads >= 0),
+  submits integer not null check (submits >= 0),
+  primary key (workspace_id, month)
+) strict, without rowid;
+
+-- One row per transaction: what the requests accepted together have in common.
+create table commits (
+  -- The requests of the commit have the positions from this one up to, but not including, the next one.
+  position integer primary key,
+  next_position integer not null check (next_position > position),
+  -- Made before the first attempt. A call's id is this and its offset in the commit as two hexadecimal digits.
+  id text not null unique,
+  month text not null,
+  created_at integer not null
+) strict;
+
+-- The call log, in order of acceptance. A row is a run of \`count\` calls that differ in nothing but their positions and
+-- numbers, which follow the row's own.
+create table calls (
+  position integer primary key,
+  count integer not null check (count >= 1),
+  -- The first call's number in its workspace's month, from 1 to the limit.
+  number integer not null check (number >= 1),
+  workspace_id text not null,
+  api_key_id text not null,
+  deployment_id text not null,
+  prompt_version integer not null,
+  operation text not null check (operation in ('read', 'submit'))
+) strict;
+
+create index calls_by_workspace on calls (position >> 8, workspace_id);
+
+-- The records, each at the position of the call that stored it.
+create table diagnoses (
+  position integer primary key,
+  deployment_id text not null,
+  prompt_version integer not null,
+  session_id text not null,
+  status integer not null,
+  -- Latency in ms, prompt tokens and completion tokens, each \`null\` if absent: the inside of a JSON array.
+  measures text not null,
+  -- The record as submitted, a JSON object. It is the last column, since SQLite reads through a long text to reach the
+  -- columns behind it.
+  document text not null
+) strict;
+
+-- Covers the statistics: its last column is the text they are read as, since building that text takes longer than reading it.
+create index diagnoses_by_deployment on diagnoses
+  (position >> 8, deployment_id, session_id, prompt_version, status, prompt_version || ',' || status || ',' || measures);
+
+-- Deleted records: each row replaces one of diagnoses.
+create table deleted_diagnoses (
+  position integer primary key,
+  deployment_id text not null,
+  prompt_version integer not null,
+  deleted_at integer not null
+) strict;
+
+-- Counts of pruned calls and their records. Pruning removes the oldest first, so these are the first calls of a month.
+create table pruned_usage (
+  workspace_id text not null,
+  month text not null,
+  reads integer not null check (reads >= 0),
+  submits integer not null check (submits >= 0),
+  primary key (workspace_id, month)
+) strict, without rowid;
+
+-- Submits with an Idempotency-Key. A repeat stores nothing and gets its response from here.
+create table idempotency_keys (
+  workspace_id text not null,
+  -- SHA-256 of the key, in hexadecimal.
+  key text not null,
+  -- SHA-256 of the deployment id and the body, in hexadecimal: distinguishes a repeat from another request with that key.
+  fingerprint text not null,
+  record_id text not null,
+  created_at integer not null,
+  primary key (workspace_id, key)
+) strict, without rowid;
+
+-- Finds expired keys.
+create index idempotency_keys_by_age on idempotency_keys (created_at);
+`,
+  },
+];

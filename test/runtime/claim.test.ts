@@ -1,0 +1,96 @@
+// One process at a time serves a database file.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createService } from "../../src/index.ts";
+import { runIn } from "../cli/places.ts";
+import { send } from "../conformance/http-client.ts";
+import { createFolder, startFile, startService } from "../conformance/processes.ts";
+import { createBooks } from "../faults/books.ts";
+import { goodBody, readAnswer } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`claim on ${currentRuntime}`);
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+let files = 0;
+const createFile = () => createBooks(`file:${folder.path}/${++files}.db`);
+
+const startSecond = (url: string) =>
+  startFile(
+    currentRuntime,
+    "src/cli.ts",
+    { DATABASE_URL: url, PORT: "0", SHUTDOWN_TIMEOUT: "1" },
+    /(Waiting for the process that serves this database to stop)/,
+    ["serve"],
+  );
+
+const submitTo = (base: string, { key, deployId }: Tenant) =>
+  send(base, `/v1/prompts?deployId=${deployId}`, {
+    method: "POST",
+    headers: [`Authorization: Bearer ${key}`],
+    body: JSON.stringify(goodBody),
+  });
+
+for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+  test(`a second service waits for the first, and takes over when that ends by ${signal}`, async () => {
+    const { url, tenant } = await createFile();
+    const first = await startService(currentRuntime, { DATABASE_URL: url });
+    const second = await startSecond(url);
+    assert.is((await submitTo(first.url, tenant)).status, 201);
+    await first.stop(signal);
+    const base = await second.until(/Listening.*?(http:\/\/[\d.]+:\d+)/);
+    assert.is((await submitTo(base, tenant)).status, 201);
+    assert.is(await second.stop(), 0);
+  });
+}
+
+test("a second service ends with a sentence if the first serves on", async () => {
+  const { url, tenant } = await createFile();
+  const first = await startService(currentRuntime, { DATABASE_URL: url });
+  const second = await startSecond(url);
+  assert.is(await second.ended, 1);
+  assert.ok(
+    second.said().endsWith(
+      `promptledger: another process serves the database ${url}: stop it first. ` +
+        "Several processes can share a database on a libSQL server\n",
+    ),
+    second.said(),
+  );
+  assert.is((await submitTo(first.url, tenant)).status, 201);
+  await first.stop();
+});
+
+test("an embedded service is unavailable while another process serves its file, and serves afterwards", async () => {
+  const { url, tenant } = await createFile();
+  const first = await startService(currentRuntime, { DATABASE_URL: url });
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const embedded = createService({ database: url, log });
+  const ready = async () => {
+    const { status, json } = await readAnswer(await embedded.fetch(new Request("http://ledger.test/readyz")));
+    return [status, json];
+  };
+  assert.equal(await ready(), [503, { error: "Database cannot be reached" }]);
+  assert.is((await submitTo(first.url, tenant)).status, 201);
+  await first.stop();
+  const { key, deployId } = tenant;
+  const headers = { Authorization: `Bearer ${key}` };
+  const target = `http://ledger.test/v1/prompts?deployId=${deployId}`;
+  assert.is((await embedded.fetch(new Request(target, { headers }))).status, 200);
+  await embedded.close();
+});
+
+test("the command line writes beside a service", async () => {
+  const { url, tenant } = await createFile();
+  const service = await startService(currentRuntime, { DATABASE_URL: url });
+  const { code, out } = await runIn(["key", "create", "--workspace", tenant.workspaceId, "--json"], {
+    DATABASE_URL: url,
+  });
+  assert.is(code, 0);
+  assert.is((await submitTo(service.url, { ...tenant, key: JSON.parse(out).key })).status, 201);
+  assert.is(await service.stop(), 0);
+});
+
+test.run();

@@ -1,0 +1,121 @@
+// Requests that come before the last one is answered, bytes that are no request behind one that is, and clients that leave
+// without taking their answers: over sockets, on the runtime that runs the tests.
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createFolder, startService } from "../conformance/processes.ts";
+import type { Running } from "../conformance/processes.ts";
+import { send } from "../conformance/http-client.ts";
+import { createBooks } from "../faults/books.ts";
+import { goodBody } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`pipelining on ${currentRuntime}`);
+
+const folder = await createFolder();
+let service: Running;
+let tenant: Tenant;
+
+test.before(async () => {
+  const books = await createBooks(`file:${folder.path}/ledger.db`);
+  tenant = books.tenant;
+  service = await startService(currentRuntime, { DATABASE_URL: books.url });
+  // From now on the key is known, and a submit is decided in one go.
+  assert.is((await exchange(submit())).filter((status) => status === 201).length, 1);
+});
+
+test.after(async () => {
+  await service.stop("SIGKILL");
+  await folder.remove();
+});
+
+const body = JSON.stringify(goodBody);
+const head = (method: string) =>
+  `${method} /v1/prompts?deployId=${tenant.deployId} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tenant.key}\r\n`;
+const read = () => `${head("GET")}\r\n`;
+const submit = () => `${head("POST")}Content-Length: ${body.length}\r\n\r\n${body}`;
+
+async function open(): Promise<Socket> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("connect", resolve));
+  return socket;
+}
+
+const quiet = 300; // ms after which no further answer is waited for
+
+/** The statuses that bytes on a connection of their own are answered with. */
+async function exchange(bytes: string): Promise<number[]> {
+  const socket = await open();
+  let received = "";
+  let last = performance.now();
+  socket.setEncoding("latin1").on("data", (text: string) => {
+    received += text;
+    last = performance.now();
+  });
+  let isClosed = false;
+  socket.once("close", () => isClosed = true);
+  socket.write(bytes);
+  while (!isClosed && performance.now() - last < quiet) await new Promise((resolve) => setTimeout(resolve, 10));
+  socket.destroy();
+  return [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+}
+
+async function countUsed(): Promise<number> {
+  const { text } = await send(service.url, "/v1/usage", { headers: [`Authorization: Bearer ${tenant.key}`] });
+  return JSON.parse(text).used;
+}
+
+const pipelined: [name: string, requests: () => string, statuses: number[]][] = [
+  ["two reads", () => read() + read(), [200, 200]],
+  ["two submits", () => submit() + submit(), [201, 201]],
+  ["a read and a submit", () => read() + submit(), [200, 201]],
+  ["ten of them", () => (read() + submit()).repeat(5), [200, 201, 200, 201, 200, 201, 200, 201, 200, 201]],
+];
+
+for (const [name, requests, statuses] of pipelined) {
+  // Bun closes such a connection and answers none of them.
+  const expected = currentRuntime === "Bun" ? [] : statuses;
+  test(`${name} at once: ${expected.length} are answered, and as many counted`, async () => {
+    const before = await countUsed();
+    assert.equal(await exchange(requests()), expected);
+    assert.is(await countUsed() - before, expected.length);
+  });
+}
+
+for (const rest of ["garbage", "garbage\r\n\r\n", "\r\n\r\n", "\r\n\r\ngarbage\r\n\r\n", "\0\0\0\0", "POST\r\n\r\n"]) {
+  test(`${JSON.stringify(rest)} behind a submit leaves it its answer, if it counts`, async () => {
+    const before = await countUsed();
+    const statuses = await exchange(submit() + rest);
+    const counted = await countUsed() - before;
+    assert.is(statuses.filter((status) => status === 201).length, counted);
+    assert.ok(statuses.every((status) => status === 201 || status === 400), statuses.join());
+    if (currentRuntime !== "Bun") assert.is(counted, 1);
+  });
+}
+
+test("answers that nobody takes are out of flight when their client has gone", async () => {
+  const inFlight = async () => {
+    const { text } = await send(service.url, "/metrics");
+    return Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec(text)![1]);
+  };
+  const sockets = await Promise.all(Array.from({ length: 20 }, open));
+  for (const socket of sockets) socket.pause().write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  for (const socket of sockets) socket.destroy();
+  for (let turn = 0; turn < 200 && await inFlight() > 1; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  assert.is(await inFlight(), 1);
+});
+
+test("the service is well after all of it", async () => {
+  assert.is((await send(service.url, "/readyz")).status, 200);
+  assert.is(await service.stop(), 0);
+  assert.not.match(service.output(), /^\S+ (warn|error) |uncaught|unhandled/im);
+});
+
+test.run();
