@@ -5,7 +5,7 @@ export type Host = {
   name: string;
   file: string;
   runtimes: Runtime[];
-  /** It runs on workerd, where requests share nothing, so that none are counted and nothing is closed. */
+  /** It runs on workerd, which is sent no signal to close the service. */
   isWorker?: boolean;
   /** Its requests can be read twice: the service gets the body though other middleware has read it. */
   isRereadable?: boolean;

@@ -2,12 +2,12 @@
 // and other middleware ahead of it. The test has it closed by a signal.
 import process from "node:process";
 import * as promptledger from "../../src/index.ts";
-import type { Service } from "../../src/index.ts";
+import type { Service, ServiceSettings } from "../../src/index.ts";
 import { limits } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 
 /** Makes the service of a host. */
-export function createService({ basePath = "" }: { basePath?: string } = {}): Service {
+export function createService({ basePath }: Pick<ServiceSettings, "basePath"> = {}): Service {
   const { DATABASE_URL: database, ADMIN_TOKEN: adminToken } = process.env;
   const service = promptledger.createService({
     database: database!,

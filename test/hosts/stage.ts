@@ -3,7 +3,7 @@ import { copyFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { build } from "esbuild";
 import { verify } from "../../src/admin/records.ts";
-import { migrate } from "../../src/runtime/migrations.ts";
+import { migrate } from "../../src/migrate.ts";
 import { serveDatabase } from "../../src/service.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
@@ -14,6 +14,7 @@ import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 import type { Host } from "./hosts.ts";
+import { limits } from "./limits.ts";
 
 export type Stage = Tenant & {
   host: Host;
@@ -29,6 +30,8 @@ export type Stage = Tenant & {
   bytesOf(target: string, request?: HttpRequest): Uint8Array;
   /** How many requests are being answered. */
   countInFlight(): Promise<number>;
+  /** How many exports have been answered, whatever became of the answer. */
+  countExports(): Promise<number>;
   /** Has the service closed, and resolves when `Closing` or `Closed` is printed. */
   close(): { begun: Promise<void>; done: Promise<void> };
   /** Why the host ended, if it has. */
@@ -43,6 +46,7 @@ export type Stage = Tenant & {
 export const patience = 10_000;
 
 const recordsToExport = 1024;
+const recordsAtOnce = 64;
 const recordLength = 16_384; // more than 16 MB in all: more than a connection takes in before anyone reads
 
 /** Makes a database with a tenant and records. */
@@ -50,14 +54,16 @@ async function fill(url: string): Promise<Tenant> {
   await migrate(url);
   const database = openDatabase(url, "serve");
   const tenant = await createTenant(adminOf(database, Date.now), 1e9);
-  const service = serveDatabase(database, {});
+  const service = serveDatabase(database, limits);
   const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(recordLength) } });
   const target = `http://ledger.test/v1/diagnosis?deployId=${tenant.deployId}`;
   const headers = { Authorization: `Bearer ${tenant.key}` };
-  await Promise.all(Array.from({ length: recordsToExport }, async () => {
-    const { status } = await service.fetch(new Request(target, { method: "POST", headers, body }));
-    if (status !== 201) throw new Error(`A record was answered ${status}`);
-  }));
+  for (let count = 0; count < recordsToExport; count += recordsAtOnce) {
+    await Promise.all(Array.from({ length: recordsAtOnce }, async () => {
+      const { status } = await service.fetch(new Request(target, { method: "POST", headers, body }));
+      if (status !== 201) throw new Error(`A record was answered ${status}`);
+    }));
+  }
   await service.close();
   return tenant;
 }
@@ -141,6 +147,11 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
   async function printed(text: string): Promise<void> {
     await until(() => child.output().includes(text), `the host to print ${text}`);
   }
+  async function readMetric(pattern: RegExp): Promise<number> {
+    const { text } = await send(url, `${path}/metrics`);
+    return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
+  }
+
   return {
     ...tenant,
     host,
@@ -154,11 +165,9 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
     open: () => openConnection(url, patience),
     send: (target, request) => send(url, target, { headers: keyed, ...request }),
     bytesOf: (target, request) => serialize(url, target, { headers: keyed, ...request }, "keep-alive"),
-    async countInFlight() {
-      const { text } = await send(url, `${path}/metrics`);
-      // The request that asks is one itself.
-      return Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec(text)?.[1]) - 1;
-    },
+    // The request that asks is in flight itself.
+    countInFlight: async () => await readMetric(/^promptledger_http_requests_in_flight (\d+)$/gm) - 1,
+    countExports: () => readMetric(/^promptledger_http_requests_total\{.*\/export".*\} (\d+)$/gm),
     close() {
       process.kill(child.pid, "SIGUSR2");
       return { begun: printed("Closing"), done: printed("Closed") };
