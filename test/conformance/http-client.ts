@@ -24,6 +24,8 @@ export type Connection = {
   /** Takes in no more of what the server sends than the system does. */
   stopReading(): void;
   close(): void;
+  /** Breaks the connection off, as a client that crashes does. */
+  reset(): void;
 };
 
 const defaultPatience = 30_000; // ms that an answer may take
@@ -165,5 +167,6 @@ export function openConnection(base: string, patience = defaultPatience): Connec
     closed,
     stopReading: () => void socket.pause(),
     close: () => void socket.destroy(),
+    reset: () => void socket.resetAndDestroy(),
   };
 }
