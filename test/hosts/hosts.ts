@@ -18,7 +18,7 @@ export const hosts: Host[] = [
   { name: "Koa", file: "koa", runtimes: ["Node"] },
   { name: "Hono", file: "hono", runtimes: ["Node", "Bun", "Deno"] },
   { name: "Hono's mount", file: "hono-mount", runtimes: ["Node", "Bun", "Deno"] },
-  { name: "h3 2", file: "h3", runtimes: ["Node"] },
+  { name: "h3 2", file: "h3", runtimes: ["Node", "Bun", "Deno"] },
   { name: "h3 1", file: "h3-1", runtimes: ["Node"] },
   { name: "whatwg-node", file: "whatwg-node", runtimes: ["Node"], isRereadable: true },
   { name: "React Router", file: "react-router", runtimes: ["Node"] },
