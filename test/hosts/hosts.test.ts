@@ -3,12 +3,12 @@ import process from "node:process";
 import { suite } from "uvu";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
-import { checks, checksAfterParser, settle } from "./checks.ts";
-import type { Check } from "./checks.ts";
+import { checksAfterParser } from "./body-checks.ts";
+import { checks, settle } from "./checks.ts";
 import { hosts, hostsAfterParser } from "./hosts.ts";
 import type { Host } from "./hosts.ts";
 import { createStages } from "./stage.ts";
-import type { Stage } from "./stage.ts";
+import type { Check, Stage } from "./stage.ts";
 
 const sqld = await findSqld();
 const stages = await createStages("binary" in sqld ? sqld.binary : undefined);

@@ -42,6 +42,9 @@ export type Stage = Tenant & {
   stop(): Promise<string | undefined>;
 };
 
+/** With `closes` it closes the service, so that the host is not used after it. */
+export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean };
+
 /** ms that an answer, or anything else that a check waits for, may take. */
 export const patience = 10_000;
 
