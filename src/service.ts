@@ -78,6 +78,8 @@ export type OwnService = Service & {
   /** Answers probes, on an address of their own. */
   probe: Handler;
   metrics: Metrics;
+  /** From now on it refuses new requests. Resolves when every request that came before has been answered. */
+  refuseNew(): Promise<void>;
 };
 
 /** Gives `createService`, for where databases are opened in the given way. */
@@ -133,6 +135,7 @@ export function serveDatabase(
     metrics: context.telemetry.metrics,
     countInFlight: inFlight.count,
     drain: inFlight.drain,
+    refuseNew: inFlight.close,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -119,7 +119,7 @@ export async function createWorld(
   const clock = () => world.now;
   const admin = adminOf(database, clock);
   const logged: string[] = [];
-  const { maxBodyBytes = 4096, bodyTimeout = 1000, logLevel: level = "warn" } = options;
+  const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel: level = "warn" } = options;
   const log = createLog({ level, format: "json", clock, write: (line) => void logged.push(line) });
   const service = serveDatabase(database, { ...options, clock, log, maxBodyBytes, bodyTimeout, adminToken });
   const world = { now: noon, admin, database, logged } as World;

@@ -13,6 +13,9 @@ const globals = globalThis as unknown as Globals;
 globals.UVU_DEFER = 1;
 const uvu = await import("uvu");
 
+// What tests have started ends with this process.
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+
 const pattern = process.argv[2];
 const { suites } = await parse("test", /\.test\.ts$/);
 const chosen = suites.filter(({ name }) => pattern === undefined || name.includes(pattern));

@@ -65,8 +65,8 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   async function answerTo(asked: Asked): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = asked;
     try {
-      if (inFlight.isClosed()) throw stopping();
-      if (inFlight.count() > mostInFlight && !probes.has(pathOf(asked.url))) throw overloaded();
+      const isRefused = inFlight.isClosing() || inFlight.count() > mostInFlight;
+      if (isRefused && !probes.has(pathOf(asked.url))) throw inFlight.isClosing() ? stopping() : overloaded();
       return { answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ?? refuse(unknownPath()) };
     } catch (error) {
       if (error instanceof Refusal) return { answer: refuse(error) };

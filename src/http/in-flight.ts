@@ -5,57 +5,46 @@ export type InFlight = {
   begin(): () => void;
   count(): number;
   isDraining(): boolean;
-  isClosed(): boolean;
+  isClosing(): boolean;
   /** From now on the service is about to stop. Resolves when every request that is in flight now has been answered. */
   drain(): Promise<void>;
-  /** From now on every request is refused. Resolves when all that are in flight have been answered. */
+  /** From now on new requests are to be refused. Resolves when all that came before have been answered. */
   close(): Promise<void>;
 };
 
-type Generation = { count: number; isLast: boolean; ended: Promise<void>; end(): void };
-
 export function createInFlight(): InFlight {
-  // Those that come after a drain has begun do not keep it waiting, and those after a close not that.
-  const generations: Generation[] = [createGeneration()];
-  const state = { isDraining: false, isClosed: false };
-
-  function endGeneration(): Promise<void> {
-    const last = generations.at(-1)!;
-    last.isLast = false;
-    generations.push(createGeneration());
-    if (last.count === 0) last.end();
-    return last.ended;
-  }
-
+  let total = 0;
+  // Those that come after a wait has begun do not prolong it.
+  let generation = { count: 0, end() {} };
   let drained: Promise<void> | undefined;
-  function drain(): Promise<void> {
-    state.isDraining = true;
-    return drained ??= endGeneration();
+  let closed: Promise<void> | undefined;
+
+  function untilAnswered(): Promise<void> {
+    const before = generation;
+    generation = { count: 0, end() {} };
+    return new Promise((resolve) => {
+      before.end = resolve;
+      if (before.count === 0) resolve();
+    });
   }
 
-  let closed: Promise<void> | undefined;
+  const drain = () => drained ??= untilAnswered();
+
   return {
     begin() {
-      const own = generations.at(-1)!;
+      const own = generation;
       own.count++;
+      total++;
       return () => {
         own.count--;
-        if (own.count === 0 && !own.isLast) own.end();
+        total--;
+        if (own.count === 0) own.end();
       };
     },
-    count: () => generations.reduce((sum, { count }) => sum + count, 0),
-    isDraining: () => state.isDraining,
-    isClosed: () => state.isClosed,
+    count: () => total,
+    isDraining: () => drained !== undefined,
+    isClosing: () => closed !== undefined,
     drain,
-    close() {
-      state.isClosed = true;
-      return closed ??= Promise.all([drain(), endGeneration()]).then(() => {});
-    },
+    close: () => closed ??= Promise.all([drain(), untilAnswered()]).then(() => {}),
   };
-}
-
-function createGeneration(): Generation {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => end = resolve);
-  return { count: 0, isLast: true, ended, end };
 }

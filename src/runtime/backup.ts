@@ -5,6 +5,7 @@ import { describeDatabase } from "../config.ts";
 import type { DatabaseLocation } from "../config.ts";
 import { conflict, invalid, Refusal, unusable } from "../errors.ts";
 import { describeError } from "../log.ts";
+import { clearStamp } from "../store/file-claim.ts";
 import { isMigrated } from "../store/migrate.ts";
 import { fileOf, openDatabase } from "../store/open.ts";
 import { copyTo, sizeOf } from "../store/whole-file.ts";
@@ -41,6 +42,7 @@ async function copy(location: DatabaseLocation, file: string, part: string, say:
     say(`Copying ${formatBytes(await sizeOf(database))} …\n`);
     const createdAt = Date.now();
     await copyTo(database, resolve(part));
+    clearStamp(part);
     return createdAt;
   } catch (error) {
     const cause = error instanceof Refusal ? error.message : describeError(error);

@@ -33,6 +33,9 @@ database.close();
 
 const url = await serve();
 
+// An exported variable would outlast the demo in the shell, and point `npm start` at its database.
+const cli = `DATABASE_URL='${process.env.DATABASE_URL}' npm run -s cli --`;
+
 process.stdout.write(`
 Read the active prompt:
 
@@ -44,12 +47,11 @@ curl -i '${url}/v1/diagnosis?deployId=${deployment.id}' -H 'Authorization: Beare
   -H 'Content-Type: application/json' \\
   -d '{"sessionId":"demo-1","status":1,"content":{"input":"Where is my parcel?","output":"It arrives tomorrow."},"latency":840,"additional_properties":{"trace_id":"4bf92f35","token_usage":{"prompt_tokens":52,"completion_tokens":9}}}'
 
-Ask what is recorded, and whether the books balance:
+See what is recorded and counted, and check that the ledger balances:
 
-export DATABASE_URL='${process.env.DATABASE_URL}'
-npm run -s cli -- diagnosis list --deploy ${deployment.id}
-npm run -s cli -- usage --workspace ${workspaceId}
-npm run -s cli -- verify
+${cli} diagnosis list --deploy ${deployment.id}
+${cli} usage --workspace ${workspaceId}
+${cli} verify
 
 Ctrl-C stops the service; its database is ${process.env.DATABASE_URL}
 `);

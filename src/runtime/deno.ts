@@ -33,9 +33,11 @@ export const listen: Listen = async (handle, { host: hostname, port }, warn) => 
   let server = open(port);
   return {
     port: server.addr.port,
-    stop() {
+    async stop(refuseNew) {
       isStopping = true;
-      return server.shutdown();
+      // From Deno 2.9 on, a body that is still on its way cannot be read any more (denoland/deno#36809).
+      await refuseNew();
+      await server.shutdown();
     },
   };
 };

@@ -1,8 +1,11 @@
 // What the runtimes have in common: a way to listen, and a server that can be stopped.
 import type { OwnService } from "../service.ts";
 
-/** A listening server. `stop` takes no new connections and resolves when every request in flight is answered. */
-export type Server = { port: number; stop(): Promise<void> };
+/**
+ * A listening server. `stop` takes no new connections and resolves when every request in flight is answered. `refuseNew` is
+ * for a runtime on which requests must be answered before it stops listening.
+ */
+export type Server = { port: number; stop(refuseNew: () => Promise<void>): Promise<void> };
 
 /** How a runtime listens: the one thing in which they differ. `warn` is told of connections that cannot be taken. */
 export type Listen = (

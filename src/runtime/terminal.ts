@@ -74,7 +74,7 @@ export function reportOn(screen: Screen, now: () => number): (progress: string) 
   let shown = 0;
 
   function show(progress: string): void {
-    const line = progress.slice(0, (screen.columns ?? 80) - 1);
+    const line = progress.slice(0, (screen.columns || 80) - 1);
     screen.write(`\r${line.padEnd(shown)}${line === "" ? "\r" : ""}`);
     shown = line.length;
   }

@@ -19,6 +19,7 @@ export type Connection = {
 /** ms that SQLite waits for a lock at a time; the event loop stands still for so long. */
 export const lockTimeout = 25;
 
+const failureMemory = 2_000; // ms for which a write that failed is taken for the state of the disk
 const lockPatience = 5_000; // ms that an operation waits for a lock in all, from when it was asked for
 
 const common = [
@@ -43,6 +44,8 @@ const abandoned: Connection[] = [];
  */
 export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
   let isReady = false;
+  let isStamped = false;
+  let failure: { error: unknown; at: number } | undefined;
   let isClosed = false;
   let path = "";
   let claim: Claim | undefined;
@@ -60,6 +63,7 @@ export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (pa
     for (const sql of pragmas[purpose]) await connection.read({ sql });
     // Setting the pragmas may have written to the file.
     claim?.checkAfterWrite();
+    isStamped = claim === undefined;
     isReady = true;
   }
 
@@ -94,20 +98,42 @@ export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (pa
     return turn;
   }
 
-  const write = (statements: Statement[]) =>
-    afterOthers(async () => {
+  /** Writes, and looks at the file also after a failure: SQLite may have taken the log over into it before. */
+  async function writeTo(statements: Statement[]): Promise<Row[][]> {
+    try {
       const results = await connection.write(statements);
+      failure = undefined;
+      return results;
+    } catch (error) {
+      if (hasCode(error, fileFaults)) failure = { error, at: performance.now() };
+      throw error;
+    } finally {
       // What was committed to a file that is no longer there is lost.
       claim?.checkAfterWrite();
-      return results;
+    }
+  }
+
+  const write = (statements: Statement[]) =>
+    afterOthers(async () => {
+      if (isStamped) return await writeTo(statements);
+      const results = await writeTo([...statements, setStamp()]);
+      isStamped = true;
+      // The mark must be in the file itself. If someone reads an older state now, a later checkpoint puts it there.
+      await connection.read({ sql: "pragma wal_checkpoint(passive)" });
+      claim?.checkAfterWrite();
+      return results.slice(0, -1);
     });
+
+  const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
   return tellingFailures({
     read: (statement: Statement) => afterOthers(() => connection.read(statement)),
     write,
     async probe() {
+      // A full disk may have room for the page that is written here, and for no more.
+      if (failure !== undefined && performance.now() - failure.at < failureMemory) throw failure.error;
       // Writes the value that is there: that takes a page in the log, as every write does.
-      await write([{ sql: "pragma user_version = 0" }]);
+      await afterOthers(() => connection.write([setStamp()]));
     },
     watch(report) {
       reports.push(report);

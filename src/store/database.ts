@@ -22,6 +22,8 @@ export type Database = {
 
 /** The right to serve a database file. */
 export type Claim = {
+  /** What marks the file as the one that is served now, as its `user_version`: a copy from elsewhere has another. */
+  readonly stamp: number;
   /** Throws with the code of a file fault if the file is no longer the one that was claimed. */
   check(): void;
   /** The same after a write of this process, which changes the file too. */

@@ -1,5 +1,5 @@
 // The claim on a database file: one process serves it at a time, and only for as long as it is the file that was opened.
-import { chownSync, closeSync, fstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { chownSync, closeSync, fstatSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
 import process from "node:process";
 import { setInterval } from "node:timers";
@@ -8,7 +8,11 @@ import Libsql from "libsql";
 import { fileError, hasCode } from "./database.ts";
 import type { Claim } from "./database.ts";
 
-/** SQLite's own VFS. The one that libsql wraps around it turns a failed read into a successful one with stale bytes. */
+/**
+ * The VFS of the operating system. libSQL's default, of SQLite3 Multiple Ciphers, reports success when a read fails: then
+ * queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. It cannot slip in, since SQLite
+ * refuses a VFS that it does not have.
+ */
 const vfs = process.platform === "win32" ? "win32" : "unix";
 
 /** The URI by which SQLite opens a file, with `rw` one that exists. */
@@ -54,7 +58,7 @@ function findFile(path: string): string {
 }
 
 function claim(path: string, name: string): ClaimedFile {
-  const { forget, ...identity } = identify(path);
+  const { forget, ...identity } = identify(path, name);
   let unlock: () => void;
   try {
     unlock = lock(`${name}-lock`, statSync(name));
@@ -103,11 +107,14 @@ const watchInterval = 1_000; // ms
  * Tells whether the file, its log and its index are still those that were there at first. While a file is served nobody else
  * writes to the file itself, since nobody else checkpoints, and SQLite would not notice if they did.
  */
-function identify(path: string): Omit<Claim, "release"> & { forget(): void } {
+function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
   // Kept open for as long as the file is: closing a descriptor frees SQLite's locks.
   const descriptor = openSync(path, "r");
+  const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
+  let isStamped = false;
   const first = fstatSync(descriptor, { bigint: true });
   let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
+  // Beside the file itself, and not beside a link to it.
   const besides = new Map<string, BigIntStats>();
   let fault: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -120,15 +127,16 @@ function identify(path: string): Omit<Claim, "release"> & { forget(): void } {
     if (now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
     const header = readHeader(descriptor);
     // Some systems set the time of a write later than the write, so the time alone proves nothing.
-    const isOther = now.size !== known.size || header !== known.header;
-    if (isOther && !isOwnWrite) return "The database file was changed by another process";
+    const isOther = !isOwnWrite && (now.size !== known.size || header !== known.header);
+    if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
+    isStamped ||= stampOf(header) === stamp;
     known = { size: now.size, mtimeNs: now.mtimeNs, header };
     return undefined;
   }
 
   function lookBeside(suffix: "-wal" | "-shm"): string | undefined {
     const before = besides.get(suffix);
-    const now = statOf(path + suffix);
+    const now = statOf(name + suffix);
     if (before !== undefined && (now === undefined || !isSame(now, before))) {
       return `The file ${suffix} beside the database was removed or replaced`;
     }
@@ -152,6 +160,7 @@ function identify(path: string): Omit<Claim, "release"> & { forget(): void } {
   }
 
   return {
+    stamp,
     check: () => require(fault ?? look(false)),
     checkAfterWrite: () => require(fault ?? look(true) ?? lookBeside("-wal")),
     isIntact: (hasWritten) => inspect(hasWritten) === undefined,
@@ -165,6 +174,22 @@ function identify(path: string): Omit<Claim, "release"> & { forget(): void } {
     },
   };
 }
+
+const stampOffset = 60; // of the four bytes of `user_version` in a header
+
+/** Takes the mark off a copy that nobody has open, so that it is never taken for the file that it was made of. */
+export function clearStamp(path: string): void {
+  const descriptor = openSync(path, "r+");
+  try {
+    writeSync(descriptor, new Uint8Array(4), 0, 4, stampOffset);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The `user_version` in a header. */
+const stampOf = (header: string): number =>
+  [0, 1, 2, 3].reduce((value, index) => value * 256 + header.charCodeAt(stampOffset + index), 0);
 
 const statOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false });
 

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import Libsql from "libsql";
 import { createCache } from "../cache.ts";
 import { filePathOf } from "../config.ts";
+import { invalid } from "../errors.ts";
 import { inTurn, lockTimeout } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
@@ -15,6 +16,8 @@ const mostStatements = 100;
 /** Opens a file by its URL, or a database in memory by `:memory:`, on first use. A service opens no file that is not there. */
 export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
+  // SQLite would take NUL for the end of the path.
+  if (path.includes("\0")) throw invalid("The path of the database must not contain NUL");
   return inTurn(connect(path === ":memory:" ? "" : resolve(path), purpose), purpose, claimFile);
 }
 

@@ -40,7 +40,7 @@ const server = await listen(fetch, config, () => {});
 process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));
 process.on("SIGTERM", async () => {
   setTimeout(() => process.exit(1), 10_000);
-  await server.stop();
+  await server.stop(context.inFlight.close);
   database.close();
   await output.close();
   process.exit(0);

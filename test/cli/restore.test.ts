@@ -4,10 +4,11 @@ import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } fr
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createWorkspace } from "../../src/admin/workspaces.ts";
-import { migrate } from "../../src/migrate.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { openDatabase, openMigrated } from "../../src/store/open.ts";
 import { keepAlone, removeLog } from "../../src/store/whole-file.ts";
-import { createFolder, runFile, startService } from "../conformance/processes.ts";
+import { createFolder, readFiles, runFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
 import { audit, createBooks } from "../faults/books.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
@@ -33,11 +34,11 @@ async function openPlace(): Promise<{ place: string; url: string }> {
 
 /** The size and the digest of every file of a folder. */
 async function contentsOf(place: string): Promise<Record<string, string>> {
-  const describe = async (name: string) => {
-    const bytes = await readFile(`${place}/${name}`);
-    return [name, `${bytes.length} ${createHash("sha256").update(bytes).digest("hex")}`] as const;
-  };
-  return Object.fromEntries(await Promise.all((await readdir(place)).sort().map(describe)));
+  const contents = await readFiles(place, async (file) => {
+    const bytes = await readFile(file);
+    return `${bytes.length} ${createHash("sha256").update(bytes).digest("hex")}`;
+  });
+  return Object.fromEntries(contents);
 }
 
 // A connection of this process may hold its locks for longer than it is open, so that what is restored to is made of copies.
@@ -247,8 +248,9 @@ test("what waits for a database while another takes its place writes to neither"
   await copyFile(good, `${place}/ledger.db`);
   const database = openDatabase(url, "manage");
   await keepAlone(database);
-  const waiting = migrate(url).then(() => "opened", (error) => String(error));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const waiting = migrate(openDatabase(url, "manage"), migrations, Date.now()).then(() => "opened", String);
+  // The file is opened, and found locked, before the next timer is due.
+  await new Promise((resolve) => setTimeout(resolve));
   await copyFile(good, `${place}/new.db`);
   await rename(`${place}/new.db`, `${place}/ledger.db`);
   const before = await contentsOf(place);

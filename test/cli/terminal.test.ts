@@ -34,6 +34,10 @@ test("a line is no longer than the terminal is wide", () => {
   assert.equal(written({ isTTY: true, columns: 5 }, [[0, "a"], [100, "abcdefgh"]]), ["\rabcd"]);
 });
 
+test("a terminal that does not know its width is taken for one of 80 columns", () => {
+  assert.equal(written({ isTTY: true, columns: 0 }, [[0, "a"], [100, "abcd"]]), ["\rabcd"]);
+});
+
 test("elsewhere progress is a line every 10 s, and quick work is not talked about", () => {
   assert.equal(written({}, [[0, "a"], [9_000, "b"], [9_500, ""]]), []);
   const reports: [number, string][] = [[0, "a"], [10_000, "b"], [15_000, "c"], [20_000, "d"], [20_001, ""]];

@@ -3,7 +3,7 @@
 // shown once. What a client asks to be stored is stored as it is, a key too: the value of a field, the name of a field that is
 // kept, a name or a note given to management. Such a key may be in the database, and in an answer that gives the content
 // back; in what is printed, and in a refusal, it may not.
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -15,7 +15,7 @@ import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { send } from "./http-client.ts";
 import type { HttpAnswer, HttpRequest } from "./http-client.ts";
-import { createFolder, startService } from "./processes.ts";
+import { createFolder, readFiles, startService } from "./processes.ts";
 
 /** A key or token by what it was used for. `isContent` where a client has asked for it to be stored. */
 type Secret = { use: string; text: string; isContent: boolean };
@@ -252,13 +252,8 @@ for (const format of ["text", "json"]) {
     };
 
     async function keepFiles(when: string): Promise<void> {
-      for (const name of await readdir(folder.path)) {
-        places.push({
-          name: `${name} ${when}`,
-          text: await readFile(`${folder.path}/${name}`, "latin1"),
-          isStore: true,
-        });
-      }
+      const texts = await readFiles(folder.path, (file) => readFile(file, "latin1"));
+      for (const [name, text] of texts) keep(`${name} ${when}`, text, true);
     }
 
     try {

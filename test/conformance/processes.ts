@@ -1,14 +1,15 @@
 // Processes under test: the service on a runtime, and a libSQL server. All listen on loopback, on ports of their own.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { commandOf } from "../runtimes.ts";
+import { promisify } from "node:util";
+import { commandOf, pathOf } from "../runtimes.ts";
 import type { Runtime } from "../runtimes.ts";
 
 export type Running = {
@@ -17,8 +18,10 @@ export type Running = {
   /** Everything it printed so far, on both outputs. */
   output(): string;
   /** Sends a signal, and resolves with the exit code (or the signal's name) once it has ended. */
-  stop(signal?: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<number | string>;
+  stop(signal?: Signal): Promise<number | string>;
 };
+
+type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP";
 
 const patience = 20_000; // ms that a start may take
 
@@ -30,6 +33,31 @@ process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 export async function createFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "promptledger-test-"));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Asks until the answer is yes, for as long as a start may take. */
+export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patience;
+  while (!await ask()) {
+    if (performance.now() > deadline) throw new Error(`Not within ${patience} ms: ${ask}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/**
+ * What `read` gives for each file of a folder, by name, but for files that go meanwhile: libsql leaves a closed connection
+ * to the garbage collector, and SQLite removes the log of a database with its last connection.
+ */
+export async function readFiles<T>(path: string, read: (file: string) => Promise<T>): Promise<Map<string, T>> {
+  const found = new Map<string, T>();
+  for (const name of (await readdir(path)).sort()) {
+    try {
+      found.set(name, await read(`${path}/${name}`));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return found;
 }
 
 /** Starts the service and resolves when it listens; `prefix` is a command that runs the one after it. */
@@ -70,6 +98,21 @@ export async function startScript(script: string, settings: Record<string, strin
   return { ...child, seen: await child.seen(pattern) };
 }
 
+/** Whether this machine has util-linux's `script`, which runs a command in a terminal of its own; if not, why. */
+export async function findTerminal(): Promise<"found" | { missing: string }> {
+  const { stdout } = await promisify(execFile)("script", ["--version"]).catch(() => ({ stdout: "" }));
+  return stdout.includes("util-linux") ? "found" : { missing: "util-linux's script is not installed" };
+}
+
+/** Starts a shell command in a terminal of its own, and resolves with what the pattern captures. */
+export async function startInTerminal(command: string, settings: Record<string, string>, pattern: RegExp) {
+  const child = launch(["script", "--quiet", "--return", "--flush", "--command", command, "/dev/null"], settings, null);
+  return { ...child, seen: await child.seen(pattern) };
+}
+
+/** Starts a command in the repository. */
+export const startCommand = (command: string[], settings: Record<string, string>) => launch(command, settings);
+
 /** Runs a file of the repository to its end, with `input` on its standard input. */
 export async function runFile(
   runtime: Runtime,
@@ -87,7 +130,7 @@ export async function runFile(
 export async function startSqld(binary: string, folder: string, port?: number): Promise<Running> {
   const address = `127.0.0.1:${port ?? await findFreePort()}`;
   const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome"], {});
-  await untilAccepting(Number(address.split(":")[1]));
+  await until(() => isAccepting(Number(address.split(":")[1])));
   return { url: `http://${address}`, ...child };
 }
 
@@ -99,31 +142,33 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-async function untilAccepting(port: number): Promise<void> {
-  const deadline = performance.now() + patience;
-  while (performance.now() < deadline) {
-    const isAccepting = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, "127.0.0.1");
-      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-      socket.once("close", () => resolve(false));
-      setTimeout(() => socket.destroy(), 500);
-    });
-    if (isAccepting) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("The libSQL server did not start");
-}
+const isAccepting = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("close", () => resolve(false));
+    setTimeout(() => socket.destroy(), 500);
+  });
 
-function launch([command, ...args]: string[], settings: Record<string, string>, input = "", logFile?: string) {
+/** Starts a command in the repository, with `input` on its standard input; null leaves that open, to be typed on. */
+function launch(
+  [command, ...args]: string[],
+  settings: Record<string, string>,
+  input: string | null = "",
+  logFile?: string,
+) {
   // Coverage of a child is collected through the environment, so that is handed on; settings are not.
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
   const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
   const log = logFile === undefined ? "pipe" : openSync(logFile, "a");
-  const child = spawn(command!, args, { env: { ...inherited, ...settings }, stdio: ["pipe", "pipe", log] });
+  const env = { ...inherited, ...settings };
+  const child = spawn(command!, args, { cwd: pathOf("."), env, stdio: ["pipe", "pipe", log] });
   if (typeof log === "number") closeSync(log);
   children.add(child);
   child.once("exit", () => children.delete(child));
-  child.stdin!.end(input);
+  // What has ended reads nothing more, which is no fault of whoever wrote.
+  child.stdin!.on("error", () => {});
+  if (input !== null) child.stdin!.end(input);
   const printed = { out: "", said: "" };
   let look = () => {};
   for (const [stream, name] of [[child.stdout, "out"], [child.stderr, "said"]] as const) {
@@ -154,13 +199,14 @@ function launch([command, ...args]: string[], settings: Record<string, string>, 
       void ended.then(fail);
     });
 
-  function stop(signal: "SIGTERM" | "SIGKILL" | "SIGINT" = "SIGTERM"): Promise<number | string> {
+  function stop(signal: Signal = "SIGTERM"): Promise<number | string> {
     // Deno reports the signal that child.kill sent, whatever became of the process.
     if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
     return ended;
   }
 
-  return { pid: child.pid!, out: () => printed.out, said: () => printed.said, output, seen, ended, stop };
+  const type = (text: string) => void child.stdin!.write(text);
+  return { pid: child.pid!, out: () => printed.out, said: () => printed.said, output, seen, ended, stop, type };
 }
 
 /** Memory of a process in MiB, now or at its highest; null where the system does not tell. */

@@ -25,7 +25,7 @@ export const skipped = (why: string): Report => ({
 export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
 
-export const spread = ({ statuses }: Outcomes) =>
+export const spread = ({ statuses }: Pick<Outcomes, "statuses">) =>
   [...statuses].sort().map(([status, count]) => `${count} × ${status || "broken"}`).join(", ");
 
 /** Runs with a folder that is removed afterwards. */

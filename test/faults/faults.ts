@@ -1,17 +1,21 @@
 // The faults, each hitting a service under load. Each gives what came of it; what must not be is told in `faults`.
 import Libsql from "libsql";
 import { sendLoad } from "../conformance/load.ts";
-import { memoryOf, startService, startSqld } from "../conformance/processes.ts";
+import { memoryOf, startFile, startService, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import { goodBody } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
 import { outOfDescriptors } from "./descriptors.ts";
+import { failingDisk } from "./failing-disk.ts";
+import { failingStart } from "./failing-start.ts";
 import { inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
+import { hostileBodies } from "./hostile-bodies.ts";
 import { logStalls } from "./log-reader.ts";
+import { lostFile } from "./lost-file.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
@@ -37,7 +41,20 @@ async function startBehindProxy(runtime: Runtime, path: string, connections: num
   return { proxy, service, load, end };
 }
 
-/** The process is killed outright, again and again, on the same file. */
+const takeoverTime = 1_000; // ms in which a service that waits for the file must serve
+
+/** Starts a service that waits for the one before it, unless that is the first. */
+async function startNext(runtime: Runtime, url: string, isFirst: boolean) {
+  if (isFirst) {
+    const service = await startService(runtime, { DATABASE_URL: url });
+    return { ...service, untilServing: () => Promise.resolve(service.url) };
+  }
+  const settings = { DATABASE_URL: url, PORT: "0" };
+  const waiting = await startFile(runtime, "src/cli.ts", settings, /(Waiting for the process that serves)/, ["serve"]);
+  return { ...waiting, untilServing: () => waiting.until(/Listening.*?(http:\/\/[\d.]+:\d+)/) };
+}
+
+/** The process is killed outright, again and again, on the same file, and the next one waits for that. */
 const killed: Fault = {
   rounds: 20,
   hit: (runtime, rounds, say) =>
@@ -45,32 +62,42 @@ const killed: Fault = {
       const books = await createBooks(`file:${path}/ledger.db`);
       const outcomes = emptyOutcomes();
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
+      let service = await startNext(runtime, books.url, true);
+      let slowest = 0;
       for (let round = 1; round <= rounds; round++) {
-        const service = await startService(runtime, { DATABASE_URL: books.url });
-        const load = startLoad({ bases: [service.url], connections: 64, tenant: books.tenant, outcomes });
+        const base = await service.untilServing();
+        const next = await startNext(runtime, books.url, false);
+        const load = startLoad({ bases: [base], connections: 64, tenant: books.tenant, outcomes });
         await sleep(300 + Math.random() * 700);
         await service.stop("SIGKILL");
+        const killedAt = performance.now();
+        await next.untilServing();
+        slowest = Math.max(slowest, performance.now() - killedAt);
         await load.stop();
         const found = await audit(books, outcomes);
         totals.lost = Math.max(totals.lost, found.lost);
         totals.doubled = Math.max(totals.doubled, found.doubled);
         totals.faults.push(...found.faults);
         say(`${round} of ${rounds}: ${outcomes.requests} requests`);
+        service = next;
       }
-      return { ...totals, rounds, requests: outcomes.requests, figures: spread(outcomes) };
+      await service.stop();
+      if (slowest > takeoverTime) totals.faults.push(`the next service took over after ${seconds(slowest)}`);
+      const figures = `the next service took over within ${seconds(slowest)}; ${spread(outcomes)}`;
+      return { ...totals, rounds, requests: outcomes.requests, figures };
     }),
 };
 
-/** Three processes take from one quota. */
-const raced = (store: "file" | "sqld"): Fault => ({
+/** Three processes take from one quota on a server. */
+const raced: Fault = {
   rounds: 1,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
       const limit = 1000, requests = 5000;
-      const sqld = store === "sqld" ? await startSqld(await requireSqld(), path) : undefined;
+      const sqld = await startSqld(await requireSqld(), path);
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
       for (let round = 1; round <= rounds; round++) {
-        const books = await createBooks(sqld?.url ?? `file:${path}/ledger-${round}.db`, limit);
+        const books = await createBooks(sqld.url, limit);
         const services = await Promise.all([1, 2, 3].map(() => startService(runtime, { DATABASE_URL: books.url })));
         const { key, deployId } = books.tenant;
         const headers = [`Authorization: Bearer ${key}`];
@@ -95,10 +122,10 @@ const raced = (store: "file" | "sqld"): Fault => ({
         if (statuses.get(429) !== requests - limit) totals.faults.push(`429 was answered ${statuses.get(429)} times`);
         say(`${round} of ${rounds}: ${accepted} accepted`);
       }
-      await sqld?.stop("SIGKILL");
+      await sqld.stop("SIGKILL");
       return { ...totals, rounds, requests: rounds * requests, figures: `${limit} of ${requests} accepted` };
     }),
-});
+};
 
 /** The libSQL server is killed, stays away, and comes back. */
 const serverKilled: Fault = {
@@ -210,8 +237,7 @@ const lockHeld = (time: number): Fault => ({
 
 export const faults: Record<string, Fault> = {
   "kill -9 of the service": killed,
-  "quota race on a file": raced("file"),
-  "quota race on a server": raced("sqld"),
+  "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,
   "reply lost after the commit": replyLost,
@@ -220,7 +246,11 @@ export const faults: Record<string, Fault> = {
   "lock held for 10 s": lockHeld(10_000),
   "SIGTERM under load": stopped,
   "disk full": fullDisk,
+  "file removed, replaced or written over": lostFile,
+  "hostile bodies": hostileBodies,
   "1,000 slow clients": slowClients,
   "out of file descriptors": outOfDescriptors,
   "the log's reader stalls": logStalls,
+  ...failingDisk,
+  ...failingStart,
 };

@@ -20,6 +20,7 @@ const sizes = [24, 44];
 const filling = 60_000; // ms in which the load must have filled the disk
 const leastFailures = 100; // requests that fail before the disk counts as full
 const fullTime = 1_000; // ms
+const readinessTime = 1_100; // ms in which /readyz must have noticed
 const recovery = 2_000; // ms in which requests must succeed once there is space
 
 /** Makes a disk of that size in a folder; gives what removes it, or why there is none. */
@@ -44,16 +45,18 @@ async function mount(path: string, size: number): Promise<{ unmount(): void } | 
 async function askWhileFull(base: string, { key, deployId, workspaceId }: Books["tenant"]): Promise<string[]> {
   const bearer = (token: string) => ({ headers: [`Authorization: Bearer ${token}`] });
   const asked = [
-    ["/healthz", {}],
-    ["/v1/usage", bearer(key)],
-    ["/admin/v1/workspaces", bearer(adminToken)],
-    [`/admin/v1/workspaces/${workspaceId}`, bearer(adminToken)],
-    [`/admin/v1/deployments/${deployId}/diagnoses?limit=5`, bearer(adminToken)],
+    ["/healthz", {}, 200],
+    ["/readyz", {}, 503],
+    ["/v1/usage", bearer(key), 200],
+    ["/admin/v1/workspaces", bearer(adminToken), 200],
+    [`/admin/v1/workspaces/${workspaceId}`, bearer(adminToken), 200],
+    [`/admin/v1/deployments/${deployId}/diagnoses?limit=5`, bearer(adminToken), 200],
   ] as const;
   const faults: string[] = [];
-  for (const [target, request] of asked) {
-    const { status } = await send(base, target, request);
-    if (status !== 200) faults.push(`${target.replace(/\?.*/, "")} was answered ${status} on a full disk`);
+  for (const [target, request, expected] of asked) {
+    const { status, text } = await send(base, target, request);
+    if (status !== expected) faults.push(`${target.replace(/\?.*/, "")} was answered ${status} on a full disk`);
+    if (status === 503 && text !== '{"error":"Disk is full"}') faults.push(`/readyz says ${text} on a full disk`);
   }
   return faults;
 }
@@ -64,13 +67,14 @@ async function fillAndFree(runtime: Runtime, disk: string): Promise<Round> {
   await writeFile(`${disk}/ballast`, new Uint8Array(ballast * mebibyte));
   const books = await createBooks(`file:${disk}/ledger.db`);
   const service = await startService(runtime, { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken });
-  const content = { input: "x".repeat(2_000) };
+  const content = () => ({ input: "x".repeat(2_000) });
   const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant, content });
   const { statuses } = load.outcomes;
   const countFailed = () => statuses.get(500) ?? 0;
   const faults: string[] = [];
 
   if (!await becomesTrue(() => countFailed() >= leastFailures, filling)) faults.push("the disk was never full");
+  await sleep(readinessTime);
   for (const until = performance.now() + fullTime; performance.now() < until;) {
     faults.push(...await askWhileFull(service.url, books.tenant));
     await sleep(100);

@@ -42,11 +42,11 @@ const patience = 60_000; // ms that the next success is waited for
 
 /** Sends reads and submits to services until it is stopped, and adds what came of them to the outcomes. */
 export function startLoad(
-  { bases, connections, tenant, content = goodBody.content, outcomes = emptyOutcomes() }: {
+  { bases, connections, tenant, content = () => goodBody.content, outcomes = emptyOutcomes() }: {
     bases: string[];
     connections: number;
     tenant: Tenant;
-    content?: { input: string };
+    content?: (number: number) => { input: string };
     outcomes?: Outcomes;
   },
 ): Load {
@@ -61,7 +61,7 @@ export function startLoad(
   async function use(connection: Connection, base: string): Promise<void> {
     for (let isOpen = true; isOpen && !isStopped;) {
       const number = outcomes.requests++;
-      const body = JSON.stringify({ ...goodBody, content, sessionId: `session-${number}` });
+      const body = JSON.stringify({ ...goodBody, content: content(number), sessionId: `session-${number}` });
       const request = { headers, ...(number % 2 === 0 ? {} : { method: "POST", body }) };
       const sentAt = performance.now();
       try {

@@ -1,7 +1,8 @@
 // The process is told to stop while it serves.
+import { holdRequest } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
-import { goodBody } from "../helpers.ts";
+import { adminToken, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
@@ -14,6 +15,7 @@ const connections = 60;
 const patience = 5_000; // ms in which the service must tell that it is not ready
 const stopTime = 10_000; // ms that a stop may take: what SHUTDOWN_TIMEOUT is unless set
 const heldTime = 500; // ms for which a stop is held up
+const repeatTime = 1_100; // ms after the first signal, from which on another is a second one
 const secondTime = 1_000; // ms in which a second signal must have ended it
 
 /** A submit of which the end is still to come, which keeps a service from stopping. */
@@ -98,11 +100,12 @@ export const stopped: Fault = {
     }),
 };
 
-async function endBySecondSignal(runtime: Runtime, { url, tenant }: Books) {
-  const service = await startService(runtime, { DATABASE_URL: url });
-  const held = await holdSubmit(service.url, tenant, "never");
+async function endBySecondSignal(runtime: Runtime, { url }: Books) {
+  const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
+  const held = await holdRequest(service.url);
   void service.stop();
   await becomesTrue(() => isUnready(service.url), patience);
+  await sleep(repeatTime);
   const signalled = performance.now();
   const code = await service.stop();
   held.close();

@@ -221,6 +221,31 @@ test("draining ends when those are answered that came before it", async () => {
   await drained;
 });
 
+test("a closing service refuses what is new, and waits for what came before", async () => {
+  const context = createContext(await openMemory(), { log: silentLog });
+  const fetch = appOf(context, { servesMetrics: true });
+  const statuses = () =>
+    Promise.all(
+      ["/v1/prompts", "/nowhere", "/healthz", "/metrics"].map(async (path) =>
+        (await fetch(new Request(`http://ledger.test${path}`))).status
+      ),
+    );
+  const { inFlight } = context;
+  const ends = [inFlight.begin()];
+  const drained = inFlight.drain();
+  ends.push(inFlight.begin());
+  let isClosed = false;
+  const closed = inFlight.close().then(() => isClosed = true);
+  assert.equal(await statuses(), [503, 503, 200, 200]);
+  for (const end of ends) {
+    assert.is(isClosed, false);
+    end();
+    await drained;
+  }
+  await closed;
+  assert.is(inFlight.count(), 0);
+});
+
 test("refuses requests while 20,000 are in flight, but not what probes ask", async () => {
   const context = createContext(await openMemory(), { log: silentLog });
   const fetch = appOf(context, { servesMetrics: true });

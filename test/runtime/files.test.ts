@@ -1,10 +1,10 @@
 // Who may read the files of a database.
-import { chmod, readdir, stat, writeFile } from "node:fs/promises";
+import { chmod, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/migrate.ts";
-import { createFolder, startService } from "../conformance/processes.ts";
+import { createFolder, readFiles, startService } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const test = suite(`files on ${currentRuntime}`);
@@ -14,9 +14,8 @@ async function modesAfter(run: (folder: string) => Promise<unknown>): Promise<Re
   const folder = await createFolder();
   try {
     await run(folder.path);
-    const names = (await readdir(folder.path)).sort();
-    const modeOf = async (name: string) => ((await stat(`${folder.path}/${name}`)).mode & 0o777).toString(8);
-    return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await modeOf(name)])));
+    const modes = await readFiles(folder.path, async (file) => ((await stat(file)).mode & 0o777).toString(8));
+    return Object.fromEntries(modes);
   } finally {
     await folder.remove();
   }

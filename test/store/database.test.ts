@@ -1,8 +1,6 @@
-import { copyFile, readdir, stat } from "node:fs/promises";
+import { copyFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { relative as relativePath } from "node:path";
-import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
@@ -41,22 +39,6 @@ test("a file is opened in WAL mode, with every commit synced and foreign keys en
 const pragmaOf = async (database: Database, name: string) =>
   Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
 
-test("a file is named by an absolute or a relative path, with what needs it escaped", async () => {
-  const folder = await createFolder();
-  const name = "a b#%é.db";
-  const database = openDatabase(`file:${folder.path}/${encodeURIComponent(name)}`);
-  await database.write([createTable]);
-  database.close();
-  assert.ok((await readdir(folder.path)).includes(name));
-  const relative = relativePath(process.cwd(), `${folder.path}/${name}`);
-  for (const path of [`//localhost${folder.path}/${name}`, `//${folder.path}/${name}`, relative]) {
-    const again = openDatabase(`file:${path.replaceAll("%", "%25").replaceAll("#", "%23")}`);
-    assert.is(await count(again), 0, path);
-    again.close();
-  }
-  await folder.remove();
-});
-
 test("a service that is closed leaves all of it in the file", () =>
   onFile(async (url) => {
     makeFile(url.replace("file:", ""));
@@ -65,7 +47,8 @@ test("a service that is closed leaves all of it in the file", () =>
     database.close();
     database.close();
     const path = url.replace("file:", "");
-    assert.is((await stat(`${path}-wal`)).size, 0);
+    // libsql leaves the connection to the garbage collector, which may have removed the log meanwhile.
+    assert.is(await stat(`${path}-wal`).then(({ size }) => size, () => 0), 0);
     await copyFile(path, `${path}-copy`);
     const copy = openDatabase(`${url}-copy`);
     assert.is(await count(copy), 1);

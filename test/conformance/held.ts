@@ -1,0 +1,34 @@
+// A request that is in flight for as long as a test wants it to be.
+import { adminToken, goodBody } from "../helpers.ts";
+import { openConnection, send, serialize } from "./http-client.ts";
+import { until } from "./processes.ts";
+
+/** Sends half of a submit, and resolves when the service is waiting for the rest, which `end` sends. */
+export const holdSubmit = (base: string, { key, deployId }: { key: string; deployId: string }, sessionId = "held") =>
+  hold(base, `/v1/diagnosis?deployId=${deployId}`, key, { ...goodBody, sessionId });
+
+/** The same with a call of the management API that is refused in the end with 400; its token must be the tests' own. */
+export const holdRequest = (base: string) => hold(base, "/admin/v1/workspaces", adminToken, { nothing: true });
+
+async function hold(base: string, target: string, token: string, content: object) {
+  const connection = openConnection(base);
+  const body = JSON.stringify(content);
+  const request = { method: "POST", headers: [`Authorization: Bearer ${token}`], body };
+  const bytes = serialize(base, target, request, "keep-alive");
+  const half = bytes.length - Math.floor(body.length / 2);
+  const inFlight = async () =>
+    Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec((await send(base, "/metrics")).text)![1]);
+  const before = await inFlight();
+  connection.write(bytes.subarray(0, half));
+  await until(async () => await inFlight() > before);
+  return {
+    end() {
+      connection.write(bytes.subarray(half));
+      return connection.readAnswer();
+    },
+    close: connection.close,
+  };
+}
+
+/** Waits until a service that was told to stop says that it is not ready. */
+export const untilDraining = (base: string) => until(async () => (await send(base, "/readyz")).status === 503);

@@ -1,0 +1,84 @@
+// The file under the service is removed, replaced, or written over by a copy of a backup.
+import { copyFile, rename, rm } from "node:fs/promises";
+import { send } from "../conformance/http-client.ts";
+import { startService } from "../conformance/processes.ts";
+import { adminOf, createTenant } from "../helpers.ts";
+import { openDatabase } from "../../src/store/open.ts";
+import { removeLog } from "../../src/store/whole-file.ts";
+import { audit, createBooks } from "./books.ts";
+import type { Audit } from "./books.ts";
+import { becomesTrue, inFolder, seconds, sleep } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import { emptyOutcomes, startLoad } from "./load.ts";
+
+const noticeTime = 2_000; // ms in which /readyz must be 503
+
+/** What happens to the file, and whether a sound database is in its place afterwards. */
+const mishaps: Record<string, { happen(file: string): Promise<unknown>; leavesFile: boolean }> = {
+  "removed": { happen: (file) => rm(file), leavesFile: false },
+  "replaced": { happen: (file) => rename(`${file}.backup`, file), leavesFile: true },
+  "copied over": { happen: (file) => copyFile(`${file}.backup`, file), leavesFile: true },
+  "without its log": { happen: (file) => rm(`${file}-wal`), leavesFile: false },
+};
+
+/** A sound database that is not the one of the service. */
+async function makeBackup(url: string, backup: string): Promise<void> {
+  const database = openDatabase(url);
+  await database.read({ sql: "vacuum into ?", args: [backup] });
+  database.close();
+  const copy = openDatabase(`file:${backup}`);
+  await createTenant(adminOf(copy, Date.now));
+  await removeLog(copy);
+  copy.close();
+}
+
+const isUnready = async (base: string) => (await send(base, "/readyz").catch(() => undefined))?.status === 503;
+
+/** Each mishap in turn, under load: no request that is sent after it succeeds, and nothing is written to what takes its place. */
+export const lostFile: Fault = {
+  rounds: 1,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const totals: Audit = { lost: 0, doubled: 0, faults: [] };
+      let requests = 0, slowest = 0;
+      for (let round = 1; round <= rounds; round++) {
+        for (const [name, { happen, leavesFile }] of Object.entries(mishaps)) {
+          const file = `${path}/${round}-${name.replaceAll(" ", "-")}.db`;
+          const books = await createBooks(`file:${file}`);
+          await makeBackup(books.url, `${file}.backup`);
+          const service = await startService(runtime, { DATABASE_URL: books.url });
+          const before = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+          await sleep(500);
+          await happen(file);
+          const after = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+          const start = performance.now();
+          if (!await becomesTrue(() => isUnready(service.url), noticeTime)) {
+            totals.faults.push(`${name}: /readyz is not 503`);
+          }
+          slowest = Math.max(slowest, performance.now() - start);
+          await sleep(500);
+          for (const load of [before, after]) {
+            await load.stop();
+            requests += load.outcomes.requests;
+          }
+          // A request that was sent before may have been decided before too.
+          const { statuses } = after.outcomes;
+          totals.doubled += (statuses.get(200) ?? 0) + (statuses.get(201) ?? 0);
+          if (!service.output().includes("Database is unavailable")) {
+            totals.faults.push(`${name}: the log does not say so`);
+          }
+          const code = await service.stop();
+          if (code !== 0) totals.faults.push(`${name}: exit code ${code}`);
+          if (leavesFile) {
+            // What is in its place is as it was: its log belongs to the lost file.
+            await rm(`${file}-wal`, { force: true });
+            const found = await audit(books, emptyOutcomes());
+            totals.doubled += found.doubled;
+            totals.faults.push(...found.faults);
+          }
+          say(`${round} of ${rounds}, ${name}: ${statuses.get(503) ?? 0} × 503`);
+        }
+      }
+      return { ...totals, rounds, requests, figures: `/readyz is 503 within ${seconds(slowest)}` };
+    }),
+};

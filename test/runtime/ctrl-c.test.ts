@@ -1,0 +1,73 @@
+// Stopping a service from the terminal that it was started in, by the scripts that start it on the runtime that runs the tests.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { holdRequest, untilDraining } from "../conformance/held.ts";
+import { send } from "../conformance/http-client.ts";
+import { createFolder, findTerminal, startInTerminal, until } from "../conformance/processes.ts";
+import { adminToken } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`Ctrl-C on ${currentRuntime}`);
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+const scripts = {
+  Node: ["npm start", "npm run demo", "npm run -s cli -- serve"],
+  Bun: ["npm run start:bun"],
+  Deno: ["npm run start:deno"],
+}[currentRuntime];
+
+const ctrlC = "\x03";
+
+let databases = 0;
+
+/** Starts a service in a terminal of its own. */
+function start(command: string) {
+  const DATABASE_URL = `file:${folder.path}/${databases++}.db`;
+  const settings = { PORT: "0", TMPDIR: folder.path, DATABASE_URL, ADMIN_TOKEN: adminToken };
+  return startInTerminal(`exec ${command}`, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
+}
+
+const terminal = await findTerminal();
+if (terminal !== "found") console.log(`skipped: Ctrl-C in a terminal: ${terminal.missing}`);
+
+for (const command of terminal === "found" ? scripts : []) {
+  test(`one Ctrl-C under ${command} answers the request in flight, and ends it with exit code 0`, async () => {
+    const service = await start(command);
+    const held = await holdRequest(service.seen);
+    service.type(ctrlC);
+    await untilDraining(service.seen);
+    assert.is((await held.end()).status, 400);
+    assert.is(await service.ended, 0);
+    // npm's own output may follow.
+    const messages = service.output().match(/(?<=Z (info |warn |error) )[^\r\n]*/g)!;
+    assert.ok(messages.includes("Stopping; another SIGTERM or Ctrl-C ends it at once"));
+    assert.is(messages.at(-1), "Stopped");
+    held.close();
+  });
+
+  test(`a second Ctrl-C under ${command} more than a second later ends it at once`, async () => {
+    const service = await start(command);
+    const held = await holdRequest(service.seen);
+    service.type(ctrlC);
+    await untilDraining(service.seen);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    service.type(ctrlC);
+    assert.is(await service.ended, 1);
+    held.close();
+  });
+
+  test(`closing the terminal of ${command} answers the request in flight before it ends`, async () => {
+    const service = await start(command);
+    const held = await holdRequest(service.seen);
+    const closed = service.stop("SIGKILL");
+    await untilDraining(service.seen);
+    assert.is((await held.end()).status, 400);
+    await closed;
+    await until(() => send(service.seen, "/healthz").then(() => false, () => true));
+    held.close();
+  });
+}
+
+test.run();
