@@ -19,12 +19,16 @@ export type Connection = {
   readAnswer(isHead?: boolean): Promise<HttpAnswer>;
   /** Whether the server has taken the connection, once that is known. */
   opened: Promise<boolean>;
-  /** Resolves when the server has closed the connection. */
-  closed: Promise<void>;
+  /** Resolves when the server has closed the connection, or has reset it. */
+  closed: Promise<"closed" | "reset">;
+  /** Takes in no more of what the server sends than the system does. */
+  stopReading(): void;
   close(): void;
+  /** Breaks the connection off, as a client that crashes does. */
+  reset(): void;
 };
 
-const patience = 30_000; // ms that an answer may take
+const defaultPatience = 30_000; // ms that an answer may take
 
 /** Sends one request on a connection of its own. */
 export async function send(base: string, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {
@@ -62,8 +66,8 @@ function inChunks(bytes: Buffer, size: number): Buffer {
   return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
 }
 
-/** Opens a connection on which requests can follow each other. */
-export function openConnection(base: string): Connection {
+/** Opens a connection on which requests can follow each other; an answer may take `patience` ms. */
+export function openConnection(base: string, patience = defaultPatience): Connection {
   const { hostname, port } = new URL(base);
   const socket = connect({ host: hostname, port: Number(port) });
   let received = Buffer.alloc(0);
@@ -77,12 +81,14 @@ export function openConnection(base: string): Connection {
     received = Buffer.concat([received, data]);
     wake();
   });
-  const closed = new Promise<void>((resolve) => {
+  let isReset = false;
+  const closed = new Promise<"closed" | "reset">((resolve) => {
     for (const event of ["end", "close", "error"]) {
       socket.on(event, () => {
         hasEnded = true;
+        isReset ||= event === "error";
         wake();
-        resolve();
+        resolve(isReset ? "reset" : "closed");
       });
     }
   });
@@ -116,7 +122,9 @@ export function openConnection(base: string): Connection {
       const index = received.indexOf("\r\n");
       return index < 0 ? undefined : index;
     });
-    if (end === undefined) throw new Error("The server closed the connection before it had answered");
+    if (end === undefined) {
+      throw new Error(`The server closed the connection before it had answered${isReset ? ", by a reset" : ""}`);
+    }
     return take(end + 2).toString("latin1").slice(0, -2);
   }
 
@@ -152,5 +160,13 @@ export function openConnection(base: string): Connection {
     }
   }
 
-  return { write: (bytes) => void socket.write(bytes), readAnswer, opened, closed, close: () => void socket.destroy() };
+  return {
+    write: (bytes) => void socket.write(bytes),
+    readAnswer,
+    opened,
+    closed,
+    stopReading: () => void socket.pause(),
+    close: () => void socket.destroy(),
+    reset: () => void socket.resetAndDestroy(),
+  };
 }

@@ -86,6 +86,12 @@ export async function startFile(
   return { ...child, seen: await child.seen(pattern), until: child.seen };
 }
 
+/** Starts a program and resolves with what the pattern captures. */
+export async function startProgram(command: string[], settings: Record<string, string>, pattern: RegExp) {
+  const child = launch(command, settings);
+  return { ...child, seen: await child.seen(pattern) };
+}
+
 /** Starts a script of package.json and resolves with what the pattern captures. */
 export async function startScript(script: string, settings: Record<string, string>, pattern: RegExp) {
   const child = launch(["npm", "run", "-s", script], settings);

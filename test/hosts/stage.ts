@@ -1,0 +1,199 @@
+// What a host's checks run on: the host as a process of its own on a database of its own, with records to export.
+import { copyFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { build } from "esbuild";
+import { verify } from "../../src/admin/records.ts";
+import { migrate } from "../../src/migrate.ts";
+import { serveDatabase } from "../../src/service.ts";
+import { openDatabase } from "../../src/store/open.ts";
+import { openConnection, send, serialize } from "../conformance/http-client.ts";
+import type { Connection, HttpRequest } from "../conformance/http-client.ts";
+import { createFolder, startFile, startProgram, startSqld } from "../conformance/processes.ts";
+import type { Running } from "../conformance/processes.ts";
+import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
+import type { Host } from "./hosts.ts";
+import { limits } from "./limits.ts";
+
+export type Stage = Tenant & {
+  host: Host;
+  url: string;
+  /** Everything the host printed so far. */
+  output(): string;
+  /** The targets of a read, a submit and an export. */
+  targets: { read: string; submit: string; export: string };
+  open(): Connection;
+  /** Sends one request on a connection of its own, with the tenant's key unless other headers are given. */
+  send(target: string, request?: HttpRequest): Promise<{ status: number; headers: Map<string, string>; text: string }>;
+  /** The bytes of a request that leaves the connection open. */
+  bytesOf(target: string, request?: HttpRequest): Uint8Array;
+  /** How many requests are being answered. */
+  countInFlight(): Promise<number>;
+  /** How many exports have been answered, whatever became of the answer. */
+  countExports(): Promise<number>;
+  /** Has the service closed, and resolves when `Closing` or `Closed` is printed. */
+  close(): { begun: Promise<void>; done: Promise<void> };
+  /** Why the host ended, if it has. */
+  ended(): string | undefined;
+  /** Whether quota, calls and records balance, and how much of the quota is used. */
+  verify(): Promise<{ balanced: boolean; used: number }>;
+  /** Ends the host, and says how it has ended, if it had before. */
+  stop(): Promise<string | undefined>;
+};
+
+/** With `closes` it closes the service, so that the host is not used after it. */
+export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean };
+
+/** ms that an answer, or anything else that a check waits for, may take. */
+export const patience = 10_000;
+
+const recordsToExport = 1024;
+const recordsAtOnce = 64;
+const recordLength = 16_384; // more than 16 MB in all: more than a connection takes in before anyone reads
+
+/** Makes a database with a tenant and records. */
+async function fill(url: string): Promise<Tenant> {
+  await migrate(url);
+  const database = openDatabase(url, "serve");
+  const tenant = await createTenant(adminOf(database, Date.now), 1e9);
+  const service = serveDatabase(database, limits);
+  const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(recordLength) } });
+  const target = `http://ledger.test/v1/diagnosis?deployId=${tenant.deployId}`;
+  const headers = { Authorization: `Bearer ${tenant.key}` };
+  for (let count = 0; count < recordsToExport; count += recordsAtOnce) {
+    await Promise.all(Array.from({ length: recordsAtOnce }, async () => {
+      const { status } = await service.fetch(new Request(target, { method: "POST", headers, body }));
+      if (status !== 201) throw new Error(`A record was answered ${status}`);
+    }));
+  }
+  await service.close();
+  return tenant;
+}
+
+/** Makes what all hosts of a test file start with. */
+export async function createStages(sqld: string | undefined) {
+  const folder = await createFolder();
+  const tenant = await fill(`file:${folder.path}/filled.db`);
+  let started = 0;
+
+  async function open(host: Host): Promise<Stage> {
+    const name = `${folder.path}/${++started}`;
+    if (host.isWorker) return openWorker(host, name, sqld!);
+    await copyFile(`${folder.path}/filled.db`, `${name}.db`);
+    const settings = { DATABASE_URL: `file:${name}.db`, ADMIN_TOKEN: adminToken };
+    const child = await startFile(currentRuntime, `test/hosts/${host.file}.ts`, settings, mounted);
+    return stageOf(host, child.seen, child, tenant, settings.DATABASE_URL);
+  }
+  return { open, remove: folder.remove };
+}
+
+const mounted = /Mounted on (http\S+)/;
+// Where there is a libSQL server to test with, this is the system's package too.
+const workerd = pathOf("node_modules/@cloudflare/workerd-linux-64/bin/workerd");
+
+/** Starts the Worker on workerd itself, which has a libSQL server for its database. */
+async function openWorker(host: Host, name: string, sqld: string): Promise<Stage> {
+  const server = await startSqld(sqld, `${name}.data`);
+  const tenant = await fill(server.url);
+  await build({
+    entryPoints: [pathOf(`test/hosts/${host.file}.ts`)],
+    outfile: `${name}.mjs`,
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    conditions: ["workerd", "worker"],
+    logLevel: "error",
+  });
+  await writeFile(`${name}.capnp`, workerdConfig(`${name.split("/").at(-1)}.mjs`, server.url));
+  const command = [workerd, "serve", `${name}.capnp`, "--control-fd=1"];
+  const child = await startProgram(command, {}, /"socket":"http","port":(\d+)/);
+  const stage = stageOf(host, `http://127.0.0.1:${child.seen}/llm`, child, tenant, server.url);
+  return {
+    ...stage,
+    async stop() {
+      const end = await stage.stop();
+      await server.stop("SIGKILL");
+      return end;
+    },
+  };
+}
+
+const workerdConfig = (module: string, databaseUrl: string) => `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "worker", esModule = embed "${module}")],
+      compatibilityDate = "2026-01-01",
+      bindings = [
+        (name = "DATABASE_URL", text = "${databaseUrl}"),
+        (name = "ADMIN_TOKEN", text = "${adminToken}"),
+      ],
+    )),
+    (name = "internet", network = (allow = ["local"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+`;
+
+type Child = Pick<Running, "pid" | "output" | "stop"> & { ended: Promise<number | string> };
+
+function stageOf(host: Host, url: string, child: Child, tenant: Tenant, databaseUrl: string): Stage {
+  const path = new URL(url).pathname.replace(/\/$/, "");
+  const { deployId } = tenant;
+  const keyed = [`Authorization: Bearer ${tenant.key}`];
+  const describe = (end: number | string) => `the host ended with ${end}: ${child.output().slice(-2000)}`;
+  let end: number | string | undefined;
+  void child.ended.then((code) => end = code);
+
+  async function printed(text: string): Promise<void> {
+    await until(() => child.output().includes(text), `the host to print ${text}`);
+  }
+  async function readMetric(pattern: RegExp): Promise<number> {
+    const { text } = await send(url, `${path}/metrics`);
+    return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
+  }
+
+  return {
+    ...tenant,
+    host,
+    url,
+    output: child.output,
+    targets: {
+      read: `${path}/v1/prompts?deployId=${deployId}`,
+      submit: `${path}/v1/diagnosis?deployId=${deployId}`,
+      export: `${path}/admin/v1/deployments/${deployId}/diagnoses/export`,
+    },
+    open: () => openConnection(url, patience),
+    send: (target, request) => send(url, target, { headers: keyed, ...request }),
+    bytesOf: (target, request) => serialize(url, target, { headers: keyed, ...request }, "keep-alive"),
+    // The request that asks is in flight itself.
+    countInFlight: async () => await readMetric(/^promptledger_http_requests_in_flight (\d+)$/gm) - 1,
+    countExports: () => readMetric(/^promptledger_http_requests_total\{.*\/export".*\} (\d+)$/gm),
+    close() {
+      process.kill(child.pid, "SIGUSR2");
+      return { begun: printed("Closing"), done: printed("Closed") };
+    },
+    ended: () => end === undefined ? undefined : describe(end),
+    async verify() {
+      const database = openDatabase(databaseUrl, "manage");
+      const { balanced, ledgers } = await verify(adminOf(database, Date.now));
+      database.close();
+      return { balanced, used: ledgers.reduce((sum, { used }) => sum + used, 0) };
+    },
+    async stop() {
+      const code = await child.stop("SIGKILL");
+      return code === "SIGKILL" ? undefined : describe(code);
+    },
+  };
+}
+
+/** Waits until something holds. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + patience;
+  while (!await holds()) {
+    if (performance.now() > deadline) throw new Error(`Waited ${patience / 1000} s for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
