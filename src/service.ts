@@ -38,6 +38,8 @@ export type ServiceSettings = {
   adminToken?: string | undefined;
   /** How long a request body may take to arrive, in ms; 30 s unless set. */
   bodyTimeout?: number | undefined;
+  /** How long a client may take nothing of a long response before that breaks off, in ms; 60 s unless set. */
+  stallTimeout?: number | undefined;
   /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
   corsOrigins?: readonly string[] | undefined;
   /** Whether `/metrics` is served; not unless set. */
@@ -110,7 +112,7 @@ export const createShared = ({ basePath, servesMetrics, adminToken }: ServiceSet
   prompts: createPromptCache(),
 });
 
-export const closeTimeout = 10_000; // ms
+const closeTimeout = 10_000; // ms
 
 /** Makes a service on an open database, which it closes. The settings have been checked. */
 export function serveDatabase(
@@ -149,7 +151,8 @@ export function createContext(
   { inFlight, keyHashes, validKeys, prompts }: Shared = createShared(settings),
 ): Context {
   const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, adminToken } = settings;
-  const { bodyBudgetBytes = defaultBodyBudgetBytes, log = consoleLog, corsOrigins = [] } = settings;
+  const { bodyBudgetBytes = defaultBodyBudgetBytes, stallTimeout = 60_000, log = consoleLog, corsOrigins = [] } =
+    settings;
   const telemetry = createTelemetry();
   const { gauge } = telemetry.metrics;
   const observed = withNoteOfErrors(database, (error) => telemetry.databaseErrors(failureOf(error) ?? "other"));
@@ -173,6 +176,7 @@ export function createContext(
     bodyBudget,
     // Of one body a runtime need not hold more than it declares, so that the largest one is let in alone.
     unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
+    stallTimeout,
     exports: { count: 0 },
     corsOrigins,
     inFlight,

@@ -19,16 +19,19 @@ const checks: Record<string, Check> = {
   maxBodyBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
   bodyBudgetBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
   adminToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
-  bodyTimeout: (value: unknown) =>
-    Number(value) > 0 && Number(value) <= longestTimeout
-      ? undefined
-      : `must be from 1 to ${longestTimeout} milliseconds`,
+  bodyTimeout: timeoutFault,
+  stallTimeout: timeoutFault,
   corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsWanted,
   servesMetrics: (value: unknown) => typeof value === "boolean" ? undefined : "must be true or false",
   clock: (value: unknown) =>
     typeof value === "function" ? undefined : "must be a function that gives Unix milliseconds",
   log: logFault,
 };
+
+function timeoutFault(value: unknown): string | undefined {
+  const isTimeout = typeof value === "number" && value >= 1 && value <= longestTimeout;
+  return isTimeout ? undefined : `must be from 1 to ${longestTimeout} milliseconds`;
+}
 
 function logFault(value: unknown): string | undefined {
   const log = value as Record<string, unknown>;

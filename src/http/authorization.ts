@@ -53,7 +53,7 @@ export async function readValidKeyHash(asked: Asked, context: Context): Promise<
   const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
   if (known !== undefined && context.validKeys.get(known) !== undefined) return known;
   // Nothing has been waited for until here, so that of many at once those that are too many are refused at once.
-  return await whileUnread(request, context, async () => {
+  return await whileUnread(asked, context, async () => {
     const keyHash = await readKeyHash(request, context);
     await requireKey(asked, context, keyHash);
     return keyHash;

@@ -1,6 +1,6 @@
 // Reading a request's body: bounded in bytes, chunks and time, within one budget for all bodies of the service, and as the
-// UTF-8 that JSON is. The rest of a body that is refused is left alone: cancelling it may never settle (a cloned Request), may
-// reset the connection before the answer, or may throw inside the host's adapter.
+// UTF-8 that JSON is. What is left of a body is never cancelled before the answer has gone out: that may never settle (a
+// cloned Request), may reset the connection before the answer, or may throw inside the host's adapter.
 import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../errors.ts";
 import { bodyTooSlow, Refusal } from "../errors.ts";
 import { withTimeout } from "../timeout.ts";
@@ -19,69 +19,53 @@ export async function readText(asked: Asked, context: Context): Promise<string> 
   }
 }
 
-const discardTime = 1_000; // ms for a body that nobody wants
-const mostDiscarded = 1_048_576; // bytes of it
-
-/**
- * Takes in and drops what a refused client is still sending, if that is not much, so that its connection can serve the next
- * request. Gives false if something of the body is left: then the connection must be closed.
- */
-export async function discardBody({ request, isBodyRead }: Asked, context: Context): Promise<boolean> {
-  if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
-  const { bodyLimit } = context;
-  const limit = { bytes: Math.min(bodyLimit.bytes, mostDiscarded), time: Math.min(bodyLimit.time, discardTime) };
-  if (request.bodyUsed || Number(request.headers.get("Content-Length")) > limit.bytes) return false;
-  try {
-    await whileUnread(request, context, async () => {
-      if (isSmall(request)) await within(limit.time, request.arrayBuffer());
-      else if (request.body !== null) await readStream(request.body, limit, () => {});
-    });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Does something while a request's body is not read, or not kept. A runtime may hold what it has received of it, so that too
- * many at once are refused.
- */
-export async function whileUnread<T>(request: Request, { bodyLimit, unreadBodies }: Context, work: () => Promise<T>) {
-  const bytes = Number(request.headers.get("Content-Length") ?? Math.min(bodyLimit.bytes, mostAtOnce));
-  if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
-  unreadBodies.used += bytes;
-  try {
-    return await work();
-  } finally {
-    unreadBodies.used -= bytes;
-  }
-}
-
-function isSmall({ headers }: Request): boolean {
-  const declared = headers.get("Content-Length");
-  return declared !== null && Number(declared) <= mostAtOnce;
-}
-
 // Up to here a body is read at once, which costs a fraction of what a stream does. How it comes is up to the client, and
 // some runtimes keep an object for each piece.
 const mostAtOnce = 65_536; // bytes
 
 async function readBytes(asked: Asked, { bodyLimit: limit, bodyBudget }: Context): Promise<Uint8Array> {
   const { request } = asked;
-  if (request.bodyUsed) throw new Error(consumed);
-  const declared = request.headers.get("Content-Length");
-  if (Number(declared) > limit.bytes) throw bodyTooLarge(limit.bytes);
+  const declared = declaredLength(request);
+  if (declared !== undefined && declared > limit.bytes) throw bodyTooLarge(limit.bytes);
   const reserve = (bytes: number) => reserveBytes(asked, bodyBudget, bytes);
-  if (isSmall(request)) {
-    reserve(Number(declared));
-    const bytes = new Uint8Array(await within(limit.time, request.arrayBuffer()));
-    if (bytes.length > limit.bytes) throw bodyTooLarge(limit.bytes);
+  const bytes = await orConsumed(request, async () => {
+    if (isSmall(request)) {
+      reserve(declared!);
+      return new Uint8Array(await within(limit.time, request.arrayBuffer()));
+    }
+    // One buffer, so that the chunks can be collected at once: a chunk may cost a runtime kilobytes, whatever its size.
+    const buffer = growingBuffer(limit.bytes, reserve);
+    await readStream(asked, limit, buffer.append);
+    return buffer.bytes();
+  });
+  if (bytes.length > limit.bytes) throw bodyTooLarge(limit.bytes);
+  return bytes;
+}
+
+/** The length that the client has declared; undefined if it has declared none, or none that can be understood. */
+function declaredLength({ headers }: Request): number | undefined {
+  const header = headers.get("Content-Length");
+  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
+}
+
+const isSmall = (request: Request): boolean => (declaredLength(request) ?? Infinity) <= mostAtOnce;
+
+/**
+ * What is read of a body. That something else has read it before shows in one of three ways, which no client can bring
+ * about: it says so, reading is a TypeError though the client is there, or no byte comes of a declared length.
+ */
+async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
+  if (request.bodyUsed) throw new Error(consumed);
+  try {
+    const bytes = await read();
+    if (bytes.length === 0 && (declaredLength(request) ?? 0) > 0) throw new Error(consumed);
     return bytes;
+  } catch (error) {
+    if (error instanceof TypeError) {
+      throw request.signal.aborted ? bodyIncomplete() : new Error(consumed, { cause: error });
+    }
+    throw error;
   }
-  // One buffer, so that the chunks can be collected at once: a chunk may cost a runtime kilobytes, whatever its size.
-  const buffer = growingBuffer(limit.bytes, reserve);
-  if (request.body !== null) await readStream(request.body, limit, buffer.append);
-  return buffer.bytes();
 }
 
 const consumed = "The body was read before the request reached the service: mount it before body parsers";
@@ -92,27 +76,24 @@ function reserveBytes(asked: Asked, budget: BodyBudget, bytes: number): void {
   asked.bodyBytes += bytes;
 }
 
-/** What is read, unless it takes too long. */
+/** What is read, unless it takes too long; of any other failure than a TypeError the client is the cause. */
 function within<T>(time: number, reading: Promise<T>): Promise<T> {
   const whole = reading.catch((error) => {
-    throw error instanceof Refusal ? error : bodyIncomplete();
+    throw error instanceof Refusal || error instanceof TypeError ? error : bodyIncomplete();
   });
   return withTimeout(time, whole, () => {
     throw bodyTooSlow(time / 1000);
   });
 }
 
-const firstCapacity = 16_384; // bytes
 const freeChunks = 2_048;
 const leastChunk = 64; // bytes on average beyond them
 
-/** Hands a stream's chunks to `take`, which keeps them or drops them. */
-function readStream(
-  body: ReadableStream<Uint8Array>,
-  limit: BodyLimit,
-  take: (chunk: Uint8Array) => void,
-): Promise<void> {
-  const reader = body.getReader();
+/** Hands a stream's chunks to `take`, which keeps them or drops them. What is left can be read on. */
+function readStream(asked: Asked, limit: BodyLimit, take: (chunk: Uint8Array) => void): Promise<void> {
+  const { body } = asked.request;
+  if (body === null) return Promise.resolve();
+  const reader = asked.bodyReader ??= body.getReader();
   let isOver = false;
 
   async function readAll(): Promise<void> {
@@ -128,6 +109,8 @@ function readStream(
   }
   return within(limit.time, readAll()).finally(() => isOver = true);
 }
+
+const firstCapacity = 16_384; // bytes
 
 /** A buffer that grows with what is put into it; `reserve` is called for every byte that it takes. */
 function growingBuffer(most: number, reserve: (bytes: number) => void) {
@@ -148,4 +131,49 @@ function growingBuffer(most: number, reserve: (bytes: number) => void) {
     },
     bytes: () => buffer.subarray(0, length),
   };
+}
+
+/**
+ * Does something while a request's body is not read, or not kept. A runtime may hold what it has received of it, so that too
+ * many at once are refused.
+ */
+export async function whileUnread<T>({ request }: Asked, { unreadBodies }: Context, work: () => Promise<T>) {
+  const bytes = Math.min(declaredLength(request) ?? mostAtOnce, unreadBodies.most);
+  if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
+  unreadBodies.used += bytes;
+  try {
+    return await work();
+  } finally {
+    unreadBodies.used -= bytes;
+  }
+}
+
+const discardLimit: BodyLimit = { bytes: 8 * 1024 * 1024, time: 1_000 };
+
+/**
+ * Takes in and drops what a refused client is still sending, if that is not too much: many clients miss an answer that comes
+ * while they send, if the connection is then closed. Gives false if something of the body is left.
+ */
+export async function discardBody(asked: Asked, context: Context): Promise<boolean> {
+  const { request, isBodyRead, bodyReader } = asked;
+  if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
+  if (request.bodyUsed && bodyReader === undefined) return false;
+  if ((declaredLength(request) ?? 0) > discardLimit.bytes) return false;
+  const time = Math.min(context.bodyLimit.time, discardLimit.time);
+  try {
+    await whileUnread(asked, context, async () => {
+      if (isSmall(request) && bodyReader === undefined) await within(time, request.arrayBuffer());
+      else await readStream(asked, { ...discardLimit, time }, () => {});
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const cancelDelay = 1_000; // ms in which the answer goes out
+
+/** Ends a body of which something is left, long after its answer: Deno takes in its trailers for as long as it is read. */
+export function cancelLater({ bodyReader }: Asked): void {
+  if (bodyReader !== undefined) setTimeout(() => void bodyReader.cancel().catch(() => {}), cancelDelay);
 }

@@ -22,9 +22,10 @@ export type Asked = {
   isGone: (() => boolean) | undefined;
   /** Whether the ledger has said of this request's key that it is valid. */
   isKeyValid: boolean;
-  /** What its body takes of the budget, and whether the body has been read to its end. */
+  /** What its body takes of the budget, whether the body has been read to its end, and what reads it piece by piece. */
   bodyBytes: number;
   isBodyRead: boolean;
+  bodyReader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   route?: string;
 };
 
@@ -55,6 +56,8 @@ export type Context = {
   /** The origins whose pages may call the service, `*` for all; none where it is empty. */
   corsOrigins: readonly string[];
   inFlight: InFlight;
+  /** How long a client may take nothing of its response, in ms. */
+  stallTimeout: number;
   /** How many exports are running. */
   exports: { count: number };
   /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */

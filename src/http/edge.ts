@@ -5,7 +5,7 @@ import { unknownPath } from "../errors.ts";
 import { describeError } from "../log.ts";
 import type { LogLevel } from "../config.ts";
 import { failureOf } from "../store/database.ts";
-import { discardBody } from "./body.ts";
+import { cancelLater, discardBody } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
 import { refuse, toResponse } from "./respond.ts";
@@ -39,22 +39,23 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       isKeyValid: false,
       bodyBytes: 0,
       isBodyRead: false,
+      bodyReader: undefined,
     };
     try {
       const { answer, cause } = await answerTo(asked);
       const { headers } = answer;
       headers["X-Request-Id"] = asked.requestId;
       if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
-      // What is refused because there is too much to do gets no further work.
       const isBodyLeft = answer.error !== undefined &&
-        (answer.error === "overloaded" || !await discardBody(asked, context));
+        (endsBody.has(answer.error) || !await discardBody(asked, context));
+      if (isBodyLeft) cancelLater(asked);
       if (isBodyLeft || inFlight.isDraining()) headers.Connection = "close";
       try {
         tell(asked, answer, cause, performance.now() - began, basePath, context);
       } catch {
         // The log may be an embedder's; what fails there is no reason to withhold an answer.
       }
-      return toResponse(answer, asked.method === "HEAD", inFlight);
+      return toResponse(answer, asked.method === "HEAD", context);
     } finally {
       bodyBudget.used -= asked.bodyBytes;
       end();
@@ -82,6 +83,9 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
     }
   }
 }
+
+/** Refusals after which nothing more of a body is taken in: there is too much to do, or its client is too slow. */
+const endsBody = new Set<Answer["error"]>(["overloaded", "timeout"]);
 
 /** One line for a request, and its measures. */
 function tell(

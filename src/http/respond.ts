@@ -4,8 +4,8 @@ import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../err
 import type { ErrorKind, Refusal } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import type { Refused } from "../store/admission.ts";
-import type { InFlight } from "./in-flight.ts";
 import { mostAtOnce, partsOf, toStream } from "./stream.ts";
+import type { Sending } from "./stream.ts";
 
 export type HeaderValues = Record<string, string>;
 
@@ -87,18 +87,18 @@ export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
 /** An answer as it is sent, with the headers that all have; to HEAD with the length of its body instead of that. */
-export function toResponse({ status, headers, body, end }: Answer, isHead: boolean, inFlight: InFlight): Response {
+export function toResponse({ status, headers, body, end }: Answer, isHead: boolean, context: Sending): Response {
   headers["X-Content-Type-Options"] = "nosniff";
   headers["Cache-Control"] ??= "no-store";
   if (body === null || typeof body === "string" && !isHead && body.length < mostAtOnce) {
     return new Response(body, { status, headers });
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    return new Response(toStream(body, inFlight, end), { status, headers });
+    return new Response(toStream(body, context, end), { status, headers });
   }
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   headers["Content-Length"] = String(bytes.length);
-  return new Response(isHead ? null : toStream(partsOf(bytes), inFlight), { status, headers });
+  return new Response(isHead ? null : toStream(partsOf(bytes), context), { status, headers });
 }
 
 /** The answer to a refusal: `{ error }` with the status of its kind. */

@@ -4,7 +4,9 @@ import type { InFlight } from "./in-flight.ts";
 const encoder = new TextEncoder();
 /** How large an answer may be that is handed over as a whole. */
 export const mostAtOnce = 65_536; // characters, or bytes
-const stallTime = 60_000; // ms after which a body of which nothing is taken any more breaks off
+
+/** What sending takes: `stallTimeout` is how long a client may take nothing, in ms. */
+export type Sending = { inFlight: InFlight; stallTimeout: number };
 
 /** Bytes in slices, none of which is a copy. */
 export async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -12,12 +14,12 @@ export async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * A body that takes a while to go out. It is in flight until it has gone out, or its client has taken nothing for a minute;
+ * A body that takes a while to go out. It is in flight until it has gone out, or its client has taken nothing for too long;
  * then `ended` is called.
  */
 export function toStream(
   parts: AsyncGenerator<string | Uint8Array>,
-  inFlight: InFlight,
+  { inFlight, stallTimeout }: Sending,
   ended = () => {},
 ): ReadableStream<Uint8Array> {
   const leave = inFlight.begin();
@@ -35,9 +37,9 @@ export function toStream(
   function expectPull(controller: ReadableStreamDefaultController<Uint8Array>): void {
     timer = setTimeout(() => {
       end();
-      controller.error(new Error(`The client took nothing for ${stallTime / 1000} s`));
+      controller.error(new Error(`The client took nothing for ${stallTimeout / 1000} s`));
       void parts.return(undefined);
-    }, stallTime);
+    }, stallTimeout);
   }
 
   return new ReadableStream({

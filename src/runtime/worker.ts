@@ -2,8 +2,9 @@
 import { databaseUrlFault, isFileUrl, readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { invalid } from "../errors.ts";
+import { createInFlight } from "../http/in-flight.ts";
 import { createLog } from "../log.ts";
-import { closeTimeout, createShared, serveDatabase } from "../service.ts";
+import { createShared, serveDatabase } from "../service.ts";
 import type { Service, ServiceOptions, ServiceSettings, Shared } from "../service.ts";
 import { checkSettings } from "../settings.ts";
 import { openRemote } from "../store/client.ts";
@@ -11,7 +12,6 @@ import type { DatabaseSource } from "../store/client.ts";
 import { migrate as applyMigrations } from "../store/migrate.ts";
 import type { MigrateOptions } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
-import { withTimeout } from "../timeout.ts";
 
 export { createLog };
 export type { DatabaseLocation } from "../config.ts";
@@ -20,24 +20,38 @@ export type { Service, ServiceOptions, ServiceSettings } from "../service.ts";
 
 /**
  * Makes a service on a remote database, to be mounted in a Worker of one's own, at module scope too. Its requests share no
- * transaction: a Worker's request that waits for what another one does is never answered.
+ * transaction: a Worker's request that waits for what another one does is never answered. Nor are they counted, so that
+ * `close` and `drain` wait for none.
  */
 export function createService(options: ServiceOptions): Service {
   const source = requireRemote(checkSettings(options));
   const shared = createShared(options);
-  const { count, drain, close: closeRequests } = shared.inFlight;
-  const close = ({ timeout = closeTimeout } = {}) => withTimeout(timeout, closeRequests(), () => {});
+  let isDraining = false, isClosed = false;
+  // deno-lint-ignore require-await -- nothing is open between requests
+  const close = async () => void (isClosed = true);
   return {
-    fetch: (request) => answer(request, source, options, shared),
-    countInFlight: count,
-    drain,
+    fetch: (request) => answer(request, source, options, shared, { isDraining, isClosed }),
+    countInFlight: () => 0,
+    // deno-lint-ignore require-await
+    drain: async () => void (isDraining = true),
     close,
-    [Symbol.asyncDispose]: () => close(),
+    [Symbol.asyncDispose]: close,
   };
 }
 
-const answer = (request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) =>
-  serveDatabase(openRemote(source, "serve"), settings, shared).fetch(request);
+/** A request whose client resets the connection is not run on, not even what follows in `finally`: each counts itself alone. */
+function answer(
+  request: Request,
+  source: DatabaseSource,
+  settings: ServiceSettings,
+  shared: Shared,
+  { isDraining = false, isClosed = false } = {},
+): Promise<Response> {
+  const inFlight = createInFlight();
+  if (isDraining) void inFlight.drain();
+  if (isClosed) void inFlight.close();
+  return serveDatabase(openRemote(source, "serve"), settings, { ...shared, inFlight }).fetch(request);
+}
 
 /** Brings the schema of a remote database up to date and gives the names of the migrations it applied. */
 export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {

@@ -129,7 +129,9 @@ const forgetsThoseWhoLeave: Check = {
           const connection = stage.open();
           connection.write(halfSubmit(stage, framing, headersOf(stage, middleware)));
           const label = `${middleware ?? "nothing else"}, ${framing}, ${leave}`;
-          await until(async () => await stage.countInFlight() > 0, `a request in flight: ${label}`);
+          if (!stage.host.isWorker) {
+            await until(async () => await stage.countInFlight() > 0, `a request in flight: ${label}`);
+          }
           connection[leave]();
           await until(async () => await stage.countInFlight() === 0, `none in flight: ${label}`);
           assert.equal(await ask(stage, stage.targets.submit, { method: "POST", body }), 201, label);

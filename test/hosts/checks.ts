@@ -37,6 +37,7 @@ const framesAnswers: Check = {
 };
 
 const endsExports: Check = {
+  counts: true,
   name: "ends an export whose client goes away",
   async run(stage) {
     const request = { headers: [`Authorization: Bearer ${adminToken}`] };
@@ -52,6 +53,7 @@ const endsExports: Check = {
 };
 
 const survivesPipelines: Check = {
+  counts: true,
   name: "forgets pipelined requests whose client goes away without reading",
   async run(stage) {
     const request = stage.bytesOf(stage.targets.export, { headers: [`Authorization: Bearer ${adminToken}`] });
@@ -59,8 +61,7 @@ const survivesPipelines: Check = {
     const connection = stage.open();
     connection.stopReading();
     for (let n = 0; n < 4; n++) connection.write(request);
-    // The first gets to the service at least: a host may close a connection on which others come before its answer. What
-    // is answered is not counted on Workers.
+    // The first gets to the service at least: a host may close a connection on which others come before its answer.
     await until(
       async () => await stage.countInFlight() > 0 || await stage.countExports() > before,
       "an export to get to the service",

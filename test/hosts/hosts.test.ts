@@ -1,4 +1,5 @@
-// The service mounted in other servers: every host for the runtime that runs the tests goes through the same checks.
+// The service mounted in other servers: every host for the runtime that runs the tests goes through the same checks. Most of
+// their time is waiting, so that several hosts are at it at once.
 import process from "node:process";
 import { suite } from "uvu";
 import { findSqld } from "../conformance/sqld.ts";
@@ -13,40 +14,78 @@ import type { Check, Stage } from "./stage.ts";
 const sqld = await findSqld();
 const stages = await createStages("binary" in sqld ? sqld.binary : undefined);
 
-/** One host's checks on one process, as long as they pass: the one after a failure gets a new one. */
-function testHost(host: Host, itsChecks: Check[]): void {
-  const test = suite(`${host.name} on ${currentRuntime}`);
+const hostsAtOnce = 5;
+
+type Plan = { host: Host; checks: Check[]; outcomes: Promise<void>[] };
+
+/** Puts a host through its checks, on one process as long as they pass: the one after a failure gets a new one. */
+async function runChecks({ host, checks }: Plan, settled: ((outcome: Promise<void>) => void)[]): Promise<void> {
   let stage: Stage | undefined;
 
-  for (const { name, run, closes } of itsChecks) {
-    if (host.isWorker && closes) continue;
-    test(name, async () => {
-      const current = stage ?? await stages.open(host);
-      stage = undefined;
-      try {
-        await run(current);
-        if (!closes) await settle(current);
-      } catch (error) {
-        const end = await current.stop();
-        throw end === undefined ? error : new Error(end, { cause: error });
-      }
-      if (closes) await current.stop();
-      else stage = current;
-    });
+  async function runCheck({ run, closes }: Check): Promise<void> {
+    const current = stage ?? await stages.open(host);
+    stage = undefined;
+    try {
+      await run(current);
+      if (!closes) await settle(current);
+    } catch (error) {
+      const end = await current.stop();
+      throw end === undefined ? error : new Error(end, { cause: error });
+    }
+    if (closes) await current.stop();
+    else stage = current;
   }
-  test.after(async () => void await stage?.stop());
-  test.run();
+
+  for (const [index, check] of checks.entries()) {
+    const outcome = runCheck(check);
+    settled[index]!(outcome);
+    await outcome.catch(() => {});
+  }
+  await (stage as Stage | undefined)?.stop();
+}
+
+/** What is to be done, and what will have come of each check. */
+function planOf(host: Host, all: Check[]): { plan: Plan; start(): Promise<void> } {
+  const checks = all.filter(({ closes, counts }) => !(host.isWorker && (closes || counts)));
+  const settled: ((outcome: Promise<void>) => void)[] = [];
+  const outcomes = checks.map(() => new Promise<void>((resolve) => settled.push(resolve)));
+  // Each is looked at later, by its test.
+  for (const outcome of outcomes) outcome.catch(() => {});
+  const plan = { host, checks, outcomes };
+  return { plan, start: () => runChecks(plan, settled) };
 }
 
 // `HOSTS=express,koa` picks hosts by their files.
 const picked = process.env.HOSTS?.split(",");
 const isWanted = ({ file, runtimes }: Host) => runtimes.includes(currentRuntime) && (picked?.includes(file) ?? true);
+const canRun = ({ name, isWorker }: Host) => {
+  if (isWorker && "missing" in sqld) console.log(`skipped: ${name}: ${sqld.missing}`);
+  return !isWorker || "binary" in sqld;
+};
 
-for (const host of hosts.filter(isWanted)) {
-  if (host.isWorker && "missing" in sqld) console.log(`skipped: ${host.name}: ${sqld.missing}`);
-  else testHost(host, checks);
+const planned = [
+  ...hosts.filter(isWanted).filter(canRun).map((host) => planOf(host, checks)),
+  ...hostsAfterParser.filter(isWanted).map((host) => planOf(host, checksAfterParser)),
+];
+
+let isStarted = false;
+function startAll(): void {
+  if (isStarted) return;
+  isStarted = true;
+  const rest = [...planned];
+  for (let worker = 0; worker < hostsAtOnce; worker++) {
+    void (async () => {
+      for (let next = rest.shift(); next !== undefined; next = rest.shift()) await next.start();
+    })();
+  }
 }
-for (const host of hostsAfterParser.filter(isWanted)) testHost(host, checksAfterParser);
+
+for (const { plan: { host, checks, outcomes } } of planned) {
+  const test = suite(`${host.name} on ${currentRuntime}`);
+  test.before(startAll);
+  for (const [index, { name }] of checks.entries()) test(name, () => outcomes[index]!);
+  test.run();
+}
 
 const last = suite("hosts");
 last.after(() => stages.remove());

@@ -42,8 +42,11 @@ export type Stage = Tenant & {
   stop(): Promise<string | undefined>;
 };
 
-/** With `closes` it closes the service, so that the host is not used after it. */
-export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean };
+/**
+ * With `closes` it closes the service, so that the host is not used after it. With `counts` it looks at what is in flight,
+ * which is not counted on Workers.
+ */
+export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean; counts?: boolean };
 
 /** ms that an answer, or anything else that a check waits for, may take. */
 export const patience = 10_000;
