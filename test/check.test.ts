@@ -126,7 +126,8 @@ if (currentRuntime === "Node") {
   const outcomes: [name: string, commands: Record<string, string>, code: number, lastLine: string][] = [
     ["the checks pass", { "run -s check": 'echo "7 passed, 0 failed"' }, 0, "7 passed, 0 failed"],
     ["a check fails", { "run -s check": 'echo "5 passed, 2 failed"; exit 1' }, 1, "5 passed, 2 failed"],
-    ["the checks are killed", { "run -s check": "kill -9 $$" }, 137, "0 passed, 1 failed"],
+    ["the checks are killed", { "run -s check": "kill -9 $$" }, 1, "0 passed, 1 failed"],
+    ["the checks say nothing", { "run -s check": "true" }, 1, "0 passed, 1 failed"],
     ["nothing can be installed", { "ci": "exit 1" }, 1, "0 passed, 1 failed"],
   ];
   for (const [name, commands, expected, lastLine] of outcomes) {
