@@ -133,12 +133,14 @@ function growingBuffer(most: number, reserve: (bytes: number) => void) {
   };
 }
 
+const assumedLength = 32_768; // bytes that a runtime may have received of a body of unknown length, before it is read
+
 /**
  * Does something while a request's body is not read, or not kept. A runtime may hold what it has received of it, so that too
  * many at once are refused.
  */
 export async function whileUnread<T>({ request }: Asked, { unreadBodies }: Context, work: () => Promise<T>) {
-  const bytes = Math.min(declaredLength(request) ?? mostAtOnce, unreadBodies.most);
+  const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.most);
   if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
   unreadBodies.used += bytes;
   try {
