@@ -100,7 +100,7 @@ export type Shared = {
   prompts: PromptCache;
 };
 
-const mostUnreadBytes = 8 * 1024 * 1024; // of bodies that wait for their key to be looked up, or are dropped
+const mostUnreadBytes = 16 * 1024 * 1024; // of bodies that wait for their key to be looked up
 const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 const mostValidKeys = 16_000;
 
@@ -177,6 +177,7 @@ export function createContext(
     // Of one body a runtime need not hold more than it declares, so that the largest one is let in alone.
     unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
     stallTimeout,
+    discards: { count: 0 },
     exports: { count: 0 },
     corsOrigins,
     inFlight,

@@ -51,13 +51,15 @@ export type Context = {
   /** The largest body that is read, and how long it may take to arrive. */
   bodyLimit: BodyLimit;
   bodyBudget: BodyBudget;
-  /** The same for bodies that are not read yet, or not kept. */
+  /** The same for bodies that wait for their key to be looked up. */
   unreadBodies: BodyBudget;
   /** The origins whose pages may call the service, `*` for all; none where it is empty. */
   corsOrigins: readonly string[];
   inFlight: InFlight;
   /** How long a client may take nothing of its response, in ms. */
   stallTimeout: number;
+  /** How many refused bodies are being dropped. */
+  discards: { count: number };
   /** How many exports are running. */
   exports: { count: number };
   /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */

@@ -2,13 +2,14 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Listen } from "./server.ts";
 
 export const listen: Listen = (handle, { host, port }, warn) => {
   // What no Request can be made of, for its Host or target, is answered as on runtimes that hand it over.
   const errorHandler = () => handle(Object.defineProperty(new Request("http://unknown"), "url", { value: "" }));
-  const answer = getRequestListener((request) => handle(request), { errorHandler });
+  const answer = getRequestListener((request, { incoming }) => handle(joinChunks(request, incoming)), { errorHandler });
   const exchanges = trackExchanges();
   const server = createServer(limits, (request, response) => {
     exchanges.add({ request, response });
@@ -26,12 +27,29 @@ export const listen: Listen = (handle, { host, port }, warn) => {
   });
 };
 
+/** With a body that hands on all that has arrived, as one: Node's own takes time by the square of the number of chunks. */
+function joinChunks(request: Request, incoming: Readable): Request {
+  const { url, method, headers, signal } = request;
+  if (!headers.has("Transfer-Encoding") || method === "GET" || method === "HEAD") return request;
+  const pieces = incoming.iterator({ destroyOnReturn: false });
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+  const init = { method, headers, signal, body, duplex: "half" as const };
+  return new Request(url, init);
+}
+
 // A proxy keeps its connections open for a minute as a rule, and must not find one closed that it is about to use.
 const limits = {
   headersTimeout: 10_000, // ms for the head of a request
   requestTimeout: 60_000, // ms for all of it; the service itself gives up on a body sooner
   keepAliveTimeout: 75_000, // ms
   connectionsCheckingInterval: 1_000, // ms
+  highWaterMark: 8_192, // bytes received before reading stops: of chunks of a byte each they take 20 ms
 };
 
 const mostConnections = 10_000;

@@ -3,7 +3,9 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { inFolder } from "./fault.ts";
 import { faults } from "./faults.ts";
+import { attack, attackNames, mostGrowth } from "./hostile-bodies.ts";
 
 const test = suite(`faults on ${currentRuntime}`);
 
@@ -31,6 +33,17 @@ for (const [name, rounds, needsServer] of few) {
     if (figures.startsWith("skipped")) console.log(`${name}: ${figures}`);
     assert.equal({ lost, doubled, found }, { lost: 0, doubled: 0, found: [] });
   });
+}
+
+// How fast others are served meanwhile is told by `npm run faults`.
+for (const name of attackNames) {
+  const most = mostGrowth[currentRuntime];
+  test(`${name}: memory grows by less than ${most} MiB`, () =>
+    inFolder(async (path) => {
+      const { growth, faults: found } = await attack(currentRuntime, name, path, 0.25);
+      assert.ok(growth < most, `grew by ${growth} MiB`);
+      assert.equal(found, []);
+    }));
 }
 
 test.run();

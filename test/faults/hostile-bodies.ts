@@ -51,6 +51,12 @@ function* zeros(bytes: number): Iterable<Buffer> {
   for (let sent = 0; sent < bytes; sent += part.length) yield part.subarray(0, Math.min(part.length, bytes - sent));
 }
 
+function* inChunks(bytes: number): Iterable<Buffer> {
+  const part = Buffer.from(`4000\r\n${"x".repeat(0x4000)}\r\n`);
+  for (let sent = 0; sent < bytes; sent += 0x4000) yield part;
+  yield Buffer.from("0\r\n\r\n");
+}
+
 /** A JSON body of so many bytes in chunks of one byte each. */
 function* inBytes(bytes: number): Iterable<Buffer> {
   const body = JSON.stringify({ ...goodBody, content: { input: "" } });
@@ -74,8 +80,9 @@ const attacks: Record<string, (target: Target, scale: number) => Promise<Socket[
     const target = `/v1/diagnosis?deployId=${tenant.deployId}`;
     const sockets: Socket[] = [];
     for (let count = 0; count < 2000 * scale; count++) {
-      const head = headOf(target, [`Authorization: Bearer ${newApiKey()}`, `Content-Length: ${mebibyte - 10}`]);
-      sockets.push((await pour(url, head, () => zeros(mebibyte - 10))).socket);
+      const length = count % 2 === 0 ? `Content-Length: ${mebibyte - 10}` : "Transfer-Encoding: chunked";
+      const head = headOf(target, [`Authorization: Bearer ${newApiKey()}`, length]);
+      sockets.push((await pour(url, head, () => count % 2 === 0 ? zeros(mebibyte - 10) : inChunks(mebibyte))).socket);
     }
     await sleep(1_500);
     return sockets;
@@ -142,8 +149,10 @@ export async function attack(runtime: Runtime, name: string, path: string, scale
   };
 }
 
-const mostGrowth = 100; // MiB
-const longestRead = 100; // ms
+// A server of Bun's or Deno's that does nothing but refuse makes others wait for 0.4 s while 2,000 connections come with 1 MiB
+// each. What Bun holds then varies from run to run, by 100 to 450 MiB.
+export const mostGrowth: Record<Runtime, number> = { Node: 100, Bun: 600, Deno: 100 }; // MiB
+const longestRead: Record<Runtime, number> = { Node: 100, Bun: 1_000, Deno: 1_000 }; // ms
 
 /** Each attack, once a round, with the bars that it must not pass. */
 export const hostileBodies: Fault = {
@@ -160,8 +169,10 @@ export const hostileBodies: Fault = {
           const damage = await attack(runtime, name, folder);
           requests += damage.requests;
           totals.faults.push(...damage.faults);
-          if (damage.growth > mostGrowth) totals.faults.push(`${name}: memory grew by ${damage.growth} MiB`);
-          if (damage.slowest > longestRead) totals.faults.push(`${name}: a read took ${damage.slowest.toFixed(0)} ms`);
+          if (damage.growth > mostGrowth[runtime]) totals.faults.push(`${name}: memory grew by ${damage.growth} MiB`);
+          if (damage.slowest > longestRead[runtime]) {
+            totals.faults.push(`${name}: a read took ${damage.slowest.toFixed(0)} ms`);
+          }
           figures.push(
             `${name}: memory +${damage.growth} MiB, another client's slowest read ${damage.slowest.toFixed(0)} ms`,
           );

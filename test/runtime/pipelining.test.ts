@@ -97,20 +97,50 @@ for (const rest of ["garbage", "garbage\r\n\r\n", "\r\n\r\n", "\r\n\r\ngarbage\r
   });
 }
 
-test("answers that nobody takes are out of flight when their client has gone", async () => {
-  const inFlight = async () => {
+/** How many requests are in flight when the rest has had time to end: the one that asks is 1. */
+async function countInFlight(): Promise<number> {
+  for (let turn = 0;; turn++) {
     const { text } = await send(service.url, "/metrics");
-    return Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec(text)![1]);
-  };
+    const count = Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec(text)![1]);
+    if (count === 1 || turn === 200) return count;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+test("answers that nobody takes are out of flight when their client has gone", async () => {
   const sockets = await Promise.all(Array.from({ length: 20 }, open));
   for (const socket of sockets) socket.pause().write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30));
   await new Promise((resolve) => setTimeout(resolve, 300));
   for (const socket of sockets) socket.destroy();
-  for (let turn = 0; turn < 200 && await inFlight() > 1; turn++) {
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  assert.is(await inFlight(), 1);
+  assert.is(await countInFlight(), 1);
 });
+
+const chunked = "Transfer-Encoding: chunked\r\n\r\n";
+const unfinished: [name: string, bytes: () => string][] = [
+  ["a head", () => `${head("POST")}Content-Le`],
+  ["a small body", () => `${head("POST")}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`],
+  ["a large body", () => `${head("POST")}Content-Length: 900000\r\n\r\n${"x".repeat(300_000)}`],
+  ["a chunk", () => `${head("POST")}${chunked}ff\r\n{`],
+  ["a body in chunks", () => `${head("POST")}${chunked}1\r\n{\r\n`],
+  ["a body with a chunk that is none", () => `${head("POST")}${chunked}1\r\n{\r\nzz\r\n`],
+  ["a body without a key", () => `POST /v1/prompts HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n{`],
+  ["a body to nowhere", () => `POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n{`],
+];
+
+for (const [name, bytes] of unfinished) {
+  for (const leave of ["end", "destroy"] as const) {
+    test(`a client that leaves in the middle of ${name} by ${leave} leaves nothing behind`, async () => {
+      const before = await countUsed();
+      const socket = await open();
+      await new Promise((resolve) => socket.write(bytes(), resolve));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      socket[leave]();
+      assert.is(await countInFlight(), 1);
+      assert.is(await countUsed(), before);
+      socket.destroy();
+    });
+  }
+}
 
 test("the service is well after all of it", async () => {
   assert.is((await send(service.url, "/readyz")).status, 200);
