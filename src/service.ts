@@ -17,7 +17,7 @@ import { checkSettings } from "./settings.ts";
 import type { Client, DatabaseSource } from "./store/client.ts";
 import { failureOf, withNoteOfErrors } from "./store/database.ts";
 import type { Database } from "./store/database.ts";
-import type { GroupLimits } from "./store/group-commit.ts";
+import type { GroupLimits } from "./store/waiting-room.ts";
 import { createLedger } from "./store/ledger.ts";
 import { readinessOf } from "./store/readiness.ts";
 import { createPromptCache } from "./store/served-prompts.ts";

@@ -39,8 +39,8 @@ export type Context = {
   ledger: Ledger;
   /** The hashes of keys that were asked for, by Authorization header: hashing costs more than all else that is done there. */
   keyHashes: Cache<string>;
-  /** The hashes of keys that were valid when the ledger last saw them. */
-  validKeys: Cache<true>;
+  /** The workspaces of keys, by their hash, that were valid when the ledger last saw them. */
+  validKeys: Cache<string>;
   admin: Admin;
   /** What management asks for; without one there is none. */
   adminToken: string | undefined;

@@ -4,7 +4,7 @@ import { parse } from "../schema/struct.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
 import { admit } from "./admit.ts";
-import { readAuthorized, readValidKeyHash } from "./authorization.ts";
+import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
@@ -14,13 +14,19 @@ import type { Answer } from "./respond.ts";
 
 export async function submitDiagnosis(asked: Asked, context: Context): Promise<Answer> {
   const { request } = asked;
-  const keyHash = await readValidKeyHash(asked, context);
+  const { keyHash, workspaceId } = await readValidKey(asked, context);
   const submit = await readAuthorized(asked, context, keyHash, async () => {
     const deployId = readDeployId(asked);
     const record = toRecord(await readText(asked, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
-  const verdict = await admit(asked, context, { operation: "submit", keyHash, isGone: asked.isGone, ...submit });
+  const verdict = await admit(asked, context, {
+    operation: "submit",
+    keyHash,
+    workspaceId,
+    isGone: asked.isGone,
+    ...submit,
+  });
   if (verdict.outcome !== "recorded") return refuseVerdict(verdict, context.clock());
   const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
   return created(body, quotaHeaders(verdict.quota));

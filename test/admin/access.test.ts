@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { ApiKey } from "../../src/domain.ts";
+import { newApiKey } from "../../src/ids.ts";
 import type { Database } from "../../src/store/database.ts";
 import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -323,6 +324,15 @@ test("a key tells when it was last used, to the hour", async () => {
   world.now -= 30 * 60_000;
   await world.read();
   assert.is(await lastUsed(), noon + hour);
+});
+
+test("a key goes on telling when it was last used beside a key that nobody has", async () => {
+  const world = await createWorld();
+  for (const minutes of [0, 40, 80, 120]) {
+    world.now = noon + minutes * 60_000;
+    await Promise.all([world.read(), world.read(world.deployId, newApiKey())]);
+  }
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 80 * 60_000);
 });
 
 test("only an accepted request is a use of its key", async () => {
