@@ -21,16 +21,27 @@ export const adminPath = "/admin/v1";
 export const pathMembers = ({ path }: AnyOperation): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
 
-/** Makes the handler of an operation; `base` is what its path follows in the answers. */
-export const manage = (operation: AnyOperation, base: string) => async (asked: Asked, context: Context) => {
+/** Makes the handler of an operation. */
+export const manage = (operation: AnyOperation) => async (asked: Asked, context: Context) => {
   for (const id of Object.values(asked.params)) noteId(asked.notes, id);
   const input = await readInput(operation, asked, context);
   const output = await perform(operation, context.admin, input);
   if (isExport(output)) return answerExport(output, asked, context);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
-  return path === undefined ? ok(output, headers) : created(output, { Location: `${base}${path}`, ...headers });
+  if (path === undefined) return ok(output, headers);
+  return created(output, { Location: toReference(path, operation, asked.request), ...headers });
 };
+
+/**
+ * A path below `adminPath` as a reference relative to the URL of the request: a host may have taken the path under which it
+ * mounts the service off that URL, so that the service does not know its own.
+ */
+function toReference(path: string, operation: AnyOperation, { url }: Request): string {
+  const [trailingSlashes] = /\/*$/.exec(new URL(url).pathname)!;
+  const levels = operation.path.split("/").length - 2 + trailingSlashes.length;
+  return "../".repeat(levels) + path.slice(1);
+}
 
 /** The input of an operation as the JSON text of an object; what was sent as JSON stays as it was sent. */
 async function readInput(operation: AnyOperation, asked: Asked, context: Context): Promise<string> {

@@ -37,7 +37,7 @@ export function createApp(
   addReads(router, { "/v1/usage": readUsage, "/openapi.json": describe });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
   if (servesMetrics) addReads(router, { "/metrics": readMetrics });
-  if (hasManagement) addOperations(router, base);
+  if (hasManagement) addOperations(router);
   return { route: routeOf(router), base };
 }
 
@@ -69,12 +69,12 @@ function addReads(router: RouterType, reads: Record<string, Route>): void {
 }
 
 /** Everything under the path of the management API asks for its token first, and what is not there too. */
-function addOperations(router: RouterType, base: string): void {
+function addOperations(router: RouterType): void {
   router.all(`${adminPath}/*`, requireAdmin);
   const methods = new Map<string, string[]>();
   for (const operation of operations) {
     const path = adminPath + operation.path.replace(/{(\w+)}/g, ":$1");
-    router[operation.method.toLowerCase()]!(path, manage(operation, base + adminPath));
+    router[operation.method.toLowerCase()]!(path, manage(operation));
     methods.set(path, [...methods.get(path) ?? [], operation.method]);
   }
   for (const [path, allowed] of methods) router.all(path, allowOnly(allowed.join(", ")));

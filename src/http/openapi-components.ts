@@ -96,7 +96,7 @@ const headerStructs = {
     "The id that the log has for the request: its own X-Request-Id header, or else a new one",
   ),
   ETag: described(v.text, "Names this state of what is answered"),
-  Location: described(v.text, "The path of what was made"),
+  Location: described(v.text, "A URL of what was made, relative to that of the request"),
 };
 
 export type HeaderName = keyof typeof headerStructs;

@@ -191,9 +191,10 @@ test("leads to the service wherever that is mounted", async () => {
   const { operations, toRequest, checkAnswer } = readContract(found.json as OpenApi, foundAt);
   const create = operations.find(({ operationId }) => operationId === "createWorkspace")!;
   const headers = { Authorization: `Bearer ${adminToken}` };
-  const made = await readAnswer(await fetch(toRequest(create, { body: { name: "Acme" } }, headers)));
+  const request = toRequest(create, { body: { name: "Acme" } }, headers);
+  const made = await readAnswer(await fetch(request));
   checkAnswer(create, made);
-  const again = await fetch(new Request(new URL(made.headers.get("Location")!, foundAt), { headers }));
+  const again = await fetch(new Request(new URL(made.headers.get("Location")!, request.url), { headers }));
   assert.equal((await readAnswer(again)).json, made.json);
   close();
 });
