@@ -42,7 +42,7 @@ export type ServiceSettings = {
   stallTimeout?: number | undefined;
   /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
   corsOrigins?: readonly string[] | undefined;
-  /** Whether `/metrics` is served; not unless set. */
+  /** Whether `/metrics` is served, to the bearer of `adminToken`; not unless set. */
   servesMetrics?: boolean | undefined;
   /** Now, in Unix milliseconds. */
   clock?: Clock | undefined;

@@ -36,7 +36,10 @@ export function createApp(
     .all("/v1/diagnosis", allowOnly("POST"));
   addReads(router, { "/v1/usage": readUsage, "/openapi.json": describe });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
-  if (servesMetrics) addReads(router, { "/metrics": readMetrics });
+  if (servesMetrics) {
+    router.all("/metrics", requireAdmin);
+    addReads(router, { "/metrics": readMetrics });
+  }
   if (hasManagement) addOperations(router);
   return { route: routeOf(router), base };
 }
@@ -44,7 +47,7 @@ export function createApp(
 /** The service on its routes. */
 export const serveApp = ({ route, base }: App, context: Context): Handler => handlerOf(route, context, base);
 
-/** What an operator's address of its own answers. */
+/** What an operator's address of its own answers, to everyone who reaches it. */
 export function createProbes(context: Context): Handler {
   const router = Router();
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });
