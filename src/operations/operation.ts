@@ -1,6 +1,7 @@
 // What an operation of the management API is: everything that serving it, calling it from afar and describing it need.
 import type { Admin } from "../admin/admin.ts";
-import { described, exactly, listOf, nullable, optional, read } from "../schema/struct.ts";
+import { read } from "../schema/parse.ts";
+import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
 

@@ -19,7 +19,7 @@ const filter = {
   promptVersion,
   ...range,
   text: optional(
-    described(v.filledText, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
+    described(v.needle, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
   ),
 };
 
