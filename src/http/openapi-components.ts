@@ -164,7 +164,7 @@ const refused = {
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
   unavailable: {
     when: "The database is busy or away, the service is stopping, or too many requests are in flight",
-    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping()],
+    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.managementOverloaded()],
     headers: ["Retry-After"],
   },
 } satisfies Partial<Record<ErrorKind, Refused>>;

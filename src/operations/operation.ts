@@ -25,6 +25,8 @@ export type Operation<Input extends object, Output> = {
   /** The path of what the operation has made; undefined where it has made nothing, or never does. */
   locate?(output: Output): string | undefined;
   refusals: OperationRefusal[];
+  /** Whether it looks at much of the log, in slices: few run at once, and they stop when their client has left. */
+  isLong?: true;
   run(admin: Admin, input: Input): Promise<Output>;
 };
 

@@ -107,7 +107,7 @@ function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): v
 const mostStatuses = 2_000; // of a version that are counted apart: their number is up to clients
 const shownStatuses = 10;
 
-/** So many of the counts, the highest. Of equal ones the first are taken, and those are in the order of the map. */
+/** So many of the counts, the highest; of equal ones the first. */
 const mostFrequent = (counts: Map<number, number>, most: number): Map<number, number> =>
   new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, most));
 
