@@ -49,6 +49,7 @@ export const waitedTooLong = (ms: number) =>
   new Refusal("overloaded", `Timed out after ${ms / 1000} s waiting for a commit`);
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
+export const managementOverloaded = () => new Refusal("overloaded", "Too much management work is under way");
 /** Told to the log alone. */
 export const clientGone = () =>
   new Refusal("client_gone", "Client closed the connection before the request was decided");

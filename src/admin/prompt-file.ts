@@ -2,7 +2,8 @@
 import type { PromptInput } from "./prompts.ts";
 import { invalid } from "../errors.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
-import { exactly, optional, read } from "../schema/struct.ts";
+import { read } from "../schema/parse.ts";
+import { exactly, optional } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
 
 /** The members of a prompt's content. Those of a message that are not named are kept and served. */

@@ -2,7 +2,7 @@
 import type { Page } from "../domain.ts";
 import { invalid, unusable } from "../errors.ts";
 import type { Operation } from "../operations/operation.ts";
-import { eachPage } from "../store/page.ts";
+import { createCursorCheck, eachPage } from "../store/page.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { show } from "./command.ts";
 
@@ -41,11 +41,13 @@ export async function listNewest<Input extends object, Item>(
   const wanted = args.findNumber("limit") ?? listLimit;
   if (wanted === 0) throw invalid("--limit must be at least 1");
   const items: Item[] = [];
+  const check = createCursorCheck();
   let cursor = args.findText("cursor");
   // A part may be short, and even empty, though there are more.
   do {
     const limit = Math.min(largestPage, wanted - items.length);
     const page = await readPage(call, operation, { ...input, limit, cursor });
+    if (page.nextCursor !== null) check(page.nextCursor);
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
     terminal.report(`Found ${items.length}`);

@@ -7,7 +7,7 @@ import { readMembers, readValue, stringify, stringifyMembers } from "../json-tex
 import type { AnyOperation } from "../operations/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { read } from "../schema/struct.ts";
+import { read } from "../schema/parse.ts";
 import type { Call } from "./command.ts";
 
 const mostPatience = 10 * 60_000; // ms without a sign of life

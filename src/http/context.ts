@@ -7,6 +7,7 @@ import type { Refusal } from "../errors.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
+import type { LongWork } from "./long-work.ts";
 import type { Notes } from "./notes.ts";
 
 /** A request as the router hands it to a handler; `route` is the pattern of its path. */
@@ -60,6 +61,7 @@ export type Context = {
   stallTimeout: number;
   /** How many refused bodies are being dropped. */
   discards: { count: number };
+  longWork: LongWork;
   /** How many exports are running. */
   exports: { count: number };
   /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */

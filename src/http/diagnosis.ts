@@ -1,6 +1,6 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
-import { stringifyMembers } from "../json-text.ts";
-import { parse } from "../schema/struct.ts";
+import { isSameNumber, stringifyMembers } from "../json-text.ts";
+import { parse } from "../schema/parse.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
 import { admit } from "./admit.ts";
@@ -32,12 +32,16 @@ export async function submitDiagnosis(asked: Asked, context: Context): Promise<A
   return created(body, quotaHeaders(verdict.quota));
 }
 
-/** Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent. */
+/**
+ * Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent; so is
+ * a number that a double would round.
+ */
 function toRecord(source: string): NewDiagnosis {
   const { value, members } = parse(DiagnosisRequest, source);
   const { sessionId, status, latency, startAt, endAt } = value;
   for (const [name, scalar] of Object.entries({ sessionId, status, latency, startAt, endAt })) {
-    if (scalar !== undefined) members.set(name, JSON.stringify(scalar));
+    const isRounded = typeof scalar === "number" && !isSameNumber(members.get(name)!, scalar);
+    if (scalar !== undefined && !isRounded) members.set(name, JSON.stringify(scalar));
   }
   const measures = [latency ?? null, ...findTokens(value.additional_properties ?? {})];
   return { sessionId, status, measures: measures.map(String).join(), document: stringifyMembers(members) };

@@ -153,14 +153,17 @@ export const MonthUsage = named(
 
 const percentile = described(nullable(v.duration), "Milliseconds; null where no record has a latency");
 const measured = described(v.count, "How many records these numbers are of");
+const share = described(v.share, "Of the version's records");
 const VersionStats = named(
   "VersionStats",
   exactly({
     version: v.positive,
     records: v.count,
-    statuses: listOf(
-      exactly({ status: v.integer, records: v.count, share: described(v.share, "Of the version's records") }),
+    statuses: described(
+      listOf(exactly({ status: v.integer, records: v.count, share })),
+      "The ten most frequent; approximate where a version has more than 2000 different ones",
     ),
+    otherStatuses: exactly({ records: v.count, share }),
     latency: exactly({ records: measured, p50: percentile, p95: percentile, p99: percentile }),
     tokens: exactly({
       records: measured,

@@ -19,7 +19,7 @@ const filter = {
   promptVersion,
   ...range,
   text: optional(
-    described(v.filledText, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
+    described(v.needle, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
   ),
 };
 
@@ -32,6 +32,7 @@ export const listDiagnoses = operation({
   input: { ...filter, ...v.numberedPage },
   output: pageOf(Diagnosis),
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { limit, cursor, ...filter }) => records.listDiagnoses(admin, filter, { limit, cursor }),
 });
 
@@ -50,6 +51,7 @@ export const exportDiagnoses = operation({
   },
   output: v.text,
   refusals: ["not_found"],
+  isLong: true,
   run: async (admin, { format = "ndjson", ...filter }) => ({
     format,
     text: toText(await records.exportDiagnoses(admin, filter), format),
@@ -89,6 +91,7 @@ export const deleteSession = operation({
   input: { deployId: v.id, sessionId },
   output: Deletion,
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { deployId, ...session }) => records.deleteSession(admin, deployId, session),
 });
 
@@ -109,6 +112,7 @@ export const listCalls = operation({
   },
   output: pageOf(Call),
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { limit, cursor, ...filter }) => records.listCalls(admin, filter, { limit, cursor }),
 });
 
@@ -133,6 +137,7 @@ export const readUsage = operation({
   input: { workspaceId: v.id, month: v.month },
   output: Usage,
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { workspaceId, month }) => records.readUsage(admin, workspaceId, month),
 });
 
@@ -145,6 +150,7 @@ export const readStats = operation({
   input: { deployId: v.id, promptVersion, ...range },
   output: Stats,
   refusals: ["not_found"],
+  isLong: true,
   run: records.readStats,
 });
 
@@ -157,6 +163,7 @@ export const prune = operation({
   input: { olderThanMs: described(v.age, "How old what is taken out is at least, in milliseconds") },
   output: Pruned,
   refusals: [],
+  isLong: true,
   run: records.prune,
 });
 
@@ -169,6 +176,7 @@ export const verify = operation({
   input: { workspaceId: optional(described(v.id, "All workspaces unless given")) },
   output: Verification,
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { workspaceId }) => records.verify(admin, workspaceId),
 });
 

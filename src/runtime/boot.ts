@@ -28,7 +28,7 @@ export async function boot(listen: Listen): Promise<string> {
 }
 
 async function start(listen: Listen, config: Config): Promise<string> {
-  const { host, port, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
+  const { host, port, metricsHost, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
   const { maxBodyBytes, bodyBudgetBytes } = config;
   const clock = Date.now;
   const output = openLogOutput((count) => log.warn("Lines of the log were dropped: too slowly read", { count }));
@@ -37,21 +37,23 @@ async function start(listen: Listen, config: Config): Promise<string> {
   await awaitClaim(config, log);
   const { database } = await openConfigured(config, "serve");
   const isEmpty = (await listWorkspaces(database, { limit: 1 })).items.length === 0;
-  const servesMetrics = metricsPort === undefined;
+  const servesMetrics = metricsPort === undefined && adminToken !== undefined;
   const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, servesMetrics };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
   const warn = createWarning(log, clock);
-  const server = await listenOn("PORT", { host, port }, (address) => listen(service.handle, address, warn));
-  const probes = metricsPort === undefined
-    ? undefined
-    : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address, warn));
+  const server = await listenOn("HOST, PORT", { host, port }, (address) => listen(service.handle, address, warn));
+  const probes = metricsPort === undefined ? undefined : await listenOn(
+    "METRICS_HOST, METRICS_PORT",
+    { host: metricsHost, port: metricsPort },
+    (address) => listen(service.probe, address, warn),
+  );
   const servers = probes === undefined ? [server] : [server, probes];
   stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout });
 
-  const urlOf = (server: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;
-  const url = urlOf(server);
-  const metrics = probes === undefined ? undefined : `${urlOf(probes)}/metrics`;
+  const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(host, server);
+  const metrics = probes === undefined ? undefined : `${urlOf(metricsHost, probes)}/metrics`;
   log.info("Listening", { url, metrics, database: describeDatabase(config.database.url) });
   if (isEmpty) config.logFormat === "text" ? output.write(setupHint) : log.info("The database is empty");
   return url;
@@ -71,14 +73,14 @@ function createWarning(log: Log, clock: Clock): (message: string, error?: unknow
 }
 
 async function listenOn(
-  name: string,
+  names: string,
   address: Address,
   listen: (address: Address) => Promise<Server>,
 ): Promise<Server> {
   try {
     return await listen(address);
   } catch (error) {
-    throw unusable(`cannot listen on ${address.host}:${address.port} (HOST, ${name}): ${describeError(error)}`);
+    throw unusable(`cannot listen on ${address.host}:${address.port} (${names}): ${describeError(error)}`);
   }
 }
 

@@ -84,8 +84,19 @@ export const note = wanted<string>(
 );
 export const webUrl = wanted<string | null>(
   "an http or https URL, or null",
-  (value) => value === null || typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value),
-  { type: ["string", "null"], pattern: "^[Hh][Tt][Tt][Pp][Ss]?://", description: "An http or https URL, or null" },
+  (value) => value === null || typeof value === "string" && /^https?:\/\/\P{Cc}*$/iu.test(value) && URL.canParse(value),
+  {
+    type: ["string", "null"],
+    pattern: String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\u0000-\u001f\u007f-\u009f]*$`,
+    description: "An http or https URL, or null",
+  },
+);
+/** A text that is searched for. Its length is bounded, since a search compares it at every place. */
+export const needle = refined(
+  filledText,
+  (value) => value.length <= 200 || [...value].length <= 200,
+  "at most 200 characters",
+  { maxLength: 200 },
 );
 /** A moment, or none. */
 export const moment = nullable(timestamp);

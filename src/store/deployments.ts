@@ -7,27 +7,18 @@ import { integer, text } from "./row.ts";
 /** What the history says of a change besides what changed. */
 export type Origin = Reason & { source: Source; now: number };
 
-/** Stores a deployment and the first entry of its history; with `ifNameIsFree` only where no other has its name. */
-export async function createDeployment(
-  database: Database,
-  deployment: Deployment,
-  ifNameIsFree: boolean,
-  origin: Origin,
-): Promise<boolean> {
+/** Stores a deployment and the first entry of its history. */
+export async function createDeployment(database: Database, deployment: Deployment, origin: Origin): Promise<void> {
   const { id, workspaceId, name, promptId, currentVersion, createdAt } = deployment;
-  const [made] = await database.write([
+  await database.write([
     {
       sql:
         `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at)
-        select :id, :workspaceId, :name, :promptId, :currentVersion, 1, 1, :createdAt
-        where not :ifNameIsFree
-          or not exists (select 1 from deployments where workspace_id = :workspaceId and name = :name)
-        returning id`,
-      args: { id, workspaceId, name, promptId, currentVersion, createdAt, ifNameIsFree: Number(ifNameIsFree) },
+        values (:id, :workspaceId, :name, :promptId, :currentVersion, 1, 1, :createdAt)`,
+      args: { id, workspaceId, name, promptId, currentVersion, createdAt },
     },
-    addChange("created", "null", "json_quote(current_version)", `id = :id`, { id, ...origin }),
+    addChange("created", "null", "json_quote(current_version)", "id = :id", { id, ...origin }),
   ]);
-  return made!.length > 0;
 }
 
 /** What may be changed: its column, and how the history writes what it holds. */
@@ -65,7 +56,7 @@ export async function changeDeployment(
 }
 
 /** Adds to the history of the deployment that a condition holds for; `from` and `to` are SQL. Gives a row where it did. */
-const addChange = (
+export const addChange = (
   action: DeploymentChange["action"],
   from: string,
   to: string,
@@ -140,7 +131,7 @@ export async function findVersionBefore(database: Database, id: string): Promise
   return version;
 }
 
-const toDeployment = (row: Row): Deployment => ({
+export const toDeployment = (row: Row): Deployment => ({
   id: text(row, "id"),
   workspaceId: text(row, "workspace_id"),
   name: text(row, "name"),

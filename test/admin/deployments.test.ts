@@ -324,7 +324,7 @@ test("publishing makes a prompt and a deployment the first time, and from then o
   const first = await publish(world, { deploy: "new", ...why });
   const made = taken<Publication>(first, 201);
   assert.equal([made.version, made.isNew, made.deployment.revision, made.deployment.changed], [1, true, 1, true]);
-  assert.is(first.headers.get("Location"), `/admin/v1/deployments/${made.deployment.id}`);
+  assert.is(first.headers.get("Location"), `../../deployments/${made.deployment.id}`);
   const own = { ...world, deployId: made.deployment.id };
   assert.equal(await served(own), ["Greeting", "new"]);
 

@@ -10,7 +10,7 @@ import { help } from "../../src/cli/help.ts";
 import { stringify } from "../../src/json-text.ts";
 import type { AnyOperation } from "../../src/operations/operation.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
-import { read } from "../../src/schema/struct.ts";
+import { read } from "../../src/schema/parse.ts";
 import { promptFile } from "../helpers.ts";
 
 const test = suite("arguments");

@@ -99,6 +99,13 @@ test("prints what comes with every digit and every key", async () => {
   assert.is(out, `${prompt}\n`);
 });
 
+test("lists what comes with every key, repeated ones too", async () => {
+  const record = '{"id":"diag_1","content":{"input":"a","input":"b"},"additional_properties":{"x":{"y":1,"y":2}}}';
+  answer = json(`{"items":[${record}],"nextCursor":null}`);
+  const { out } = await far("diagnosis", "list", "--deploy", "dep_1", "--json");
+  assert.is(out, `[${record}]\n`);
+});
+
 test("refuses here what the service would refuse, and what would lead to another path", async () => {
   assert.match((await far("workspace", "create", "--name", "")).said, "Field name must be a name of 1 to 200");
   assert.match((await far("workspace", "show", "")).said, "Field id must be an id of 1 to 128 characters");
