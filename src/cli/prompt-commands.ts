@@ -6,6 +6,7 @@ import { notFound } from "../errors.ts";
 import { jsonText, stringify } from "../json-text.ts";
 import * as operations from "../operations/prompt-operations.ts";
 import { describePrompt } from "../prompt-text.ts";
+import { nameOfFile } from "../runtime/terminal.ts";
 import { show } from "./command.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive, whyOf } from "./deployment-commands.ts";
@@ -18,7 +19,8 @@ const describePush = ({ isNew, id, version }: PushResult): string =>
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text("workspace");
-  const content = readPromptFile(await terminal.read(args.text("FILE")));
+  const file = args.text("FILE");
+  const content = readPromptFile(await terminal.read(file), nameOfFile(file));
   const promptId = args.findText("prompt");
   const deploy = args.findText("deploy");
   const why = whyOf(args, terminal);

@@ -126,10 +126,13 @@ export function exitWith(code: number): void {
   process.exitCode = code;
 }
 
+/** What a file is called in messages. */
+export const nameOfFile = (path: string): string => path === "-" ? "Standard input" : path;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 async function readUtf8(path: string): Promise<string> {
-  const name = path === "-" ? "Standard input" : path;
+  const name = nameOfFile(path);
   const bytes = await onFile(name, "read", () => path === "-" ? readInput() : readFile(path));
   try {
     return utf8.decode(bytes);

@@ -111,6 +111,20 @@ everywhere("shows a version exactly as it was pushed", async () => {
   }
 });
 
+everywhere("pushes back what prompt show, prompt push and the service print as JSON", async () => {
+  const { workspaceId, promptId, deployId, key } = await setUp();
+  const source = '{"title":"Exact","messages":[{"role":"user","content":"{{a}}","x":1.0}],"llmConfig":{"seed":1e400}}';
+  const push = ["prompt", "push", "-", "--workspace", workspaceId];
+  const pushed = await cli([...push, "--deploy", deployId, "--json"], source);
+  const shown = await cli(["prompt", "show", promptId, "--json"]);
+  const served = await request(key, deployId);
+  for (const text of [pushed.out, shown.out, served.text]) {
+    const { code, said } = await cli([...push, "--prompt", promptId], text);
+    assert.is(code, 0, said);
+    assert.match(said, "Unchanged: version 2");
+  }
+});
+
 everywhere("push --deploy makes prompt and deployment, then keeps both", async () => {
   const { id: workspaceId } = await data(["workspace", "create", "--name", "CI"]);
   const push = ["prompt", "push", "-", "--workspace", workspaceId!, "--deploy", "live"];
@@ -246,6 +260,7 @@ everywhere("without --json data is for people: tables, ISO times, and no control
 });
 
 await writeFile(join(folder, "latin1.json"), new Uint8Array([0x7b, 0xff, 0x7d]));
+await writeFile(join(folder, "comma.json"), '{\n  "title": "t",\n}\n');
 const { workspaceId, promptId, deployId } = await setUp();
 const other = await setUp();
 const scope = ["--workspace", workspaceId];
@@ -286,7 +301,17 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
     "none.json cannot be read",
   ],
   ["a prompt file that is not UTF-8", ["prompt", "push", join(folder, "latin1.json"), ...scope], "it is not UTF-8"],
-  ["a prompt that is not JSON", ["prompt", "push", "-", ...scope], "Prompt must be valid JSON", "{"],
+  [
+    "a prompt on standard input that is not JSON",
+    ["prompt", "push", "-", ...scope],
+    "Standard input is not valid JSON: line 2, column 1: expected a name in double quotes, found the end of the text",
+    "{\n",
+  ],
+  [
+    "a prompt file that is not JSON",
+    ["prompt", "push", join(folder, "comma.json"), ...scope],
+    "comma.json is not valid JSON: line 3, column 1: expected a name in double quotes, found }",
+  ],
   ["a prompt without a title", ["prompt", "push", "-", ...scope], "Missing required field title", '{"messages":[]}'],
   [
     "a prompt with a field it cannot have",

@@ -238,7 +238,7 @@ everywhere("checks a prompt of a file before anything is done, in the words of i
   const { id } = await data(["workspace", "create", "--name", "Files"]);
   const push = ["prompt", "push", "-", "--workspace", id!];
   const long = await cli(push, JSON.stringify({ ...promptFile, description: "x".repeat(1024 * 1024) }));
-  assert.equal([long.code, long.said], [1, "promptledger: Prompt must be at most 1048576 characters\n"]);
+  assert.equal([long.code, long.said], [1, "promptledger: Standard input must be at most 1048576 characters\n"]);
   const field = await cli([...push, "--deploy", "live"], JSON.stringify({ ...promptFile, title: "" }));
   assert.match(field.said, "Field title must be a name of 1 to 200 characters");
   assert.equal(await data<unknown>(["prompt", "list", "--workspace", id!]), []);
