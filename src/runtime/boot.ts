@@ -12,6 +12,7 @@ import type { Database, Purpose } from "../store/database.ts";
 import { claimFile } from "../store/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../store/open.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
+import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
@@ -125,8 +126,7 @@ export async function openConfigured(
     if (migrates) return await openMigrated(location, purpose);
     return { database: await openChecked(location, purpose), applied: [] };
   } catch (error) {
-    const cause = error instanceof Refusal ? error.message : describeError(error);
-    throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);
+    throw await unusableDatabase(location, error);
   }
 }
 
