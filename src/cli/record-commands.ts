@@ -53,13 +53,14 @@ export const recordCommands: Command[] = [
     run: async ({ args, call }) => show(await call(operations.getDiagnosis, { id: args.text("ID") })),
   },
   {
-    usage: `diagnosis export ${filters} [--format ndjson|csv] [--out FILE]`,
-    summary: "Write records to standard output or a file, newest first: JSON in lines, or CSV",
+    usage: `diagnosis export ${filters} [--format ndjson|csv] [--out FILE] [--force]`,
+    summary:
+      "Write records to standard output or a new file, newest first: JSON in lines, or CSV; --force replaces a file",
     run: async ({ args, call, terminal }) => {
       const format = args.findText<ExportFormat>("format");
       return exportTo(
         terminal,
-        readPath(args.findText("out")),
+        { path: readPath(args.findText("out")), force: args.has("force") },
         await call(operations.exportDiagnoses, { ...filterOf(args), format }),
       );
     },

@@ -1,9 +1,11 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
-import { open, readFile, realpath, rename, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { invalid } from "../errors.ts";
+import { createNewFile } from "./new-file.ts";
+import type { NewFile } from "./new-file.ts";
 import { onFile } from "./parts.ts";
 
 /** Node's own reader of arguments, which Bun and Deno have too. */
@@ -26,16 +28,8 @@ export type Terminal = {
   read(path: string): Promise<string>;
   /** Whether there is a file of that name. */
   exists(path: string): Promise<boolean>;
-  /** A new file, which replaces one of that name once it is whole. */
-  create(path: string): Promise<NewFile>;
-};
-
-/** A file under a name of its own, `partPath`, until it is finished or left as it is; what is no file has one name only. */
-export type NewFile = {
-  partPath: string;
-  write(text: string): Promise<void>;
-  finish(): Promise<void>;
-  leave(): Promise<void>;
+  /** A new file, which has its name once it is whole, and replaces another only by force. */
+  create(path: string, options: { force: boolean }): Promise<NewFile>;
 };
 
 const { stdout, stderr, env } = process;
@@ -57,7 +51,7 @@ export const terminal: Terminal = {
   report: (progress) => report(progress),
   read: readUtf8,
   exists: (path) => stat(path).then(() => true, () => false),
-  create,
+  create: createNewFile,
 };
 
 const report = reportOn(stderr, () => performance.now());
@@ -145,25 +139,4 @@ async function readInput(): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
-}
-
-async function create(path: string): Promise<NewFile> {
-  const attempt = <T>(work: () => Promise<T>) => onFile(path, "written", work);
-  const known = await stat(path).catch(() => undefined);
-  // A device or a pipe is written to as it is; a link stays, and what it leads to is replaced.
-  const isReplaced = known === undefined || known.isFile();
-  const target = known?.isFile() ? await attempt(() => realpath(path)) : path;
-  const partPath = isReplaced ? `${target}.part` : target;
-  const file = await attempt(() => open(partPath, "w", (known?.mode ?? 0o666) & 0o777));
-  return {
-    partPath,
-    write: (text) => attempt(() => file.appendFile(text)),
-    finish: () =>
-      attempt(async () => {
-        if (isReplaced) await file.sync();
-        await file.close();
-        if (isReplaced) await rename(partPath, target);
-      }),
-    leave: () => attempt(() => file.close()),
-  };
 }

@@ -170,7 +170,11 @@ everywhere("exports records as lines of JSON or as CSV, to standard output or a 
   assert.ok(lines.reports.includes("Exported 3 records"));
   const path = `${folder}/${deployId}.csv`;
   await writeFile(path, "old");
-  const file = await cli([...command, "--format", "csv", "--out", path, "--json"]);
+  const toFile = [...command, "--format", "csv", "--out", path, "--json"];
+  const refused = await cli(toFile);
+  assert.equal([refused.code, refused.said], [1, `promptledger: ${path} already exists; use --force to replace it\n`]);
+  assert.is(await textOf(`${deployId}.csv`), "old");
+  const file = await cli([...toFile, "--force"]);
   assert.equal(file.json, { file: path, format: "csv", records: 3 });
   const csv = await textOf(`${deployId}.csv`);
   assert.ok(csv.startsWith("id,createdAt,") && csv.includes(',"say ""hi""\r\nthere",'), csv);

@@ -243,7 +243,8 @@ test("an export that breaks off exits 1, and leaves the file that was there", as
   };
   const path = `${folder.path}/out.ndjson`;
   await writeFile(path, "old");
-  const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json");
+  const command = ["diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json"];
+  const { code, said, out } = await far(...command, "--force");
   assert.equal([code, out], [1, ""]);
   assert.match(said, `promptledger: The export broke off after 2 records; what came is in ${path}.part: ${url} `);
   assert.is(await readFile(path, "utf8"), "old");
