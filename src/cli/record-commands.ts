@@ -9,6 +9,7 @@ import type { Command, CommandContext, Outcome } from "./command.ts";
 import { exportTo } from "./export.ts";
 import { harmless } from "./format.ts";
 import { listLimit, listNewest } from "./lists.ts";
+import { recordText } from "./record-text.ts";
 
 const filters = "--deploy ID [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT]";
 
@@ -49,8 +50,11 @@ export const recordCommands: Command[] = [
   },
   {
     usage: "diagnosis show ID",
-    summary: "Show a record",
-    run: async ({ args, call }) => show(await call(operations.getDiagnosis, { id: args.text("ID") })),
+    summary: "Show a record; messages in its input and output are shown as a conversation",
+    run: async ({ args, call }) => {
+      const data = await call(operations.getDiagnosis, { id: args.text("ID") });
+      return { data, text: () => harmless(recordText(data)) };
+    },
   },
   {
     usage: `diagnosis export ${filters} [--format ndjson|csv] [--out FILE] [--force]`,

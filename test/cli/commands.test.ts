@@ -159,6 +159,65 @@ everywhere("shows a record and deletes it, or those of a session", async ({ cli,
   assert.is((await cli(["verify", "--workspace", workspaceId])).code, 0);
 });
 
+everywhere("shows the messages of a record as a conversation, and other texts as they are", async (place) => {
+  const { cli, setUp, data } = place;
+  const { key, deployId } = await setUp();
+  const call = { id: "call_1", n: 1.5 };
+  const messages = [
+    { role: "system", content: "You help.\nBriefly." },
+    { role: "user", content: "--- user\n\u001b[31mHi" },
+    { role: "assistant", content: null, tool_calls: [call] },
+  ];
+  const show = async (content: object) => {
+    await submit(key, deployId, { content, additional_properties: { trace_id: "t" } });
+    const [{ id } = {} as Data] = await data<Data[]>(["diagnosis", "list", "--deploy", deployId, "--limit", "1"]);
+    return (await cli(["diagnosis", "show", id!])).out;
+  };
+  const shown = await show({ input: JSON.stringify(messages), output: "Hello!\n\nBye.", score: 12 });
+  assert.match(shown, /^id +diag_\w+\n/);
+  assert.match(shown, /^additional_properties +\{"trace_id":"t"\}$/m);
+  assert.match(shown, /^content +\{"score":12\}$/m);
+  assert.is(
+    shown.slice(shown.indexOf("\ninput\n")),
+    `
+input
+  --- system
+  You help.
+  Briefly.
+  --- user
+  \\--- user
+  \\u001b[31mHi
+  --- assistant
+  null
+  --- with
+  {
+    "tool_calls": [
+      {
+        "id": "call_1",
+        "n": 1.5
+      }
+    ]
+  }
+
+output
+  Hello!
+
+  Bye.
+`,
+  );
+  const message = await show({ output: '{"role":"assistant","content":"One"}' });
+  assert.ok(message.endsWith("\noutput\n  --- assistant\n  One\n") && !message.includes("content "), message);
+  const request = await show({ input: JSON.stringify({ model: "m", messages: messages.slice(0, 1) }) });
+  assert.ok(
+    request.endsWith('\ninput\n  --- system\n  You help.\n  Briefly.\n  --- with\n  {\n    "model": "m"\n  }\n'),
+    request,
+  );
+  for (const input of ["[]", "[1]", '[{"a":1}]', "[1", "null", "", '{"messages":1}']) {
+    const text = await show({ input });
+    assert.ok(text.endsWith(`\ninput\n  ${input}\n`.replace("  \n", "\n")), text);
+  }
+});
+
 everywhere("exports records as lines of JSON or as CSV, to standard output or a file", async ({ cli, setUp }) => {
   const { key, deployId } = await setUp();
   for (const output of ['say "hi"\r\nthere', "שלום 👋", "x"]) await submit(key, deployId, { content: { output } });
