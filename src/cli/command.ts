@@ -13,12 +13,13 @@ export type CommandContext = { args: Arguments; call: Call; terminal: Terminal }
 export type LocalContext = Omit<CommandContext, "call">;
 
 /**
- * What a command gives: its data, the text that people see of it where the usual one does not do, a remark about it, and
- * whether it must exit 1.
+ * What a command gives: its data, the text or the rows of a table that people see where the usual ones do not do, a remark
+ * about it, and whether it must exit 1.
  */
 export type Outcome = {
   data?: object | undefined;
   text?: (() => string) | undefined;
+  rows?: Record<string, unknown>[] | undefined;
   note?: string | undefined;
   refused?: boolean | undefined;
 };

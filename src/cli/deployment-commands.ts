@@ -5,6 +5,7 @@ import * as operations from "../operations/deployment-operations.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
+import { listDeploymentsWithPrompts } from "./catalog.ts";
 import { show } from "./command.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { listAll } from "./lists.ts";
@@ -58,8 +59,8 @@ export const deploymentCommands: Command[] = [
   },
   {
     usage: "deploy list --workspace ID",
-    summary: "List a workspace's deployments, newest first",
-    run: ({ args, call }) => listAll(call, operations.listDeployments, { workspaceId: args.text("workspace") }),
+    summary: "List a workspace's deployments with their prompts, newest first",
+    run: ({ args, call }) => listDeploymentsWithPrompts(call, args.text("workspace")),
   },
   {
     usage: "deploy show ID",

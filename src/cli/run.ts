@@ -8,7 +8,7 @@ import type { Arguments } from "./arguments.ts";
 import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { commands } from "./commands.ts";
-import { format, harmless } from "./format.ts";
+import { format, formatList, harmless } from "./format.ts";
 import { help, helpOnUnknown } from "./help.ts";
 import { openHere } from "./local.ts";
 import { connectTo } from "./remote.ts";
@@ -82,10 +82,19 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
   }
 }
 
-async function print(outcome: Outcome, { json }: Arguments, { report, say, write }: Terminal): Promise<number> {
-  const { data, text, note, refused: isRefused = false } = outcome;
+async function print(
+  outcome: Outcome,
+  { json }: Arguments,
+  { columns, report, say, write }: Terminal,
+): Promise<number> {
+  const { data, text, rows, note, refused: isRefused = false } = outcome;
   report("");
-  if (data !== undefined) await write(json ? `${stringify(data)}\n` : text?.() ?? format(data));
+  if (data !== undefined && json) await write(`${stringify(data)}\n`);
+  else if (Array.isArray(data)) {
+    const list = formatList(rows ?? data, columns);
+    await write(list.text);
+    if (list.hidden.length > 0) say(harmless(`Not shown for lack of room, but by --json: ${list.hidden.join(", ")}\n`));
+  } else if (data !== undefined) await write(text?.() ?? format(data));
   if (note !== undefined) say(`${harmless(note)}\n`);
   else if (Array.isArray(data) && data.length === 0) say("Nothing to list\n");
   return isRefused ? refused : done;

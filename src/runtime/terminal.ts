@@ -18,6 +18,8 @@ export type Terminal = {
   env: Record<string, string | undefined>;
   /** Whether data may be coloured. */
   isColoured: boolean;
+  /** How many columns of text the terminal has; undefined where data goes elsewhere. */
+  columns?: number | undefined;
   /** Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. */
   write(text: string): Promise<void>;
   /** What is said about it goes here. */
@@ -40,6 +42,7 @@ export const terminal: Terminal = {
   args: process.argv.slice(2),
   env,
   isColoured: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb",
+  columns: stdout.isTTY === true ? stdout.columns || 80 : undefined,
   write(text) {
     if (stdout.isTTY) report("");
     return new Promise((resolve) => void stdout.write(text, () => resolve()));

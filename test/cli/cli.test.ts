@@ -250,11 +250,14 @@ everywhere("without --json data is for people: tables, ISO times, and no control
   assert.not.match(all.out, /[^\P{Cc}\n]/u);
   assert.is(all.out.trimEnd().split("\n").length, 3);
   const { out } = await cli(["diagnosis", "list", "--deploy", deployId, "--session", "a\u001b[31m\nb"]);
-  assert.match(out, /^id +sessionId +status/);
+  assert.match(out, /^status +content.* id\n/);
   assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
   assert.is(out.trimEnd().split("\n").length, 2);
   assert.match((await cli(["usage", "--workspace", workspaceId])).out, /^limit +100$/m);
-  assert.match((await cli(["prompt", "list", "--workspace", workspaceId])).out, /^id +workspaceId +title/);
+  assert.match((await cli(["prompt", "list", "--workspace", workspaceId])).out, /^title +version +live +.* id$/m);
+  const narrow = await place.cli(["call", "list", "--workspace", workspaceId], "", { columns: 80 });
+  for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
+  assert.match(narrow.said, /^Not shown for lack of room, but by --json: .*keyId, .*deployId.*\n$/);
   const empty = await cli(["call", "list", "--workspace", (await data(["workspace", "create", "--name", "E"])).id!]);
   assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
 });

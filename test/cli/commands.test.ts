@@ -63,6 +63,54 @@ everywhere("lists deployments newest first", async ({ cli, data }) => {
   assert.equal(listed.map(({ name }) => name), names.reverse());
 });
 
+everywhere("lists say of a deployment which prompt it serves, and of a prompt where it is live", async (place) => {
+  const { cli, data, setUp } = place;
+  const { workspaceId, promptId, deployId } = await setUp();
+  const scope = ["--workspace", workspaceId];
+  const second = await data<{ deployment: { id: string } }>(
+    ["prompt", "push", "-", ...scope, "--prompt", promptId, "--deploy", "staging"],
+    JSON.stringify({ ...promptFile, title: "Two" }),
+  );
+  await data(["deploy", "deactivate", second.deployment.id]);
+  await data(["prompt", "push", "-", ...scope], JSON.stringify({ ...promptFile, title: "Nowhere" }));
+  const deployments = (await cli(["deploy", "list", ...scope])).out.split("\n").map((line) => line.split(/ {2,}/));
+  assert.equal(deployments[0]!.slice(0, 4), ["name", "prompt", "version", "active"]);
+  assert.equal(deployments[1]!.slice(0, 4), ["staging", "Two", "2", "no"]);
+  assert.equal(deployments[2]!.slice(0, 4), ["production", "Two", "1", "yes"]);
+  const prompts = (await cli(["prompt", "list", ...scope])).out.split("\n").map((line) => line.split(/ {2,}/));
+  assert.equal(prompts[0]!.slice(0, 3), ["title", "version", "live"]);
+  assert.equal(prompts[1]!.slice(0, 3), ["Nowhere", "1", "-"]);
+  assert.equal(prompts[2]!.slice(0, 3), ["Two", "2", "staging 2 (inactive), production 1"]);
+  const [staging, production] = await data<Record<string, unknown>[]>(["deploy", "list", ...scope]);
+  assert.equal([staging!.promptTitle, production!.id, production!.promptTitle], ["Two", deployId, "Two"]);
+  const [nowhere, two] = await data<Record<string, unknown>[]>(["prompt", "list", ...scope]);
+  assert.equal(nowhere!.deployments, []);
+  assert.equal(two!.deployments, [
+    { id: second.deployment.id, name: "staging", currentVersion: 2, isActive: false },
+    { id: deployId, name: "production", currentVersion: 1, isActive: true },
+  ]);
+});
+
+everywhere("push says in plain text which ids an application needs", async ({ cli, data }) => {
+  const { id } = await data(["workspace", "create", "--name", "Ids"]);
+  const push = ["prompt", "push", "-", "--workspace", id!];
+  const live = await cli([...push, "--deploy", "live"], JSON.stringify(promptFile));
+  const [{ id: promptId, deployments } = {} as Data] = await data<Data[]>(["prompt", "list", "--workspace", id!]);
+  const [{ id: deployId }] = deployments as unknown as [Data];
+  assert.is(
+    live.out,
+    `deployId    ${deployId}
+deployment  live
+promptId    ${promptId}
+version     1
+title       Greeting
+variables   name
+`,
+  );
+  const alone = await cli(push, JSON.stringify(promptFile));
+  assert.match(alone.out, /^promptId {3}prompt_\w+\nversion {4}1\ntitle {6}Greeting\nvariables {2}name\n$/);
+});
+
 everywhere("keeps why and by whom a deployment changed", async ({ cli, data, setUp }) => {
   const { workspaceId, promptId, deployId } = await setUp();
   const push = ["prompt", "push", "-", "--workspace", workspaceId, "--prompt", promptId, "--note", "shorter"];
