@@ -130,7 +130,30 @@ everywhere("keeps why and by whom a deployment changed", async ({ cli, data, set
   ]);
   const none = await cli(["deploy", "rollback", (await setUp()).deployId]);
   assert.is(none.code, 1);
-  assert.match(none.said, "has served no version before");
+  assert.match(none.said, "has no earlier version to roll back to");
+});
+
+everywhere("history marks what can be rolled back to, and --to-version goes there", async ({ cli, data, setUp }) => {
+  const { workspaceId, promptId, deployId } = await setUp();
+  const push = ["prompt", "push", "-", "--workspace", workspaceId, "--prompt", promptId, "--deploy", "production"];
+  for (const title of ["Two", "Three", "Four"]) await data(push, JSON.stringify({ ...promptFile, title }));
+  await data(["deploy", "rollback", deployId]);
+  const marks = async () => {
+    const { out } = await cli(["deploy", "history", deployId]);
+    const lines = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
+    assert.equal(lines[0]!.slice(0, 5), ["revision", "action", "from", "to", "rollback"]);
+    return lines.slice(1).map(([, action, , to, mark]) => `${action} ${to} ${mark}`);
+  };
+  assert.equal(await marks(), [
+    "rolled_back 3 live",
+    "promoted 4 --to-version 4",
+    "promoted 3 -",
+    "promoted 2 next",
+    "created 1 --to-version 1",
+  ]);
+  assert.is((await data(["deploy", "rollback", deployId, "--to-version", "4"])).currentVersion, 4);
+  const history = await data<Data[]>(["deploy", "history", deployId]);
+  assert.equal(history.map(({ canRollBackTo }) => canRollBackTo), [false, true, false, true, true, true]);
 });
 
 everywhere("shows a version for people, with its variables filled in where asked", async ({ cli, data, setUp }) => {
