@@ -26,10 +26,11 @@ export type Outcome = {
 
 /**
  * A command runs on whatever `--server` says; one that does something on this machine opens what it needs itself. One that
- * can be the first makes a database where there is none; all others have been pointed at the wrong place.
+ * can be the first makes a database where there is none; all others have been pointed at the wrong place. `check` says what
+ * is wrong with arguments that fit one by one.
  */
 export type Command =
-  & { usage: string; summary: string; canBeFirst?: true }
+  & { usage: string; summary: string; canBeFirst?: true; check?(args: Arguments): string | undefined }
   & ({ run(context: CommandContext): Promise<Outcome> } | { start(context: LocalContext): Promise<Outcome> });
 
 /** The words that call a command: those its usage begins with. */

@@ -8,7 +8,7 @@ import { show } from "./command.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { exportTo } from "./export.ts";
 import { harmless } from "./format.ts";
-import { listLimit, listNewest } from "./lists.ts";
+import { checkNewest, listLimit, listNewest, newestOptions } from "./lists.ts";
 import { recordText } from "./record-text.ts";
 
 const filters = "--deploy ID [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT]";
@@ -43,9 +43,10 @@ function readPath(path: string | undefined): string | undefined {
 
 export const recordCommands: Command[] = [
   {
-    usage: `diagnosis list ${filters} [--limit N] [--cursor CURSOR]`,
+    usage: `diagnosis list ${filters} ${newestOptions}`,
     summary:
-      `List a deployment's records, newest first, ${listLimit} unless set; a TIME is ISO 8601, or 24h for a day ago`,
+      `List a deployment's records, newest first, ${listLimit} unless set; --page gives the next cursor too, for --json`,
+    check: checkNewest,
     run: (context) => listNewest(context, operations.listDiagnoses, filterOf(context.args)),
   },
   {

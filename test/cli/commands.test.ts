@@ -40,7 +40,7 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.is(first.said, `Keep the key: it is not shown again. The old one is valid until ${until}\n`);
   assert.equal([await status(key), await status(second)], [200, 200]);
   const again = await cli(["key", "rotate", keyId, "--expires", "2999-01-31", "--json"]);
-  assert.match(again.said, "The old one is refused from now on\n");
+  assert.match(again.said, "It expires at 2999-01-31T00:00:00.000Z. The old one is refused from now on\n");
   const { key: third, expiresAt } = again.json as { key: string; expiresAt: number };
   assert.is(expiresAt, Date.UTC(2999, 0, 31));
   assert.equal([await status(second), await status(third)], [401, 200]);
@@ -209,7 +209,7 @@ everywhere("lists records by version, time and text, and goes on where a list ha
   const [, cursor] = /^More: --cursor (\w+)\n$/.exec(first.said)!;
   assert.equal(outputs(await list("--cursor", cursor!)), ["one"]);
   const none = await cli(["diagnosis", "list", "--deploy", deployId, "--limit", "0"]);
-  assert.equal([none.code, none.said], [1, "promptledger: --limit must be at least 1\n"]);
+  assert.is(none.code, 2);
 });
 
 everywhere("shows a record and deletes it, or those of a session", async ({ cli, data, setUp }) => {
@@ -363,8 +363,7 @@ everywhere("prunes what is old until it is done", async ({ cli, data, setUp }) =
   assert.equal(await data<unknown>(["prune", "--older-than", "90d"]), { calls: 0, records: 0 });
   assert.is((await data<Data[]>(["diagnosis", "list", "--deploy", deployId])).length, 1);
   const recent = await cli(["prune", "--older-than", "1h"]);
-  assert.is(recent.code, 1);
-  assert.match(recent.said, "milliseconds from 86400000");
+  assert.is(recent.code, 2);
   assert.is((await cli(["verify", "--workspace", workspaceId])).code, 0);
 });
 

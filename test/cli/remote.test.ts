@@ -100,8 +100,8 @@ test("prints what comes with every digit and every key", async () => {
 });
 
 test("refuses here what the service would refuse, and what would lead to another path", async () => {
-  assert.match((await far("workspace", "create", "--name", "")).said, "Field name must be a name of 1 to 200");
-  assert.match((await far("workspace", "show", "")).said, "Field id must be an id of 1 to 128 characters");
+  assert.match((await far("workspace", "create", "--name", "")).said, "--name must be a name of 1 to 200");
+  assert.match((await far("workspace", "show", "")).said, "ID must be an id of 1 to 128 characters");
   for (const id of [".", ".."]) {
     assert.is((await far("workspace", "show", id)).said, `promptledger: Id ${id} not found\n`);
   }
@@ -213,7 +213,7 @@ test("sends a change once, and says that it may have been made where the answer 
 });
 
 test("does not wait for ever, neither for an answer nor in the middle of one", async () => {
-  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, 1_000);
+  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { patience: 1_000 });
   const silent = `${url} does not answer: nothing came for 1 s`;
   answer = () => {};
   await call(getWorkspace, { id: "ws_1" }).then(
