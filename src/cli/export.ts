@@ -16,7 +16,7 @@ export async function exportTo(
   let records = 0;
   try {
     for await (const part of text) {
-      await (file ?? terminal).write(part);
+      if (!await (file ?? terminal).write(part)) return {};
       records = count(part);
       terminal.report(`Exported ${records} records`);
     }

@@ -132,14 +132,24 @@ function openLine(base: string, isHarmless: boolean, patience: number): Line {
         return await work();
       } catch (error) {
         const reason = reasonOf(error);
-        const isUnsent = isHarmless || /refused|ENOTFOUND|EAI_AGAIN|unable to connect|dns/i.test(reason);
-        throw unusable(`${base} does not answer: ${reason}${isUnsent ? "" : "; it may have done what was asked"}`);
+        const isUnsent = isHarmless || isPlainHttp(reason) ||
+          /refused|ENOTFOUND|EAI_AGAIN|unable to connect|dns/i.test(reason);
+        throw unusable(
+          `${base} does not answer: ${describeReason(reason)}${isUnsent ? "" : "; it may have done what was asked"}`,
+        );
       } finally {
         clearTimeout(timer);
       }
     },
   };
 }
+
+/** Whether TLS met a port that does not speak it, in the words of Node, Bun and Deno. */
+const isPlainHttp = (reason: string) =>
+  /wrong version number|packet length too long|TLS handshake failed|InvalidContentType/i.test(reason);
+
+const describeReason = (reason: string): string =>
+  isPlainHttp(reason) ? "the TLS handshake failed. Does it serve http:// on this port?" : reason;
 
 /** What lies at the bottom of an error; some have a code and no message. */
 function reasonOf(error: unknown): string {

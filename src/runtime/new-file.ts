@@ -6,7 +6,7 @@ import { exists, onFile, syncFolderOf } from "./parts.ts";
 /** A file under a name of its own, `partPath`, until it is finished or left as it is; a device or a pipe has one name only. */
 export type NewFile = {
   partPath: string;
-  write(text: string): Promise<void>;
+  write(text: string): Promise<true>;
   finish(): Promise<void>;
   leave(): Promise<void>;
 };
@@ -25,7 +25,7 @@ export async function createNewFile(path: string, { force }: { force: boolean })
   const file = await attempt(() => open(partPath, "wx", (known?.mode ?? 0o600) & 0o777));
   return {
     partPath,
-    write: (text) => attempt(() => file.appendFile(text)),
+    write: (text) => attempt(() => file.appendFile(text)).then(() => true),
     finish: () =>
       attempt(async () => {
         await file.sync();
@@ -48,7 +48,7 @@ async function openDevice(path: string): Promise<NewFile> {
   const file = await attempt(() => open(path, "w"));
   return {
     partPath: path,
-    write: (text) => attempt(() => file.appendFile(text)),
+    write: (text) => attempt(() => file.appendFile(text)).then(() => true),
     finish: () => attempt(() => file.close()),
     leave: () => attempt(() => file.close()),
   };

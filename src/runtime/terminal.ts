@@ -20,8 +20,11 @@ export type Terminal = {
   isColoured: boolean;
   /** How many columns of text the terminal has; undefined where data goes elsewhere. */
   columns?: number | undefined;
-  /** Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. */
-  write(text: string): Promise<void>;
+  /**
+   * Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. Gives false once the reader
+   * has gone.
+   */
+  write(text: string): Promise<boolean>;
   /** What is said about it goes here. */
   say(text: string): void;
   /** How far long work is: the next report replaces it, and an empty one takes it away. */
@@ -45,7 +48,11 @@ export const terminal: Terminal = {
   columns: stdout.isTTY === true ? stdout.columns || 80 : undefined,
   write(text) {
     if (stdout.isTTY) report("");
-    return new Promise((resolve) => void stdout.write(text, () => resolve()));
+    if (isUnread) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      endWait = () => resolve(false);
+      stdout.write(text, () => resolve(!isUnread));
+    });
   },
   say(text) {
     report("");
@@ -89,11 +96,19 @@ export function reportOn(screen: Screen, now: () => number): (progress: string) 
   };
 }
 
-// A reader that goes away (`| head`) is no fault; a disk that is full is one.
+// A reader that goes away (`| head`) is no fault, whatever is still to be done; a disk that is full is one.
+let isUnread = false;
+let endWait = () => {};
 stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
+  isUnread = true;
+  endWait();
+  if (error.code === "EPIPE") return;
   stderr.write(`promptledger: standard output cannot be written: ${error.message}\n`);
   process.exit(1);
+});
+
+stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") process.exit(1);
 });
 
 /**
@@ -139,6 +154,7 @@ async function readUtf8(path: string): Promise<string> {
 }
 
 async function readInput(): Promise<Buffer> {
+  if (process.stdin.isTTY) terminal.say("Reading a prompt from the terminal: type or paste its JSON, then Ctrl-D\n");
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);

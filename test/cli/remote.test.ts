@@ -201,6 +201,14 @@ test("exits 1 where nothing listens", async () => {
   assert.not.match(said, "it may have done");
 });
 
+test("says in plain words that a service does not speak TLS, and that nothing was sent", async () => {
+  const secure = url.replace("http:", "https:");
+  const { code, said } = await cli(["workspace", "create", "--name", "x", "--server", secure]);
+  const error = `${secure} does not answer: the TLS handshake failed. Does it serve http:// on this port?`;
+  assert.equal([code, said], [1, `promptledger: ${error}\n`]);
+  assert.is(asked.length, 0);
+});
+
 test("sends a change once, and says that it may have been made where the answer does not come", async () => {
   answer = json({ id: "ws_1" });
   const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } });
