@@ -117,13 +117,17 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
   }
 }
 
-/** Opens the configured database with a schema that is up to date; gives the names of the migrations applied. */
+/**
+ * Opens the configured database with a schema that is up to date; gives the names of the migrations applied. With `onEmpty`
+ * a database without a schema may be refused.
+ */
 export async function openConfigured(
   { database: location, migrates }: Pick<Config, "database" | "migrates">,
   purpose: Purpose,
+  onEmpty: "create" | "refuse" = "create",
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    if (migrates) return await openMigrated(location, purpose);
+    if (migrates) return await openMigrated(location, purpose, { onEmpty });
     return { database: await openChecked(location, purpose), applied: [] };
   } catch (error) {
     throw await unusableDatabase(location, error);
