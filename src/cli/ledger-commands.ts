@@ -9,9 +9,10 @@ import { harmless } from "./format.ts";
 import { checkNewest, listAll, listLimit, listNewest, newestOptions } from "./lists.ts";
 
 async function usage({ args, call }: CommandContext): Promise<Outcome> {
-  const month = args.findText("month") ?? monthOf(Date.now());
+  const currentMonth = monthOf(Date.now());
+  const month = args.findText("month") ?? currentMonth;
   const data = await call(operations.readUsage, { workspaceId: args.text("workspace"), month });
-  return { data, text: () => harmless(usageText(data)) };
+  return { data, text: () => harmless(usageText(data, currentMonth)) };
 }
 
 /** The operation works for a few seconds at a time. */

@@ -342,6 +342,9 @@ everywhere("tells the months of a workspace, and a month's use by day", async ({
   const { out } = await cli(["usage", "--workspace", workspaceId]);
   assert.match(out, /^used +1$/m);
   assert.match(out, /^20\d\d-\d\d-\d\d +1 +0 {2}█{20}$/m);
+  const past = await cli(["usage", "--workspace", workspaceId, "--month", "1999-01"]);
+  assert.match(past.out, /^limit now +100$/m);
+  assert.not.match(past.out, /^limit {2}|^remaining/m);
 });
 
 everywhere("tells what was recorded in numbers", async ({ cli, data, setUp }) => {
