@@ -8,6 +8,7 @@ import { publishTo, publishToNew } from "../store/publications.ts";
 import type { Admin } from "./admin.ts";
 import { getPrompt, getPromptVersion, toContent, withVariables } from "./prompts.ts";
 import type { PromptInput, PushResult } from "./prompts.ts";
+import { findRollbackTargets } from "./rollback.ts";
 import { getWorkspace } from "./workspaces.ts";
 
 /** A deployment, and whether the action made a difference. */
@@ -105,15 +106,29 @@ export async function promoteDeployment(
   return change(admin, id, { column: "current_version", value: version, action: "promoted" }, input);
 }
 
-/** Points a deployment at the version that was live before the current one; the next rollback goes one further back. */
-export async function rollBackDeployment(admin: Admin, id: string, input: ChangeInput = {}): Promise<DeploymentResult> {
+/**
+ * Points a deployment at the version that was live before the current one; the next rollback goes one further back. A version
+ * that is named must have been live before.
+ */
+export async function rollBackDeployment(
+  admin: Admin,
+  id: string,
+  { version, ...input }: ChangeInput & { version?: number | undefined } = {},
+): Promise<DeploymentResult> {
   const { revision } = await getDeployment(admin, id);
   // What was before depends on what is now, so it is a matter of this revision even where the caller names none.
   const { ifRevision = revision } = input;
   if (ifRevision !== revision) throw outdated("Deployment", id);
-  const version = await store.findVersionBefore(admin.database, id);
-  if (version === undefined) throw conflict(`Deployment ${id} has served no version before`);
-  const back: Change = { column: "current_version", value: version, action: "rolled_back" };
+  const { live, previous, served } = findRollbackTargets(await store.listVersionChanges(admin.database, id));
+  const target = version ?? previous;
+  if (target === undefined) {
+    const others = served.length === 0 ? "" : `. Versions it has served: ${served.join(", ")}`;
+    throw conflict(`Deployment ${id} has no earlier version to roll back to${others}`);
+  }
+  if (target !== live && !served.includes(target)) {
+    throw conflict(`Deployment ${id} has not served version ${target}. Promote it instead`);
+  }
+  const back: Change = { column: "current_version", value: target, action: "rolled_back" };
   return change(admin, id, back, { ...input, ifRevision });
 }
 

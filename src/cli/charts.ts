@@ -12,12 +12,16 @@ export function bar(share: number): string {
 }
 
 /** A month's use: its totals, and a line for each day from the first to the last that was used. */
-export function usageText({ days, ...totals }: Usage & { days: DayUsage[] }): string {
+export function usageText({ days, ...usage }: Usage & { days: DayUsage[] }, currentMonth: string): string {
   const most = Math.max(...days.map(({ reads, submits }) => reads + submits));
-  const rows = withEmptyDays(totals.month, days)
+  const rows = withEmptyDays(usage.month, days)
     .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / most)]);
-  return rows.length === 0 ? format(totals) : `${format(totals)}\n${table([["day", "reads", "submits", ""], ...rows])}`;
+  const totals = format(usage.month === currentMonth ? usage : ofPastMonth(usage));
+  return rows.length === 0 ? totals : `${totals}\n${table([["day", "reads", "submits", ""], ...rows])}`;
 }
+
+/** The limit that a month had is not kept. */
+const ofPastMonth = ({ limit, remaining: _, ...usage }: Usage) => ({ ...usage, "limit now": limit });
 
 function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
   const known = new Map(days.map((entry) => [entry.day, entry]));

@@ -46,7 +46,11 @@ export const exportDiagnoses = operation({
   input: {
     ...filter,
     format: optional(
-      described(oneOf("ndjson", "csv"), "One JSON document per line, or RFC 4180", { default: "ndjson" }),
+      described(
+        oneOf("ndjson", "csv"),
+        "One JSON document per line, or RFC 4180 with ' before a text that a spreadsheet would run",
+        { default: "ndjson" },
+      ),
     ),
   },
   output: v.text,

@@ -12,6 +12,7 @@ import type { Database, Purpose } from "../store/database.ts";
 import { claimFile } from "../store/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../store/open.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
+import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
@@ -118,17 +119,20 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
   }
 }
 
-/** Opens the configured database with a schema that is up to date; gives the names of the migrations applied. */
+/**
+ * Opens the configured database with a schema that is up to date; gives the names of the migrations applied. With `onEmpty`
+ * a database without a schema may be refused.
+ */
 export async function openConfigured(
   { database: location, migrates }: Pick<Config, "database" | "migrates">,
   purpose: Purpose,
+  onEmpty: "create" | "refuse" = "create",
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    if (migrates) return await openMigrated(location, purpose);
+    if (migrates) return await openMigrated(location, purpose, { onEmpty });
     return { database: await openChecked(location, purpose), applied: [] };
   } catch (error) {
-    const cause = error instanceof Refusal ? error.message : describeError(error);
-    throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);
+    throw await unusableDatabase(location, error);
   }
 }
 

@@ -110,26 +110,20 @@ export function listDeploymentChanges(
   return readPage(database, request, query, toDeploymentChange, ({ revision }) => revision);
 }
 
-/**
- * The version that was live before the current one was made live: by the entry that made it so, leaving out what was
- * rolled back since. Undefined where there was none before.
- */
-export async function findVersionBefore(database: Database, id: string): Promise<number | undefined> {
+/** The changes that made a version live, oldest first. */
+export async function listVersionChanges(
+  database: Database,
+  id: string,
+): Promise<Pick<DeploymentChange, "action" | "to">[]> {
   const rows = await database.read({
-    sql: `
-      select from_value from (
-        select revision, action, from_value,
-          -- A rollback undoes the promotion before it that no other has undone.
-          sum(iif(action = 'rolled_back', -1, 1)) over (order by revision desc) as depth
-        from deployment_changes
-        where deployment_id = :id and action in ('created', 'promoted', 'rolled_back')
-      )
-      where depth = 1 order by revision desc limit 1`,
-    args: { id },
+    sql: `select action, to_value from deployment_changes
+      where deployment_id = ? and action in ('created', 'promoted', 'rolled_back') order by revision`,
+    args: [id],
   });
-  const [version] = rows.map(({ from_value: value }) => value === null ? undefined : Number(value));
-  return version;
+  return rows.map((row) => ({ action: toAction(row), to: Number(text(row, "to_value")) }));
 }
+
+const toAction = (row: Row) => row.action as DeploymentChange["action"];
 
 export const toDeployment = (row: Row): Deployment => ({
   id: text(row, "id"),
@@ -144,7 +138,7 @@ export const toDeployment = (row: Row): Deployment => ({
 
 const toDeploymentChange = (row: Row): DeploymentChange => ({
   revision: integer(row, "revision"),
-  action: row.action as DeploymentChange["action"],
+  action: toAction(row),
   from: row.from_value === null ? null : JSON.parse(text(row, "from_value")),
   to: JSON.parse(text(row, "to_value")),
   source: row.source as DeploymentChange["source"],

@@ -375,12 +375,14 @@ function readCsv(text: string): string[][] {
 function fromCells(names: string[], cells: string[]): Record<string, unknown> {
   const cell = Object.fromEntries(names.map((name, index) => [name, cells[index]!]));
   const json = (name: string) => cell[name] === "" ? null : JSON.parse(cell[name]!);
+  // A spreadsheet would run what begins with these characters, so a quote stands before them.
+  const text = (name: string) => cell[name]!.replace(/^'(?='*[=+\-@\t\r])/, "");
   const texts = Object.fromEntries(
-    ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, cell[name]]),
+    ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, text(name)]),
   );
   return {
     id: cell.id,
-    sessionId: cell.sessionId,
+    sessionId: text("sessionId"),
     status: json("status"),
     content: json("content") ?? texts,
     latency: json("latency"),
@@ -389,7 +391,7 @@ function fromCells(names: string[], cells: string[]): Record<string, unknown> {
     additional_properties: json("additional_properties"),
     ...json("other"),
     promptVersion: json("promptVersion"),
-    createdAt: json("createdAt"),
+    createdAt: Date.parse(cell.createdAt!),
   };
 }
 
@@ -441,6 +443,17 @@ test("an export holds all that a record holds, as lines of JSON and as CSV", asy
     assert.is(cells.length, names!.length);
     assert.equal(fromCells(names!, cells), items[index], csv.text.split("\r\n")[index + 1]);
   }
+});
+
+test("a CSV export has nothing that a spreadsheet runs, and times in ISO 8601", async () => {
+  const world = await createWorld();
+  const inputs = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@", "'tis", "1=1", "'"];
+  for (const input of inputs) await record(world, { ...goodBody, status: -3, content: { input } });
+  const [, ...lines] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
+  const expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'\r=1", "''=1", "'''@", "'tis", "1=1", "'"];
+  assert.equal(lines.map((cells) => cells[5]).reverse(), expected);
+  // A number cannot be run, and stays one.
+  assert.equal(lines[0]!.slice(1, 5), [new Date(noon).toISOString(), "1", goodBody.sessionId, "-3"]);
 });
 
 test("an export keeps JSON as it was submitted, digit by digit", async () => {

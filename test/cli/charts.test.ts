@@ -22,7 +22,7 @@ const totals = { month: "2026-11", limit: 10, used: 6, remaining: 4, reads: 4, s
 test("a month's use has its totals, and a line for each day, empty ones between others too", () => {
   const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-10", reads: 1, submits: 1 }];
   assert.is(
-    usageText({ ...totals, days }),
+    usageText({ ...totals, days }, totals.month),
     `month      2026-11
 limit      10
 used       6
@@ -40,8 +40,21 @@ day         reads  submits
 });
 
 test("a month without use has its totals alone", () => {
-  const text = usageText({ ...totals, used: 0, days: [] });
+  const text = usageText({ ...totals, used: 0, days: [] }, totals.month);
   assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);
+});
+
+test("of a past month the limit is told as that of now, and nothing remains", () => {
+  assert.is(
+    usageText({ ...totals, month: "2026-10", days: [] }, "2026-11"),
+    `month      2026-10
+used       6
+reads      4
+submits    2
+resetTime  2026-12-01T00:00:00.000Z
+limit now  10
+`,
+  );
 });
 
 const version = {

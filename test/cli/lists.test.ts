@@ -54,7 +54,9 @@ for (const cursors of endless) {
 }
 
 const newest = (call: Call, ...argv: string[]) =>
-  listNewest(contextOf(call, "call list [--limit N] [--cursor CURSOR]", argv), listCalls, { workspaceId: "ws_1" });
+  listNewest(contextOf(call, "call list [--limit N] [--all] [--cursor CURSOR] [--page]", argv), listCalls, {
+    workspaceId: "ws_1",
+  });
 
 test("reads on until as many of the newest are found as are wanted, and says how to see more", async () => {
   const { call, asked } = answering(
