@@ -5,8 +5,9 @@ import { openDatabase } from "./store/open.ts";
 
 export type { DatabaseLocation } from "./config.ts";
 export type { Clock } from "./domain.ts";
+export { Refusal } from "./errors.ts";
 export { createLog } from "./log.ts";
-export type { Log } from "./log.ts";
+export type { Log, LogFields } from "./log.ts";
 export type { Service, ServiceOptions, ServiceSettings } from "./service.ts";
 export type { DatabaseSource } from "./store/client.ts";
 

@@ -6,6 +6,7 @@ import type { MigrateOptions } from "./store/migrate.ts";
 import { openMigrated } from "./store/open.ts";
 
 export type { DatabaseLocation } from "./config.ts";
+export { Refusal } from "./errors.ts";
 export type { DatabaseSource } from "./store/client.ts";
 export type { MigrateOptions } from "./store/migrate.ts";
 

@@ -44,9 +44,10 @@ if (currentRuntime === "Node") {
     const { code, out } = await runCommand(npmTest, settings);
     assert.is(code, 1);
     const lines = out.split("\n").map((line) => line.replace(/ +[\d.]+ s +/, " "));
-    assert.equal(lines.filter((line) => /^(ok|FAILED) /.test(line)), [
-      "FAILED node  Node: 3 passed, 2 failed",
+    // Each runtime is reported when it ends.
+    assert.equal(lines.filter((line) => /^(ok|FAILED) /.test(line)).sort(), [
       "FAILED bun",
+      "FAILED node  Node: 3 passed, 2 failed",
       "ok deno  Deno: 5 passed, 0 failed",
     ]);
     assert.ok(lines.includes("the reason"));
@@ -75,26 +76,51 @@ if (currentRuntime === "Node") {
 
   test("an unknown step is refused", async () => {
     const { code, said } = await runCommand([...npmTest.slice(0, 2), `${scripts.check} nodejs`], {});
-    assert.equal([code, said], [2, "Unknown step nodejs. Steps: types, format, lint, node, bun, deno\n"]);
+    assert.equal([code, said], [
+      2,
+      "Unknown step nodejs. Steps: types, format, lint, node, bun, deno, node22, node24; or all\n",
+    ]);
   });
+
+  test("two runtimes run at the same time", async () => {
+    const [first, second] = await Promise.all(["first", "second"].map(createPipe));
+    // Each waits until the other one runs.
+    const settings = await withNpm({
+      "run -s test:node": `echo > "${first}"; cat "${second}" > /dev/null; ${passing("Node", 1)}`,
+      "run -s test:bun": `cat "${first}" > /dev/null; echo > "${second}"; ${passing("Bun", 2)}`,
+      "run -s test:deno": passing("Deno", 3),
+    });
+    const { code, out } = await runCommand(npmTest, settings);
+    assert.equal([code, out.split("\n").at(-2)], [0, "6 passed, 0 failed"]);
+  });
+
+  /** Makes a named pipe. */
+  const createPipe = async (name: string): Promise<string> => {
+    const pipe = `${await mkdtemp(`${folder.path}/pipe-`)}/${name}`;
+    await promisify(execFile)("mkfifo", [pipe]);
+    return pipe;
+  };
 
   /** Tests that start what never ends: `started` resolves once it runs, `ended` when none of its processes is left. */
   const startEndless = async (then: string) => {
-    const pipe = `${await mkdtemp(`${folder.path}/pipe-`)}/pipe`;
-    await promisify(execFile)("mkfifo", [pipe]);
+    const pipe = await createPipe("started");
     const reader = spawn("cat", [pipe], { stdio: ["ignore", "pipe", "ignore"] });
     const started = new Promise<void>((resolve) => reader.stdout.once("data", () => resolve()));
     const ended = new Promise<void>((resolve) => reader.once("close", () => resolve()));
     const command = `exec > "${pipe}"; echo started; sleep 1000 & ${then}`;
-    const settings = await withNpm({ "run -s test:node": passing("Node", 2), "run -s test:bun": command });
+    const settings = await withNpm({
+      "run -s test:node": passing("Node", 2),
+      "run -s test:bun": command,
+      "run -s test:deno": then,
+    });
     return { settings, started, ended };
   };
 
   for (const [signal, expected] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
     test(`${signal} ends it at once, with all that it started and a sum`, async () => {
-      const { settings, started, ended } = await startEndless("wait");
+      const { settings, started, ended } = await startEndless("sleep 1000");
       const check = startCommand(npmTest, settings);
-      await started;
+      await Promise.all([started, check.seen(/(Node: 2 passed)/)]);
       assert.is(await check.stop(signal), expected);
       assert.is(check.out().split("\n").at(-2), "2 passed, 1 failed");
       await ended;
@@ -115,7 +141,7 @@ if (currentRuntime === "Node") {
       return;
     }
     const suites = 'printf "a.test.ts\\n a  • • •   (3 / 3)\\n b  • ✘   (1 / 2)\\n"; sleep 1000';
-    const settings = await withNpm({ "run -s test:node": suites });
+    const settings = await withNpm({ "run -s test:node": suites, "run -s test:bun": "sleep 1000" });
     const check = await startInTerminal(scripts.test, settings, /(node: 4 passed, 1 failed, \d+ s)/);
     check.type("\x03");
     assert.is(await check.ended, 130);
@@ -124,10 +150,10 @@ if (currentRuntime === "Node") {
 
   const ci = ["bash", pathOf(".ci/run")];
   const outcomes: [name: string, commands: Record<string, string>, code: number, lastLine: string][] = [
-    ["the checks pass", { "run -s check": 'echo "7 passed, 0 failed"' }, 0, "7 passed, 0 failed"],
-    ["a check fails", { "run -s check": 'echo "5 passed, 2 failed"; exit 1' }, 1, "5 passed, 2 failed"],
-    ["the checks are killed", { "run -s check": "kill -9 $$" }, 1, "0 passed, 1 failed"],
-    ["the checks say nothing", { "run -s check": "true" }, 1, "0 passed, 1 failed"],
+    ["the checks pass", { "run -s check -- all": 'echo "7 passed, 0 failed"' }, 0, "7 passed, 0 failed"],
+    ["a check fails", { "run -s check -- all": 'echo "5 passed, 2 failed"; exit 1' }, 1, "5 passed, 2 failed"],
+    ["the checks are killed", { "run -s check -- all": "kill -9 $$" }, 1, "0 passed, 1 failed"],
+    ["the checks say nothing", { "run -s check -- all": "true" }, 1, "0 passed, 1 failed"],
     ["nothing can be installed", { "ci": "exit 1" }, 1, "0 passed, 1 failed"],
   ];
   for (const [name, commands, expected, lastLine] of outcomes) {

@@ -1,32 +1,44 @@
-// `npm run check` and `npm test`: runs the steps that are named, or all, whatever the others say. Prints a line for each, all
-// of what fails, and in the end `N passed, N failed`, in which types, format and lint count as a test each.
+// `npm run check` and `npm test`: runs the named steps, or the default ones, two at a time. Prints a line for each when it ends,
+// the output of those that fail, and at last `N passed, N failed`, in which types, format and lint count as a test each.
+// `all` also runs the tests on the other versions of Node.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import process from "node:process";
 import { reportOn } from "../src/runtime/terminal.ts";
+import { installNode, nodeVersions } from "./node-versions.ts";
 import { pathOf } from "./runtimes.ts";
 
-const steps: Record<string, string[]> = {
-  types: ["tsc"],
-  format: ["deno", "fmt", "--check", "--quiet"],
-  lint: ["deno", "lint", "--quiet"],
-  node: ["npm", "run", "-s", "test:node"],
-  bun: ["npm", "run", "-s", "test:bun"],
-  deno: ["npm", "run", "-s", "test:deno"],
+/** `node` names another version of Node to put first in PATH. */
+type Step = { command: string[]; isTests?: true; node?: string };
+
+const defaultSteps: Record<string, Step> = {
+  types: { command: ["tsc"] },
+  format: { command: ["deno", "fmt", "--check", "--quiet"] },
+  lint: { command: ["deno", "lint", "--quiet"] },
+  node: { command: ["npm", "run", "-s", "test:node"], isTests: true },
+  bun: { command: ["npm", "run", "-s", "test:bun"], isTests: true },
+  deno: { command: ["npm", "run", "-s", "test:deno"], isTests: true },
 };
+const steps: Record<string, Step> = { ...defaultSteps };
+for (const node of nodeVersions) steps[node] = { ...steps.node!, node };
+
+// Tests wait most of the time, so that two runtimes share the processors well.
+const lanes = 2;
 
 /** What the test runner prints of files and suites in which nothing failed. */
 const passedSuites = /^(\S+\.test\.ts| .*\((\d+) \/ \2\))?\n/gm;
 
-const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);
+const args = process.argv.slice(2);
+const names = args.length === 0 ? Object.keys(defaultSteps) : args[0] === "all" ? Object.keys(steps) : args;
 const unknown = names.find((name) => !Object.hasOwn(steps, name));
 if (unknown !== undefined) {
-  console.error(`Unknown step ${unknown}. Steps: ${Object.keys(steps).join(", ")}`);
+  console.error(`Unknown step ${unknown}. Steps: ${Object.keys(steps).join(", ")}; or all`);
   process.exit(2);
 }
 
 let passed = 0, failed = 0;
-let running: number | undefined; // the process group of the step
+const groups = new Set<number>(); // the process groups of the steps that run
+const progress = new Map<string, string>(); // of the steps that run, by name
 
 function end(code: number): never {
   report("");
@@ -40,12 +52,13 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) {
     end(128 + constants.signals[signal]);
   });
 }
-process.on("exit", killGroup);
+process.on("exit", () => groups.forEach(killGroup));
 
-/** Ends whatever the step has left. */
-function killGroup(): void {
+/** Ends what a step has left running. */
+function killGroup(group: number): void {
+  groups.delete(group);
   try {
-    if (running !== undefined) process.kill(-running, "SIGKILL");
+    process.kill(-group, "SIGKILL");
   } catch {
     // Nothing is left.
   }
@@ -53,19 +66,27 @@ function killGroup(): void {
 
 const report = process.stderr.isTTY ? reportOn(process.stderr, () => performance.now()) : () => {};
 
-for (const name of names) {
+const waiting = names.values();
+await Promise.all(Array.from({ length: lanes }, async () => {
+  for (const name of waiting) await runStep(name, steps[name]!);
+}));
+end(failed === 0 ? 0 : 1);
+
+/** Runs a step, prints what came of it, and adds it to the sum. */
+async function runStep(name: string, { command, isTests, node }: Step): Promise<void> {
   const start = performance.now();
   const seconds = (digits: number) => ((performance.now() - start) / 1000).toFixed(digits);
-  const { code, output } = await run(steps[name]!, (output) => {
+  const { code, output } = await run(command, node, (output) => {
     const suites = [...output.matchAll(/\((\d+) \/ (\d+)\)$/gm)];
     const sum = (group: number) => suites.reduce((total, match) => total + Number(match[group]), 0);
     const tests = suites.length === 0 ? "" : `${sum(1)} passed, ${sum(2) - sum(1)} failed, `;
-    report(`${name}: ${tests}${seconds(0)} s`);
+    progress.set(name, `${name}: ${tests}${seconds(0)} s`);
+    report([...progress.values()].join("; "));
   });
+  progress.delete(name);
   report("");
 
   const counts = /^\w+: (\d+) passed, (\d+) failed$/m.exec(output);
-  const isTests = steps[name]!.includes("npm");
   // Tests that end without their counts have crashed.
   const isGood = code === 0 && (!isTests || counts !== null);
   const failures = Number(counts?.[2] ?? 0);
@@ -75,27 +96,32 @@ for (const name of names) {
   console.log([isGood ? "ok    " : "FAILED", `${seconds(1).padStart(5)} s`, name, ...remarks].join("  "));
   if (!isGood) console.log(output.replaceAll(passedSuites, ""));
 }
-end(failed === 0 ? 0 : 1);
 
 /** Runs a command in a process group of its own, which ends with this process, and shows what it has printed so far. */
-function run(
+async function run(
   [command, ...args]: string[],
+  node: string | undefined,
   show: (output: string) => void,
 ): Promise<{ code: number | null; output: string }> {
-  const PATH = `${pathOf("node_modules/.bin")}:${process.env.PATH}`;
-  const env = { ...process.env, PATH, NO_COLOR: "1" };
+  const folders = [pathOf("node_modules/.bin"), process.env.PATH];
+  try {
+    if (node !== undefined) folders.unshift(await installNode(node));
+  } catch (error) {
+    return { code: null, output: `${node} cannot be had: ${error instanceof Error ? error.message : error}\n` };
+  }
+  const env = { ...process.env, PATH: folders.join(":"), NO_COLOR: "1" };
   const child = spawn(command!, args, { cwd: pathOf("."), env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  running = child.pid;
+  const group = child.pid;
+  if (group !== undefined) groups.add(group);
   let output = "";
   const timer = setInterval(() => show(output), 1000);
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");
     stream.on("data", (text: string) => output += text);
   }
-  return new Promise((resolve) => {
+  return await new Promise((resolve) => {
     const ended = (code: number | null) => {
       clearInterval(timer);
-      running = undefined;
       resolve({ code, output });
     };
     child.once("error", (error) => {
@@ -103,6 +129,6 @@ function run(
       ended(null);
     });
     // What outlives a crash would hold its outputs open.
-    child.once("exit", killGroup).once("close", ended);
+    child.once("exit", () => killGroup(group!)).once("close", ended);
   });
 }

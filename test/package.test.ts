@@ -1,6 +1,6 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
 import { execFile } from "node:child_process";
-import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { access, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import type { BuildOptions } from "esbuild";
@@ -27,8 +27,9 @@ await service.close();
 
 // Each mistake is an error where it is written.
 const mistakes = `
-import { createLog, createService } from "promptledger";
-import type { Log } from "promptledger";
+import { createLog, createService, Refusal } from "promptledger";
+import type { Log, LogFields, ServiceOptions, ServiceSettings } from "promptledger";
+import type { MigrateOptions } from "promptledger/migrate";
 import { createClient } from "@libsql/client";
 const database = "file:ledger.db";
 const client = createClient({ url: database });
@@ -39,6 +40,11 @@ declare const pino: Record<"debug" | "info" | "warn" | "error", (first: unknown,
 createService({ database, log, basePath: "/llm" });
 await using service = createService({ client });
 const inFlight: number = service.countInFlight();
+const fields: LogFields = { inFlight };
+const settings: ServiceSettings = { log, basePath: "/llm" };
+const options: ServiceOptions = { database, ...settings };
+const onNewer: MigrateOptions = { onNewer: "accept" };
+const explain = (error: unknown): string => error instanceof Refusal ? error.kind + error.message : "";
 // @ts-expect-error
 createService({});
 // @ts-expect-error
@@ -58,7 +64,14 @@ if (currentRuntime === "Node") {
   const app = `${folder.path}/app`;
 
   test("is packed and installs in an empty folder", async () => {
-    await run(pathOf("."), "npm", "pack", "--silent", "--pack-destination", folder.path);
+    // Packing compiles, which other tests of this checkout must not see half done.
+    const checkout = `${folder.path}/checkout`;
+    await mkdir(checkout);
+    for (const name of ["src", "package.json", "tsconfig.json", "LICENSE", "README.md"]) {
+      await cp(pathOf(name), `${checkout}/${name}`, { recursive: true });
+    }
+    await symlink(pathOf("node_modules"), `${checkout}/node_modules`);
+    await run(checkout, "npm", "pack", "--silent", "--pack-destination", folder.path);
     const [tarball] = (await readdir(folder.path)).filter((name) => name.endsWith(".tgz"));
     await mkdir(app);
     await writeFile(`${app}/package.json`, JSON.stringify({ private: true, type: "module" }));
@@ -66,6 +79,39 @@ if (currentRuntime === "Node") {
     await writeFile(`${app}/embed.js`, embedding);
     await writeFile(`${app}/embed.ts`, embedding);
     await writeFile(`${app}/mistakes.ts`, mistakes);
+  });
+
+  test("installs no compiler, and nothing that runs a script", async () => {
+    const { packages } = JSON.parse(await readFile(`${app}/node_modules/.package-lock.json`, "utf8"));
+    const names = Object.keys(packages);
+    assert.ok(names.includes("node_modules/promptledger"));
+    assert.equal(names.filter((name) => /\/(tsx|esbuild|typescript)$/.test(name)), []);
+    assert.equal(names.filter((name) => packages[name].hasInstallScript), []);
+  });
+
+  test("says where it comes from, and what it is about", async () => {
+    const script =
+      'import manifest from "promptledger/package.json" with { type: "json" }; console.log(JSON.stringify(manifest))';
+    const manifest = JSON.parse(await run(app, "node", "--no-warnings", "--input-type=module", "--eval", script));
+    assert.is(manifest.repository.url, "git+https://github.com/promptledger/promptledger.git");
+    assert.ok(manifest.keywords.includes("prompt-management"));
+  });
+
+  const entries: [name: string, exported: string[]][] = [
+    ["promptledger", ["Refusal", "createLog", "createService"]],
+    ["promptledger/migrate", ["Refusal", "migrate"]],
+    ["promptledger/worker", ["Refusal", "createLog", "createService", "default", "migrate"]],
+  ];
+  for (const [name, exported] of entries) {
+    test(`${name} exports ${exported.join(", ")}`, async () => {
+      const script = `console.log(JSON.stringify(Object.keys(await import("${name}")).sort()))`;
+      assert.equal(JSON.parse(await run(app, "node", "--input-type=module", "--eval", script)), exported);
+    });
+  }
+
+  test("its other files cannot be imported", async () => {
+    const script = 'await import("promptledger/dist/service.js").catch(({ code }) => console.log(code))';
+    assert.is(await run(app, "node", "--input-type=module", "--eval", script), "ERR_PACKAGE_PATH_NOT_EXPORTED\n");
   });
 
   const expected = (applied: number) => `401 {"error":"Missing or invalid authorization header"} ${applied}\n`;

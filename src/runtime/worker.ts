@@ -15,8 +15,12 @@ import { migrations } from "../store/migrations.ts";
 
 export { createLog };
 export type { DatabaseLocation } from "../config.ts";
-export type { Log } from "../log.ts";
+export type { Clock } from "../domain.ts";
+export { Refusal } from "../errors.ts";
+export type { Log, LogFields } from "../log.ts";
 export type { Service, ServiceOptions, ServiceSettings } from "../service.ts";
+export type { DatabaseSource } from "../store/client.ts";
+export type { MigrateOptions } from "../store/migrate.ts";
 
 /**
  * Makes a service on a remote database, to be mounted in a Worker of one's own, at module scope too. Its requests share no

@@ -1,25 +1,34 @@
-// The cases against a started service on the runtime that runs the tests, on a file and on a libSQL server.
+// The cases against a started service on the runtime that runs the tests, on a file and on a libSQL server; and against the
+// Worker on workerd, which is the same whatever runs the tests.
 import { adminOf } from "../helpers.ts";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../../src/admin/records.ts";
+import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { currentRuntime } from "../runtimes.ts";
+import type { Runtime } from "../runtimes.ts";
 import { cases } from "./cases.ts";
 import type { Target } from "./cases.ts";
 import { createFixture } from "./fixture.ts";
 import { createFolder, startService, startSqld } from "./processes.ts";
 import type { Running } from "./processes.ts";
 import { findSqld } from "./sqld.ts";
+import { startWorker } from "./workerd.ts";
 
 const maxBodyBytes = 1024 * 1024;
 
 const sqld = await findSqld();
 
-for (const store of ["file", "sqld"] as const) {
-  const test = suite(`conformance on ${currentRuntime} with ${store}`);
+type Plan = { runtime: Runtime | "workerd"; store: "file" | "sqld" };
+
+const plans: Plan[] = [{ runtime: currentRuntime, store: "file" }, { runtime: currentRuntime, store: "sqld" }];
+if (currentRuntime === "Node") plans.push({ runtime: "workerd", store: "sqld" });
+
+for (const { runtime, store } of plans) {
+  const test = suite(`conformance on ${runtime} with ${store}`);
   if (store === "sqld" && "missing" in sqld) {
-    console.log(`skipped: conformance with sqld: ${sqld.missing}`);
+    console.log(`skipped: conformance on ${runtime} with sqld: ${sqld.missing}`);
     for (const [name] of cases) test.skip(name);
     test.run();
     continue;
@@ -33,7 +42,11 @@ for (const store of ["file", "sqld"] as const) {
   test("the service starts", async () => {
     if (store === "sqld" && "binary" in sqld) server = await startSqld(sqld.binary, folder.path);
     const url = server?.url ?? `file:${folder.path}/ledger.db`;
-    service = await startService(currentRuntime, { DATABASE_URL: url });
+    const settings = { DATABASE_URL: url };
+    if (runtime === "workerd") await migrate(url);
+    service = runtime === "workerd"
+      ? await startWorker("src/runtime/worker.ts", `${folder.path}/worker`, settings)
+      : await startService(runtime, settings);
     const admin = adminOf(openDatabase(url), Date.now);
     target = { ...await createFixture(admin), base: service.url, maxBodyBytes };
   });
@@ -46,9 +59,12 @@ for (const store of ["file", "sqld"] as const) {
     assert.not.match(output, /^\S+ (warn|error) |internal|pl_/im);
   });
 
-  test("SIGTERM ends the service with exit code 0", async () => {
-    assert.is(await service.stop(), 0);
-  });
+  // How a Worker ends is not its own doing.
+  if (runtime !== "workerd") {
+    test("SIGTERM ends the service with exit code 0", async () => {
+      assert.is(await service.stop(), 0);
+    });
+  }
 
   test.after(async () => {
     target?.admin.database.close();

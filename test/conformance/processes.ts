@@ -4,7 +4,6 @@ import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -128,18 +127,30 @@ export async function runFile(
 
 /** Starts a libSQL server on a folder, and resolves when it accepts connections. */
 export async function startSqld(binary: string, folder: string, port?: number): Promise<Running> {
-  const address = `127.0.0.1:${port ?? await findFreePort()}`;
-  const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome"], {});
-  await until(() => isAccepting(Number(address.split(":")[1])));
-  return { url: `http://${address}`, ...child };
+  for (let attempt = 1;; attempt++) {
+    const address = `127.0.0.1:${port ?? await findFreePort()}`;
+    const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome"], {});
+    let hasEnded = false;
+    void child.ended.then(() => hasEnded = true);
+    await until(async () => hasEnded || await isAccepting(Number(address.split(":")[1])));
+    if (!hasEnded) return { url: `http://${address}`, ...child };
+    if (attempt === startAttempts) throw new Error(`${binary} ended: ${child.output()}`);
+  }
 }
 
+const startAttempts = 5;
+
+/** Finds a port below those that systems give out themselves, so that no other process is given it meanwhile. */
 async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
+    });
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    if (isFree) return port;
+  }
 }
 
 const isAccepting = (port: number) =>

@@ -1,18 +1,18 @@
 // What a host's checks run on: the host as a process of its own on a database of its own, with records to export.
-import { copyFile, writeFile } from "node:fs/promises";
+import { copyFile } from "node:fs/promises";
 import process from "node:process";
-import { build } from "esbuild";
 import { verify } from "../../src/admin/records.ts";
 import { migrate } from "../../src/migrate.ts";
 import { serveDatabase } from "../../src/service.ts";
 import { openDatabase } from "../../src/store/open.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import type { Connection, HttpRequest } from "../conformance/http-client.ts";
-import { createFolder, startFile, startProgram, startSqld } from "../conformance/processes.ts";
+import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
+import { startWorker } from "../conformance/workerd.ts";
 import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import { currentRuntime, pathOf } from "../runtimes.ts";
+import { currentRuntime } from "../runtimes.ts";
 import type { Host } from "./hosts.ts";
 import { limits } from "./limits.ts";
 
@@ -92,26 +92,13 @@ export async function createStages(sqld: string | undefined) {
 }
 
 const mounted = /Mounted on (http\S+)/;
-// Where there is a libSQL server to test with, this is the system's package too.
-const workerd = pathOf("node_modules/@cloudflare/workerd-linux-64/bin/workerd");
-
 /** Starts the Worker on workerd itself, which has a libSQL server for its database. */
 async function openWorker(host: Host, name: string, sqld: string): Promise<Stage> {
   const server = await startSqld(sqld, `${name}.data`);
   const tenant = await fill(server.url);
-  await build({
-    entryPoints: [pathOf(`test/hosts/${host.file}.ts`)],
-    outfile: `${name}.mjs`,
-    bundle: true,
-    format: "esm",
-    platform: "browser",
-    conditions: ["workerd", "worker"],
-    logLevel: "error",
-  });
-  await writeFile(`${name}.capnp`, workerdConfig(`${name.split("/").at(-1)}.mjs`, server.url));
-  const command = [workerd, "serve", `${name}.capnp`, "--control-fd=1"];
-  const child = await startProgram(command, {}, /"socket":"http","port":(\d+)/);
-  const stage = stageOf(host, `http://127.0.0.1:${child.seen}/llm`, child, tenant, server.url);
+  const bindings = { DATABASE_URL: server.url, ADMIN_TOKEN: adminToken };
+  const child = await startWorker(`test/hosts/${host.file}.ts`, name, bindings);
+  const stage = stageOf(host, `${child.url}/llm`, child, tenant, server.url);
   return {
     ...stage,
     async stop() {
@@ -121,24 +108,6 @@ async function openWorker(host: Host, name: string, sqld: string): Promise<Stage
     },
   };
 }
-
-const workerdConfig = (module: string, databaseUrl: string) => `
-using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [
-    (name = "main", worker = (
-      modules = [(name = "worker", esModule = embed "${module}")],
-      compatibilityDate = "2026-01-01",
-      bindings = [
-        (name = "DATABASE_URL", text = "${databaseUrl}"),
-        (name = "ADMIN_TOKEN", text = "${adminToken}"),
-      ],
-    )),
-    (name = "internet", network = (allow = ["local"])),
-  ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
-);
-`;
 
 type Child = Pick<Running, "pid" | "output" | "stop"> & { ended: Promise<number | string> };
 

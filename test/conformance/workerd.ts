@@ -1,0 +1,43 @@
+// Starts a Worker on workerd, the runtime of Cloudflare Workers, bundled as a Worker is.
+import { basename } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { build } from "esbuild";
+import { pathOf } from "../runtimes.ts";
+import { startProgram } from "./processes.ts";
+
+// Where there is a libSQL server to test with, this is the system's package too.
+const workerd = pathOf("node_modules/@cloudflare/workerd-linux-64/bin/workerd");
+
+/** Starts a module of the repository with these bindings; `path` is that of the files it makes, without their endings. */
+export async function startWorker(entry: string, path: string, bindings: Record<string, string>) {
+  await build({
+    entryPoints: [pathOf(entry)],
+    outfile: `${path}.mjs`,
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    conditions: ["workerd", "worker"],
+    logLevel: "error",
+  });
+  await writeFile(`${path}.capnp`, configOf(`${basename(path)}.mjs`, bindings));
+  const command = [workerd, "serve", `${path}.capnp`, "--control-fd=1"];
+  const child = await startProgram(command, {}, /"socket":"http","port":(\d+)/);
+  return { ...child, url: `http://127.0.0.1:${child.seen}` };
+}
+
+const configOf = (module: string, bindings: Record<string, string>) => `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "worker", esModule = embed "${module}")],
+      compatibilityDate = "2026-01-01",
+      bindings = [
+        ${Object.entries(bindings).map(([name, text]) => `(name = "${name}", text = "${text}"),`).join("\n        ")}
+      ],
+    )),
+    (name = "internet", network = (allow = ["local"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+`;
