@@ -7,6 +7,13 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const countSchema = { type: "integer", minimum: 0, maximum: most };
 
 export const text = wanted<string>("a string", (value) => typeof value === "string", { type: "string" });
+const longestName = 512; // characters
+/** A client's own name for something, which stands in an index too. */
+export const clientName = wanted<string>(
+  `a string of at most ${longestName} characters`,
+  (value) => typeof value === "string" && value.length <= longestName,
+  { type: "string", maxLength: longestName },
+);
 export const filledText = wanted<string>(
   "a non-empty string",
   (value) => typeof value === "string" && value !== "",

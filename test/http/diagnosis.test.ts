@@ -198,8 +198,17 @@ const duration = "a finite number of milliseconds, at least 0";
 
 const refusals: [name: string, change: Record<string, unknown> | string, error: string][] = [
   ["no sessionId", { sessionId: undefined }, "Missing required field sessionId"],
-  ["a sessionId that is a number", { sessionId: 1 }, "Field sessionId must be a string"],
-  ["a sessionId that cannot be printed", { sessionId: { toString: 1 } }, "Field sessionId must be a string"],
+  ["a sessionId that is a number", { sessionId: 1 }, "Field sessionId must be a string of at most 512 characters"],
+  [
+    "a sessionId of 513 characters",
+    { sessionId: "x".repeat(513) },
+    "Field sessionId must be a string of at most 512 characters",
+  ],
+  [
+    "a sessionId that cannot be printed",
+    { sessionId: { toString: 1 } },
+    "Field sessionId must be a string of at most 512 characters",
+  ],
   ["no status", { status: undefined }, "Missing required field status"],
   ["a status that is a string", { status: "1" }, `Field status must be ${safe}`],
   ["a status with a fraction", { status: 1.5 }, `Field status must be ${safe}`],
