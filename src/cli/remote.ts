@@ -144,7 +144,7 @@ function openLine(base: string, isHarmless: boolean, patience: number): Line {
   };
 }
 
-/** Whether TLS met a port that does not speak it, in the words of Node, Bun and Deno. */
+/** Whether TLS met a port that does not speak it, in the words of each runtime. */
 const isPlainHttp = (reason: string) =>
   /wrong version number|packet length too long|TLS handshake failed|InvalidContentType/i.test(reason);
 
