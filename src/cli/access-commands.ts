@@ -1,5 +1,6 @@
 // Commands for workspaces and keys: who may ask, and how often.
 import type { NewApiKey } from "../admin/api-keys.ts";
+import type { ApiKey } from "../domain.ts";
 import { defaultMonthlyLimit } from "../admin/workspaces.ts";
 import * as operations from "../operations/access-operations.ts";
 import { show } from "./command.ts";
@@ -10,6 +11,13 @@ const keepIt = "Keep the key: it is not shown again";
 
 const describeExpiry = ({ expiresAt }: NewApiKey): string =>
   typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
+
+/** What tells most of a key stands first: on a narrow terminal the rest is left out. */
+const toRow = ({ name, prefix, expiresAt, lastUsedAt, createdAt, revokedAt, id }: ApiKey) => {
+  const isExpired = expiresAt !== null && expiresAt <= Date.now();
+  const state = revokedAt !== null ? "revoked" : isExpired ? "expired" : "valid";
+  return { name, prefix, state, expiresAt, lastUsedAt, createdAt, revokedAt, id };
+};
 
 export const accessCommands: Command[] = [
   {
@@ -68,7 +76,10 @@ export const accessCommands: Command[] = [
   {
     usage: "key list --workspace ID",
     summary: "List a workspace's keys by their first characters, newest first",
-    run: ({ args, call }) => listAll(call, operations.listApiKeys, { workspaceId: args.text("workspace") }),
+    async run({ args, call }) {
+      const outcome = await listAll(call, operations.listApiKeys, { workspaceId: args.text("workspace") });
+      return { ...outcome, rows: (outcome.data as ApiKey[]).map(toRow) };
+    },
   },
   {
     usage: "key show ID",

@@ -41,8 +41,8 @@ export async function listHistory(call: Call, id: string): Promise<Outcome> {
     return to === live ? "live" : to === previous ? "next" : `--to-version ${to}`;
   };
   const rows = changes.map((change) => {
-    const { revision, action, from, to, ...facts } = change;
-    return { revision, action, from, to, rollback: markOf(change), ...facts };
+    const { revision, action, from, to, createdAt, actor, note, source } = change;
+    return { revision, action, from, to, rollback: markOf(change), createdAt, actor, note, source };
   });
   const data = changes.map((change) => ({ ...change, canRollBackTo: served.some((version) => version === change.to) }));
   return { data, rows };

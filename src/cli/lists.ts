@@ -46,7 +46,7 @@ export function checkNewest(args: Arguments): string | undefined {
  * As many of the newest entries as `--limit` says, from `--cursor` on, or all; the remark says how to see more. `--page` puts
  * that into the data.
  */
-export async function listNewest<Input extends object, Item>(
+export async function listNewest<Input extends object, Item extends object>(
   { args, call, terminal }: CommandContext,
   operation: Listing<Input, Item>,
   input: Input,
@@ -65,10 +65,14 @@ export async function listNewest<Input extends object, Item>(
     terminal.report(`Found ${items.length}`);
   } while (items.length < wanted && cursor !== undefined);
   const more = cursor === undefined ? undefined : `More: --cursor ${cursor}`;
-  if (!args.has("page")) return show(items, more);
-  const data = { items, nextCursor: cursor ?? null };
-  return { data, rows: items as Record<string, unknown>[], note: args.json ? undefined : more };
+  const rows = items.map((item) => timeFirst(item as Record<string, unknown>));
+  if (!args.has("page")) return { data: items, rows, note: more };
+  return { data: { items, nextCursor: cursor ?? null }, rows, note: args.json ? undefined : more };
 }
+
+/** When it was is what people look for in a log. */
+const timeFirst = ({ createdAt, ...item }: Record<string, unknown>) =>
+  createdAt === undefined ? item : { createdAt, ...item };
 
 async function readPage<Input extends object, Item>(
   call: Call,

@@ -42,7 +42,8 @@ export function layOut(names: string[], rows: string[][], columns = Infinity): {
   };
 }
 
-const isId = (name: string) => name === "id" || name.endsWith("Id");
+/** A session's id is the application's, and may be any text. */
+const isId = (name: string) => name === "id" || name.endsWith("Id") && name !== "sessionId";
 
 const measure = ({ name, cells }: Omit<Column, "width">) =>
   [name, ...cells].reduce((widest, text) => Math.max(widest, widthOf(text)), 0);
@@ -64,13 +65,10 @@ function fit(all: Column[], columns: number): Column[] {
   const own = all.at(-1);
   const foreign = all.filter((column) => isId(column.name) && column !== own);
   const plain = all.filter(({ name }) => !isId(name));
-  const isTime = ({ name }: Column) => name === "createdAt";
   const leaving = [
     ...foreign.filter(({ name }) => name === "workspaceId"),
     ...foreign.filter(({ name }) => name !== "workspaceId").reverse(),
-    ...plain.slice(1).filter((column) => !isTime(column)).reverse(),
-    ...plain.slice(1).filter(isTime),
-    ...plain.slice(0, 1),
+    ...[...plain].reverse(),
   ];
   let kept = all;
   for (;;) {

@@ -255,7 +255,7 @@ everywhere("without --json data is for people: tables, ISO times, and no control
   assert.not.match(all.out, /[^\P{Cc}\n]/u);
   assert.is(all.out.trimEnd().split("\n").length, 3);
   const { out } = await cli(["diagnosis", "list", "--deploy", deployId, "--session", "a\u001b[31m\nb"]);
-  assert.match(out, /^status +content.* id\n/);
+  assert.match(out, /^createdAt +sessionId +status.* id\n/);
   assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
   assert.is(out.trimEnd().split("\n").length, 2);
   assert.match((await cli(["usage", "--workspace", workspaceId])).out, /^limit +100$/m);

@@ -46,6 +46,17 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.equal([await status(second), await status(third)], [401, 200]);
 });
 
+everywhere("lists keys with their state, also on a narrow terminal", async ({ cli, setUp }) => {
+  const { workspaceId, keyId } = await setUp();
+  const scope = ["--workspace", workspaceId];
+  await cli(["key", "revoke", keyId]);
+  await cli(["key", "create", ...scope, "--name", "old", "--expires", "2020-01-01"]);
+  await cli(["key", "create", ...scope, "--name", "new", "--expires", "90d"]);
+  const { out } = await cli(["key", "list", ...scope], "", { columns: 80 });
+  const states = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)).map(([name, , state]) => [name, state]);
+  assert.equal(states, [["name", "state"], ["new", "valid"], ["old", "expired"], ["test", "revoked"]]);
+});
+
 everywhere("does not rotate a key that is revoked", async ({ cli, setUp }) => {
   const { keyId } = await setUp();
   await cli(["key", "revoke", keyId]);

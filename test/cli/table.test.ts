@@ -52,6 +52,13 @@ for (const columns of [200, 140, 120, 100, 80, 60, 40]) {
   });
 }
 
+test("what stands first is left out last, and ids of other things before all else", () => {
+  const names = (columns: number) => formatList(rows, columns).text.split("\n")[0]!.split(/ {2,}/);
+  assert.equal(names(80), ["name", "currentVersion", "isActive", "id"]);
+  assert.equal(names(60), ["name", "currentVersion", "id"]);
+  assert.equal(names(45), ["name", "id"]);
+});
+
 test("times lose their seconds before a column is left out", () => {
   const { text, hidden } = formatList(rows, 185);
   assert.match(text, "  2026-11-18T10:26Z  ");
