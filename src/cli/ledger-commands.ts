@@ -31,8 +31,9 @@ async function prune({ args, call, terminal }: CommandContext): Promise<Outcome>
 
 async function verify({ args, call }: CommandContext): Promise<Outcome> {
   const data = await call(operations.verify, { workspaceId: args.findText("workspace") });
-  const balanced = data.ledgers.filter((ledger) => ledger.balanced).length;
-  return { data, note: `Balanced: ${balanced} of ${data.ledgers.length} ledgers`, refused: !data.balanced };
+  const { total, unbalanced, ledgers } = data;
+  const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
+  return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`, refused: !data.balanced };
 }
 
 export const ledgerCommands: Command[] = [

@@ -3,8 +3,8 @@ import { toText } from "../admin/export.ts";
 import * as records from "../admin/records.ts";
 import { described, oneOf, optional } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
-import { Call, Deletion, Diagnosis, MonthUsage, Pruned, Stats, Usage, Verification } from "./answers.ts";
 import { operation, pageOf } from "./operation.ts";
+import { Call, Deletion, Diagnosis, MonthUsage, Pruned, Stats, Usage, Verification } from "./record-answers.ts";
 
 const range = {
   from: optional(described(v.timestamp, "From this moment on, in Unix milliseconds")),
