@@ -16,6 +16,8 @@ export type DatabaseLocation = Readonly<{ url: string; authToken?: string | unde
 /** Everything that can be set. */
 export type Config = Readonly<{
   database: DatabaseLocation;
+  /** Where the admin API of a libSQL server is, which is asked for its durability at the start. */
+  databaseAdminUrl: string | undefined;
   host: string;
   port: number;
   /** The largest request body that is read, in bytes. */
@@ -81,6 +83,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push(`${tokenName} must be printable ASCII without spaces`);
   }
 
+  const databaseAdminUrl = isFileUrl(url) ? undefined : read("DATABASE_ADMIN_URL");
+  if (databaseAdminUrl !== undefined && !isHttpUrl(databaseAdminUrl)) {
+    faults.push("DATABASE_ADMIN_URL must be a URL with the scheme http: or https:, without a user");
+  }
+
   const adminToken = read("ADMIN_TOKEN");
   const tokenFault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (tokenFault !== undefined) faults.push(`ADMIN_TOKEN ${tokenFault}`);
@@ -98,6 +105,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const config: Config = Object.freeze({
     database: Object.freeze({ url, authToken }),
+    databaseAdminUrl,
     host: hostOf("HOST"),
     port: integer("PORT", 8787, 0, 65535),
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytesOf(url)),
@@ -132,6 +140,9 @@ export const originsWanted = "must be * or origins such as https://app.example.c
 /** As a browser names it: scheme, host and port, and nothing after them. */
 export const isOrigin = (text: string): boolean =>
   text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
+const isHttpUrl = (text: string): boolean =>
+  /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) && new URL(text).username === "";
 
 /** Whether a database is a file on this machine. */
 export const isFileUrl = (url: string): boolean => /^file:/i.test(url);

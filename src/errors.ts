@@ -39,6 +39,7 @@ export const invalidDeployId = () => new Refusal("invalid", "Missing or invalid 
 export const invalidTarget = () => new Refusal("invalid", "Request target or Host header must be valid");
 export const deployNotFound = () => new Refusal("not_found", "Deploy not found or not accessible");
 export const unknownPath = () => new Refusal("not_found", "Not found");
+export const managementOff = () => new Refusal("not_found", "Management is off: the service has no admin token");
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
 export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was used with another request");

@@ -17,6 +17,7 @@ const refusal = (env: Record<string, string>): string => {
 test("without settings it serves a file in the working directory on loopback", () => {
   assert.equal(readConfig({}), {
     database: { url: "file:promptledger.db", authToken: undefined },
+    databaseAdminUrl: undefined,
     host: "127.0.0.1",
     port: 8787,
     maxBodyBytes: 1048576,
@@ -171,6 +172,18 @@ test("a body may be as large as the store can take it", () => {
   assert.is(readConfig({ MAX_BODY_BYTES: "10485760" }).maxBodyBytes, 10485760);
   assert.match(refusal({ MAX_BODY_BYTES: "0" }), "MAX_BODY_BYTES must");
   assert.match(refusal({ MAX_BODY_BYTES: "10485760", DATABASE_URL: "http://127.0.0.1:8080" }), "MAX_BODY_BYTES must");
+});
+
+test("DATABASE_ADMIN_URL is a server's, and goes unread where the database is a file", () => {
+  const server = { DATABASE_URL: "http://127.0.0.1:8080" };
+  const DATABASE_ADMIN_URL = "http://127.0.0.1:9090";
+  assert.is(readConfig({ ...server, DATABASE_ADMIN_URL }).databaseAdminUrl, DATABASE_ADMIN_URL);
+  assert.is(readConfig({ DATABASE_ADMIN_URL }).databaseAdminUrl, undefined);
+  for (const url of ["127.0.0.1:9090", "libsql://127.0.0.1:9090", "http://", "http://ann:secret@127.0.0.1:9090"]) {
+    const message = refusal({ ...server, DATABASE_ADMIN_URL: url });
+    assert.match(message, "DATABASE_ADMIN_URL must be a URL");
+    assert.not.match(message, "secret");
+  }
 });
 
 test("a database is described without its secrets", () => {

@@ -99,6 +99,8 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   submitDiagnosisToPrompts: submits,
   readQuota: { 200: [() => ({})] },
   probeQuota: { 200: [() => ({})] },
+  readRoot: describing,
+  probeRoot: describing,
   describe: describing,
   probeDescription: describing,
   checkHealth: { ...describing, 200: [() => ({})] },

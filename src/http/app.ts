@@ -1,7 +1,7 @@
 // Every route. The only importer of itty-router.
 import { Router } from "itty-router";
 import type { RouterType } from "itty-router";
-import { methodNotAllowed } from "../errors.ts";
+import { managementOff, methodNotAllowed } from "../errors.ts";
 import { operations } from "../operations/operations.ts";
 import { adminPath, manage } from "./admin.ts";
 import { requireAdmin } from "./authorization.ts";
@@ -13,6 +13,7 @@ import { checkHealth, checkReadiness, readMetrics } from "./health.ts";
 import { openapi } from "./openapi.ts";
 import { readPrompt } from "./prompts.ts";
 import { okBytes, refuse } from "./respond.ts";
+import { readRoot } from "./root.ts";
 import { readUsage } from "./usage.ts";
 
 /** The routes of a service, all under a base path. */
@@ -34,13 +35,14 @@ export function createApp(
     .all("/v1/prompts", allowOnly("GET, HEAD, POST"))
     .post("/v1/diagnosis", submitDiagnosis)
     .all("/v1/diagnosis", allowOnly("POST"));
-  addReads(router, { "/v1/usage": readUsage, "/openapi.json": describe });
+  addReads(router, { "/": readRoot, "/v1/usage": readUsage, "/openapi.json": describe });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
   if (servesMetrics) {
     router.all("/metrics", requireAdmin);
     addReads(router, { "/metrics": readMetrics });
   }
   if (hasManagement) addOperations(router);
+  else router.all(`${adminPath}/*`, () => refuse(managementOff()));
   return { route: routeOf(router), base };
 }
 

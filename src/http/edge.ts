@@ -108,7 +108,7 @@ function tell(
 ): void {
   const { request, requestId, route, notes } = asked;
   const method = methods.has(asked.method) ? asked.method : "other";
-  const path = route === undefined ? "none" : route.slice(basePath.length);
+  const path = route === undefined ? "none" : route.slice(basePath.length) || "/";
   telemetry.requests(method, path, String(status));
   telemetry.requestSeconds(ms / 1000, method, path);
   log[levelOf(path, error)]("Request", {

@@ -2,6 +2,7 @@
 import { operations } from "../operations/operations.ts";
 import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
+import { version } from "../version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
 import type { Described, Part } from "./openapi-components.ts";
@@ -59,6 +60,29 @@ const readQuota: Described = {
 };
 
 const fine = { type: "object", required: ["status"], properties: { status: { const: "ok" } } } as const;
+
+const rootMembers = ["name", "version", "description", "openapi"];
+const root = {
+  type: "object",
+  required: rootMembers,
+  properties: Object.fromEntries(rootMembers.map((name) => [name, { type: "string" }])),
+} as const;
+
+const readRoot: Described = {
+  tags: ["Description"],
+  security: [],
+  path: "/",
+  method: "get",
+  operationId: "readRoot",
+  summary: "Read what this is, and where its description is",
+  responses: {
+    [statusOf.ok]: answer("JSON, or a page where `Accept` asks for HTML", [], {
+      ...json(root),
+      "text/html": { schema: { type: "string" } },
+    }),
+    ...refusalsOf("invalid"),
+  },
+};
 
 const describe: Described = {
   tags: ["Description"],
@@ -120,7 +144,7 @@ export const openapi = {
   openapi: "3.1.0",
   info: {
     title: "promptledger",
-    version: "1.0.0",
+    version,
     description:
       "Serves the active prompt of a deployment, records what came of it, and keeps an exact ledger of both.\n\n" +
       'Whatever is refused is answered with `{"error": "…"}`, which says why. Another path than those described is ' +
@@ -138,6 +162,8 @@ export const openapi = {
     submitDiagnosis,
     readQuota,
     headOf(readQuota, "probeQuota"),
+    readRoot,
+    headOf(readRoot, "probeRoot"),
     describe,
     headOf(describe, "probeDescription"),
     checkHealth,

@@ -12,6 +12,8 @@ import type { Database, Purpose } from "../store/database.ts";
 import { claimFile } from "../store/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../store/open.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
+import { version } from "../version.ts";
+import { warnOfWeakDurability } from "./durability.ts";
 import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
 import { measureProcess } from "./process-metrics.ts";
@@ -37,6 +39,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
 
   await awaitClaim(config, log);
   const { database } = await openConfigured(config, "serve");
+  if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = (await listWorkspaces(database, { limit: 1 })).items.length === 0;
   const servesMetrics = metricsPort === undefined && adminToken !== undefined;
   const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, servesMetrics };
@@ -55,9 +58,24 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = urlOf(host, server);
   const metrics = probes === undefined ? undefined : `${urlOf(metricsHost, probes)}/metrics`;
-  log.info("Listening", { url, metrics, database: describeDatabase(config.database.url) });
+  log.info("Listening", {
+    url,
+    metrics,
+    database: describeDatabase(config.database.url),
+    version,
+    runtime: runtimeName(),
+    management: adminToken === undefined ? "off" : "on",
+    maxBodyBytes,
+    bodyBudgetBytes,
+    shutdownTimeoutMs: shutdownTimeout,
+  });
   if (isEmpty) config.logFormat === "text" ? output.write(setupHint) : log.info("The database is empty");
   return url;
+}
+
+function runtimeName(): string {
+  const { bun, deno, node } = process.versions;
+  return bun !== undefined ? `Bun ${bun}` : deno !== undefined ? `Deno ${deno}` : `Node ${node}`;
 }
 
 type Address = { host: string; port: number };

@@ -361,9 +361,20 @@ const idempotencyCases: Case[] = [
 
 const protocolCases: Case[] = [
   ["an unknown path is 404", async (target) => {
-    for (const path of ["/", "/v1", "/v1/nothing", "/v2/prompts", "/v1/prompts/x"]) {
+    for (const path of ["/v1", "/v1/nothing", "/v2/prompts", "/v1/prompts/x"]) {
       isRefusal(await send(target.base, path, { headers: [bearer(target.key)] }), 404, "Not found");
     }
+  }],
+  ["the root says what this is, as JSON or as a page", async (target) => {
+    const answer = await send(target.base, "/");
+    const { name, openapi } = JSON.parse(answer.text);
+    assert.equal([answer.status, name, openapi], [200, "promptledger", "openapi.json"]);
+    const page = await send(target.base, "/", { headers: ["Accept: text/html,*/*;q=0.8"] });
+    assert.equal([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+    assert.match(page.text, '<a href="openapi.json">');
+  }],
+  ["without an admin token the management API is 404, and says so", async ({ base }) => {
+    isRefusal(await send(base, "/admin/v1/workspaces"), 404, "Management is off: the service has no admin token");
   }],
   ["a wrong method is 405 with Allow", async (target) => {
     for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {

@@ -66,7 +66,7 @@ export const heads = (sound: Tenant, exhausted: Tenant): fc.Arbitrary<Asking> =>
   fc.record({
     tenant: fc.oneof({ weight: 5, arbitrary: fc.constant(sound) }, { weight: 1, arbitrary: fc.constant(exhausted) }),
     method: mostly(fc.constantFrom("GET", "HEAD", "POST"), method),
-    path: mostly(fc.constant("/v1/prompts"), path.map((path) => path || "/")),
+    path: mostly(fc.constant("/v1/prompts"), path),
     query: mostly(fc.constant(undefined), queries),
     authorizations: mostly(fc.constant(undefined), fc.array(authorization.map(withoutDelete), { maxLength: 2 })),
     headers: fc.array(header, { maxLength: 3 }),

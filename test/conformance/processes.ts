@@ -126,10 +126,15 @@ export async function runFile(
 }
 
 /** Starts a libSQL server on a folder, and resolves when it accepts connections. */
-export async function startSqld(binary: string, folder: string, port?: number): Promise<Running> {
+export async function startSqld(
+  binary: string,
+  folder: string,
+  port?: number,
+  options: string[] = [],
+): Promise<Running> {
   for (let attempt = 1;; attempt++) {
     const address = `127.0.0.1:${port ?? await findFreePort()}`;
-    const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome"], {});
+    const child = launch([binary, "-d", folder, "--http-listen-addr", address, "--no-welcome", ...options], {});
     let hasEnded = false;
     void child.ended.then(() => hasEnded = true);
     await until(async () => hasEnded || await isAccepting(Number(address.split(":")[1])));
@@ -141,7 +146,7 @@ export async function startSqld(binary: string, folder: string, port?: number): 
 const startAttempts = 5;
 
 /** Finds a port below those that systems give out themselves, so that no other process is given it meanwhile. */
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
     const server = createServer();

@@ -9,7 +9,7 @@ import { noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("routes");
 
-for (const path of ["/", "/v1", "/v1/prompt", "/v2/prompts", "/v1/prompts/extra", "/x/v1/prompts", "//v1//prompts"]) {
+for (const path of ["/v1", "/v1/prompt", "/v2/prompts", "/v1/prompts/extra", "/x/v1/prompts", "//v1//prompts"]) {
   test(`answers 404 to ${path}`, async () => {
     const world = await createWorld();
     const answer = await world.send(path);

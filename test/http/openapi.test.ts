@@ -46,7 +46,7 @@ test("describes every operation, and each has a case", () => {
     ),
     [
       ...["GET /v1/prompts", "HEAD /v1/prompts", "POST /v1/prompts", "POST /v1/diagnosis"],
-      ...["GET /v1/usage", "HEAD /v1/usage", "GET /openapi.json", "HEAD /openapi.json"],
+      ...["GET /v1/usage", "HEAD /v1/usage", "GET /", "HEAD /", "GET /openapi.json", "HEAD /openapi.json"],
       ...["GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz"],
       ...["GET /metrics", "HEAD /metrics"],
     ],

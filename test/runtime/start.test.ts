@@ -12,6 +12,7 @@ import { createFolder, runFile, startFile, startScript, startService, until } fr
 import { createBooks } from "../faults/books.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
+import { version } from "../../src/version.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
@@ -45,6 +46,32 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     ]);
   });
 }
+
+test("the log names version, runtime, whether management is on, and the limits in force", async () => {
+  const DATABASE_URL = `file:${folder.path}/empty.db`;
+  const listening = async (settings: Record<string, string>) => {
+    const service = await startService(currentRuntime, { DATABASE_URL, LOG_FORMAT: "json", ...settings });
+    assert.is(await service.stop(), 0);
+    const [first] = service.output().split("\n");
+    const { time: _, level, url, runtime, ...fields } = JSON.parse(first!);
+    assert.equal([level, url, runtime.split(" ")[0]], ["info", service.url, currentRuntime]);
+    assert.match(runtime, /^\w+ \d+\.\d+\.\d+/);
+    return fields;
+  };
+  const byDefault = {
+    message: "Listening",
+    database: DATABASE_URL,
+    version,
+    management: "off",
+    maxBodyBytes: 1048576,
+    bodyBudgetBytes: 67108864,
+    shutdownTimeoutMs: 10_000,
+  };
+  assert.equal(await listening({}), byDefault);
+  const settings = { ADMIN_TOKEN: adminToken, MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5" };
+  const changed = { management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
+  assert.equal(await listening(settings), { ...byDefault, ...changed });
+});
 
 test("/metrics is there for the management token, and not at all without one", async () => {
   const statuses = async (settings: Record<string, string>) => {

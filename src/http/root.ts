@@ -1,0 +1,26 @@
+// GET /: says what this service is and where its description is, as JSON, or as a page to whoever asks for HTML.
+import { version } from "../version.ts";
+import type { Asked } from "./context.ts";
+import { ok, text } from "./respond.ts";
+import type { Answer } from "./respond.ts";
+
+const name = "promptledger";
+const description = "Serves the prompts of LLM applications, records what came of them, and keeps a ledger of both";
+
+/** The link is relative, since a host may strip the path that it mounts the service under. */
+// deno-lint-ignore require-await -- a handler gives a promise
+export async function readRoot({ request }: Asked): Promise<Answer> {
+  const { pathname } = new URL(request.url);
+  const openapi = `${/[^/]*$/.exec(pathname)![0]}/openapi.json`.replace(/^\//, "");
+  const isPage = request.headers.get("Accept")?.includes("text/html");
+  return isPage ? text(pageOf(openapi), "text/html; charset=utf-8") : ok({ name, version, description, openapi }, {});
+}
+
+// A path may hold quotes, but no `<` or `"` that is not percent-encoded.
+const pageOf = (openapi: string) =>
+  `<!doctype html>
+<html lang="en">
+<title>${name} ${version}</title>
+<p>${name} ${version}: ${description}.
+<p><a href="${openapi}">Its API</a> (OpenAPI)
+`;

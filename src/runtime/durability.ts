@@ -1,0 +1,30 @@
+// Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power cut
+// can lose what was answered.
+import { describeDatabase } from "../config.ts";
+import { describeError } from "../log.ts";
+import type { Log } from "../log.ts";
+
+const timeout = 5_000; // ms
+
+/** Logs a warning where the server's admin API says that commits may be lost, or does not answer. */
+export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log, "warn">): Promise<void> {
+  const url = describeDatabase(adminUrl);
+  let mode: unknown;
+  try {
+    const endpoint = `${adminUrl.replace(/\/+$/, "")}/v1/namespaces/default/config`;
+    const response = await fetch(endpoint, { signal: AbortSignal.timeout(timeout) });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    mode = ((await response.json()) as { durability_mode?: unknown }).durability_mode;
+  } catch (error) {
+    warn("Cannot ask the database server for its durability (DATABASE_ADMIN_URL)", {
+      url,
+      cause: describeError(error),
+    });
+    return;
+  }
+  if (mode === "strong") return;
+  warn("The database server answers before it syncs: a power cut can lose commits. Set its durability_mode to strong", {
+    url,
+    durabilityMode: String(mode),
+  });
+}

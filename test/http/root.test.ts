@@ -1,0 +1,53 @@
+// GET / and what links from it.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { serveDatabase } from "../../src/service.ts";
+import { version } from "../../src/version.ts";
+import { createWorld, openMemory, readAnswer } from "../helpers.ts";
+
+const test = suite("root");
+
+test("says what the service is and links to its description, to anyone", async () => {
+  const { status, json } = await (await createWorld()).send("/", { headers: {} });
+  const { description, ...rest } = json as Record<string, string>;
+  assert.is(status, 200);
+  assert.equal(rest, { name: "promptledger", version, openapi: "openapi.json" });
+  assert.match(description!, /^Serves the prompts/);
+});
+
+test("is a page where a browser asks for HTML", async () => {
+  const accept = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+  const { status, headers, text } = await (await createWorld()).send("/", { headers: accept });
+  assert.equal([status, headers.get("Content-Type")], [200, "text/html; charset=utf-8"]);
+  assert.match(text, `promptledger ${version}`);
+});
+
+const mounts = [["/llm", "/llm"], ["/llm", "/llm/"], ["", "/"], ["/a/b", "/a/b"]] as const;
+for (const [basePath, path] of mounts) {
+  test(`links from ${path} under base path "${basePath}" to a description that is there`, async () => {
+    const service = serveDatabase(await openMemory(), { basePath });
+    const get = async (url: string) => readAnswer(await service.fetch(new Request(url)));
+    const root = `http://ledger.test${path}`;
+    const { openapi } = (await get(root)).json as { openapi: string };
+    const { status, json } = await get(new URL(openapi, root).href);
+    assert.equal([status, (json as { info: { version: string } }).info.version], [200, version]);
+    await service.close();
+  });
+}
+
+test("logs and counts requests to the root under its path", async () => {
+  const world = await createWorld({ logLevel: "info", servesMetrics: true });
+  await world.send("/", { headers: {} });
+  assert.is(JSON.parse(world.logged.at(-1)!).route, "/");
+  assert.match(
+    (await world.send("/metrics")).text,
+    'promptledger_http_requests_total{method="GET",route="/",status="200"} 1',
+  );
+});
+
+test("refuses other methods", async () => {
+  const { status, headers } = await (await createWorld()).send("/", { method: "POST" });
+  assert.equal([status, headers.get("Allow")], [405, "GET, HEAD"]);
+});
+
+test.run();

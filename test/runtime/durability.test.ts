@@ -1,0 +1,54 @@
+// What is logged at the start about a libSQL server that answers before it syncs.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { warnOfWeakDurability } from "../../src/runtime/durability.ts";
+import { createFolder, findFreePort, startService, startSqld } from "../conformance/processes.ts";
+import { findSqld } from "../conformance/sqld.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`durability on ${currentRuntime}`);
+
+/** The warnings for the server whose admin API is there. */
+async function warningsOf(adminUrl: string): Promise<unknown[]> {
+  const warnings: unknown[] = [];
+  await warnOfWeakDurability(adminUrl, { warn: (message, fields) => void warnings.push([message, fields]) });
+  return warnings;
+}
+
+const weak =
+  "The database server answers before it syncs: a power cut can lose commits. Set its durability_mode to strong";
+
+const sqld = await findSqld();
+if ("binary" in sqld) {
+  test("a server in its default durability is warned of, one with strong durability is not", async () => {
+    const folder = await createFolder();
+    const adminUrl = `http://127.0.0.1:${await findFreePort()}`;
+    const server = await startSqld(sqld.binary, folder.path, undefined, ["--admin-listen-addr", adminUrl.slice(7)]);
+    try {
+      assert.equal(await warningsOf(adminUrl), [[weak, { url: adminUrl, durabilityMode: "relaxed" }]]);
+      const settings = { DATABASE_URL: server.url, DATABASE_ADMIN_URL: `${adminUrl}/` };
+      const service = await startService(currentRuntime, settings);
+      assert.is(await service.stop(), 0);
+      assert.match(service.output(), weak);
+      const body = '{"block_reads":false,"block_writes":false,"txn_timeout_s":5,"durability_mode":"strong"}';
+      const headers = { "Content-Type": "application/json" };
+      const url = `${adminUrl}/v1/namespaces/default/config`;
+      await (await fetch(url, { method: "POST", headers, body })).text();
+      assert.equal(await warningsOf(adminUrl), []);
+    } finally {
+      await server.stop("SIGKILL");
+      await folder.remove();
+    }
+  });
+} else {
+  console.log(`skipped: the durability of a server: ${sqld.missing}`);
+}
+
+test("a server whose admin API does not answer is warned of", async () => {
+  const [[message, { url, cause }]] = await warningsOf("http://127.0.0.1:1") as [[string, Record<string, string>]];
+  assert.is(message, "Cannot ask the database server for its durability (DATABASE_ADMIN_URL)");
+  assert.is(url, "http://127.0.0.1:1");
+  assert.type(cause, "string");
+});
+
+test.run();
