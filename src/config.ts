@@ -30,8 +30,9 @@ export type Config = Readonly<{
   logFormat: LogFormat;
   /** Whether a schema that is behind is brought up to date before anything else; if not, it is refused. */
   migrates: boolean;
-  /** Where metrics are served, apart from the service; without one, by the service itself. */
+  /** Where metrics are served to everyone, apart from the service; without a port, by the service to `adminToken`. */
   metricsPort: number | undefined;
+  metricsHost: string;
   /** How long it goes on serving once it is told to stop, in ms, while it says that it is not ready. */
   shutdownDelay: number;
   /** How long stopping may take in all, in ms. */
@@ -91,8 +92,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const tokenFault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (tokenFault !== undefined) faults.push(`ADMIN_TOKEN ${tokenFault}`);
 
-  const host = read("HOST") ?? "127.0.0.1";
-  if (/[\s/]/.test(host)) faults.push("HOST must be a host name or an address");
+  function hostOf(name: string): string {
+    const host = read(name) ?? "127.0.0.1";
+    if (/[\s/]/.test(host)) faults.push(`${name} must be a host name or an address`);
+    return host;
+  }
 
   const corsOrigins = read("CORS_ORIGIN")?.split(",").map((origin) => origin.trim()) ?? [];
   if (!corsOrigins.every(isOrigin)) {
@@ -102,7 +106,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const config: Config = Object.freeze({
     database: Object.freeze({ url, authToken }),
     databaseAdminUrl,
-    host,
+    host: hostOf("HOST"),
     port: integer("PORT", 8787, 0, 65535),
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytesOf(url)),
     bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
@@ -111,6 +115,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
     migrates: oneOf("MIGRATE", ["true", "false"], "true") === "true",
     metricsPort: read("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65535),
+    metricsHost: hostOf("METRICS_HOST"),
     shutdownDelay: 1000 * integer("SHUTDOWN_DELAY", 0, 0, 3600),
     shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
     corsOrigins: Object.freeze(corsOrigins),

@@ -154,8 +154,9 @@ export type LedgerBalance = {
 export type VersionStats = {
   version: number;
   records: number;
-  /** By frequency; `share` is of the version's records, from 0 to 1. */
+  /** The ten most frequent, and the others as one; `share` is of the version's records, from 0 to 1. */
   statuses: { status: number; records: number; share: number }[];
+  otherStatuses: { records: number; share: number };
   /** Percentiles in ms; null where no record carries a latency. */
   latency: { records: number; p50: number | null; p95: number | null; p99: number | null };
   tokens: { records: number; prompt: number; completion: number };

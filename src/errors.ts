@@ -46,8 +46,11 @@ export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was us
 export const invalidIdempotencyKey = () =>
   new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");
 export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
+export const waitedTooLong = (ms: number) =>
+  new Refusal("overloaded", `Timed out after ${ms / 1000} s waiting for a commit`);
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
+export const managementOverloaded = () => new Refusal("overloaded", "Too much management work is under way");
 /** Told to the log alone. */
 export const clientGone = () =>
   new Refusal("client_gone", "Client closed the connection before the request was decided");

@@ -33,9 +33,6 @@ export const newCommitId = (at: number): string => `${timeText(at)}${randomText(
 export const placedId = (prefix: "call" | "diag", commitId: string, place: number): string =>
   `${prefix}_${commitId}${place.toString(16).padStart(2, "0")}`;
 
-/** What the id of a commit begins with: those made at a moment (Unix ms) or later are not less than this. */
-export const commitIdsFrom = (at: number): string => timeText(at);
-
 /** A call's or record's commit and its place there, by its id; undefined where it can be no such id. */
 export function readPlacedId(prefix: "call" | "diag", id: string): { commitId: string; place: number } | undefined {
   const [, name, commitId, place] = /^([a-z]+)_(\w{24})([0-9a-f]{2})$/.exec(id) ?? [];

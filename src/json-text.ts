@@ -44,11 +44,41 @@ export function makeWellFormed(text: string): string {
 }
 
 /**
+ * Whether a double says exactly what the text of a JSON number does, up to how it is written: 1.50 is 1.5, but
+ * 9007199254740990.6 is not 9007199254740991, to which it is rounded.
+ */
+export const isSameNumber = (text: string, number: number): boolean =>
+  text === String(number) || toDecimal(text) === toDecimal(String(number));
+
+/** A number's digits without the zeros at their ends, and the power of ten of the last one. */
+function toDecimal(text: string): string {
+  const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!;
+  const digits = whole + fraction;
+  let start = 0, end = digits.length;
+  while (digits[start] === "0") start++;
+  if (start === end) return "0";
+  while (digits[end - 1] === "0") end--;
+  return `${sign}${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+}
+
+/**
  * Splits the text of a JSON object into its members: key to value text, in order.
  * Of a repeated key the last one counts, as with JSON.parse.
  */
-export function readMembers(text: string): Map<string, string> {
-  const members = new Map<string, string>();
+export const readMembers = (text: string): Map<string, string> => lastOfEach(listMembers(text));
+
+function lastOfEach(members: [key: string, value: string][]): Map<string, string> {
+  const last = new Map<string, string>();
+  for (const [key, value] of members) {
+    last.delete(key);
+    last.set(key, value);
+  }
+  return last;
+}
+
+/** The members of the text of a JSON object, repeated keys too. */
+function listMembers(text: string): [key: string, value: string][] {
+  const members: [key: string, value: string][] = [];
   let at = skipSpace(text, text.indexOf("{") + 1);
   while (text.charCodeAt(at) !== braceClose) {
     const keyEnd = endOfString(text, at);
@@ -56,8 +86,7 @@ export function readMembers(text: string): Map<string, string> {
     const key = inner.includes("\\") ? JSON.parse(text.slice(at, keyEnd)) as string : inner;
     const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
     const end = endOfValue(text, start);
-    members.delete(key);
-    members.set(key, text.slice(start, end));
+    members.push([key, text.slice(start, end)]);
     at = skipSpace(text, end);
     if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);
   }
@@ -82,7 +111,7 @@ const deepestRead = 6;
 /**
  * Reads JSON text as plain values so that stringify loses nothing of it: what a plain value cannot hold stays JsonText.
  * That is a scalar written otherwise than JSON.stringify does, an object with an integer as a key (plain objects put
- * those first), and what is nested deeper than 6 levels. Keys are read as readMembers does.
+ * those first) or with a repeated key, and what is nested deeper than 6 levels. The whole is read as readMembers does.
  */
 export const readValue = (text: string): unknown => readNested(text.trim(), 1);
 
@@ -94,7 +123,9 @@ function readNested(text: string, level: number): unknown {
   }
   if (level > deepestRead) return jsonText(text);
   if (first === bracketOpen) return readItems(text).map((item) => readNested(item, level + 1));
-  const members = [...readMembers(text)];
+  const all = listMembers(text);
+  const members = [...lastOfEach(all)];
+  if (level > 1 && members.length < all.length) return jsonText(text);
   if (members.some(([key]) => /^(0|[1-9]\d*)$/.test(key))) return jsonText(text);
   // Unlike an assignment, this makes `__proto__` a member like any other.
   return Object.fromEntries(members.map(([key, member]) => [key, readNested(member, level + 1)]));

@@ -106,7 +106,8 @@ function wholeChange(before: string, after: string) {
 const describeField = (name: string, value: string): string =>
   value === "" ? `${name}:` : `${name}: ${describeText(value).replace(/\n(?!\n|$)/g, "\n  ")}`;
 
-function describeMessage(text: string): string[] {
+/** The lines of a message, which is the JSON text of an object. */
+export function describeMessage(text: string): string[] {
   const members = readMembers(text);
   const role = members.get("role") ?? "null", content = members.get("content") ?? "null";
   members.delete("role");
@@ -135,7 +136,8 @@ const likeEscape = /\\(?=u00(?:[0189][\da-f]|5c|7f))/g;
 
 const toEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-const describeText = (value: string): string => value.replace(likeEscape, toEscape).replace(controls, toEscape);
+/** Text whose control characters are written as escapes. */
+export const describeText = (value: string): string => value.replace(likeEscape, toEscape).replace(controls, toEscape);
 
 /** Only control characters above ASCII can stand in JSON text, in its strings, where an escape says the same. */
-const describeJson = (text: string): string => indent(text).replace(controls, toEscape);
+export const describeJson = (text: string): string => indent(text).replace(controls, toEscape);

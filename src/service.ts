@@ -9,6 +9,7 @@ import type { Context } from "./http/context.ts";
 import type { Handler } from "./http/edge.ts";
 import { createInFlight } from "./http/in-flight.ts";
 import type { InFlight } from "./http/in-flight.ts";
+import { createLongWork } from "./http/long-work.ts";
 import { idSequence } from "./ids.ts";
 import { consoleLog } from "./log.ts";
 import type { Log } from "./log.ts";
@@ -17,7 +18,7 @@ import { checkSettings } from "./settings.ts";
 import type { Client, DatabaseSource } from "./store/client.ts";
 import { failureOf, withNoteOfErrors } from "./store/database.ts";
 import type { Database } from "./store/database.ts";
-import type { GroupLimits } from "./store/group-commit.ts";
+import type { GroupLimits } from "./store/waiting-room.ts";
 import { createLedger } from "./store/ledger.ts";
 import { readinessOf } from "./store/readiness.ts";
 import { createPromptCache } from "./store/served-prompts.ts";
@@ -42,7 +43,7 @@ export type ServiceSettings = {
   stallTimeout?: number | undefined;
   /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
   corsOrigins?: readonly string[] | undefined;
-  /** Whether `/metrics` is served; not unless set. */
+  /** Whether `/metrics` is served, to the bearer of `adminToken`; not unless set. */
   servesMetrics?: boolean | undefined;
   /** Now, in Unix milliseconds. */
   clock?: Clock | undefined;
@@ -143,6 +144,9 @@ export function serveDatabase(
   };
 }
 
+const mostLongWork = 8; // at once
+const longWorkTimeout = 5_000; // ms for which more of it waits
+
 /** All that handlers work with. */
 export function createContext(
   database: Database,
@@ -179,6 +183,7 @@ export function createContext(
     stallTimeout,
     discards: { count: 0 },
     exports: { count: 0 },
+    longWork: createLongWork(mostLongWork, longWorkTimeout),
     corsOrigins,
     inFlight,
     findObstacle: readinessOf(observed, clock),

@@ -58,7 +58,7 @@ export function checkSettings(options: object): DatabaseSource {
     const fault = check(value as never);
     if (fault !== undefined) throw invalid(`${name} ${fault}`);
   }
-  const { database, client, maxBodyBytes, bodyBudgetBytes } = Object.fromEntries(given);
+  const { database, client, maxBodyBytes, bodyBudgetBytes, servesMetrics, adminToken } = Object.fromEntries(given);
   if (database !== undefined && client !== undefined) {
     throw invalid("createService takes a database or a client, not both");
   }
@@ -66,6 +66,9 @@ export function checkSettings(options: object): DatabaseSource {
   if (source === undefined) throw invalid("createService needs a database or a client");
   const most = checkDatabase(source);
   if (maxBodyBytes > most) throw invalid(`maxBodyBytes must be at most ${most} on this database`);
+  if (servesMetrics && adminToken === undefined) {
+    throw invalid("servesMetrics needs an adminToken, which /metrics asks for");
+  }
   if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
   return source;
 }

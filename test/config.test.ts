@@ -27,6 +27,7 @@ test("without settings it serves a file in the working directory on loopback", (
     logFormat: "text",
     migrates: true,
     metricsPort: undefined,
+    metricsHost: "127.0.0.1",
     shutdownDelay: 0,
     shutdownTimeout: 10_000,
     corsOrigins: [],
@@ -73,6 +74,12 @@ test("ports and times must fit together", () => {
   assert.match(refusal({ SHUTDOWN_DELAY: "10" }), "SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   assert.is(readConfig({ SHUTDOWN_DELAY: "5" }).shutdownDelay, 5_000);
   assert.is(readConfig({ PORT: "0", METRICS_PORT: "0" }).metricsPort, 0);
+});
+
+test("METRICS_HOST is loopback whatever HOST is, unless it is set", () => {
+  assert.is(readConfig({ HOST: "0.0.0.0", METRICS_PORT: "9100" }).metricsHost, "127.0.0.1");
+  assert.is(readConfig({ METRICS_PORT: "9100", METRICS_HOST: "10.0.0.7" }).metricsHost, "10.0.0.7");
+  assert.match(refusal({ METRICS_HOST: "a b" }), "METRICS_HOST must be a host name or an address");
 });
 
 test("MIGRATE is true or false", () => {

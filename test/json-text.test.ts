@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import {
   compact,
   indent,
+  isSameNumber,
   jsonText,
   makeWellFormed,
   mapStrings,
@@ -200,6 +201,60 @@ test("readValue gives plain values where they say the same as their text", () =>
     b: jsonText("1e400"),
     c: jsonText("12345678901234567890"),
   });
+});
+
+test("readValue leaves an object in which a key is repeated, unless that is the whole", () => {
+  assert.equal(readValue('{"a":{"b":1,"b":2},"c":{"d":{"e":1,"\\u0065":2}}}'), {
+    a: jsonText('{"b":1,"b":2}'),
+    c: { d: jsonText('{"e":1,"\\u0065":2}') },
+  });
+  assert.equal(readValue('[{"a":1,"a":1}]'), [jsonText('{"a":1,"a":1}')]);
+});
+
+test("isSameNumber tells whether a double says the same as a text", () => {
+  const texts = [
+    "0",
+    "-0",
+    "0.0e7",
+    "1",
+    "1.0",
+    "100",
+    "1e2",
+    "1.50",
+    "0.1",
+    "5e-324",
+    "1e300",
+    "-12.50e-3",
+    "0.00012e4",
+  ];
+  for (const text of texts) assert.ok(isSameNumber(text, JSON.parse(text)), text);
+  for (
+    const text of [
+      "9007199254740990.6",
+      "9007199254740993",
+      "12345678901234567890",
+      "1e-400",
+      "-1e-400",
+      "0.10000000000000001",
+    ]
+  ) {
+    assert.not.ok(isSameNumber(text, JSON.parse(text)), text);
+  }
+  fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+    for (const text of [String(number), number.toExponential(), `${String(number).replace("e+", "e")}`]) {
+      assert.ok(isSameNumber(text, number), text);
+    }
+  }));
+  fc.assert(fc.property(fc.bigInt(), fc.nat(9), (integer, fraction) => {
+    const text = `${integer}.${fraction}`;
+    const number = Number(text);
+    assert.is(
+      isSameNumber(text, number),
+      Number.isInteger(number) ? fraction === 0 && BigInt(number) === integer : String(number) === text,
+    );
+  }));
+  const zeros = "0".repeat(2_000_000);
+  assert.ok(isSameNumber(`${zeros}1${zeros}e-2000000`, 1));
 });
 
 test("readValue makes __proto__ a member, and keeps the last of a repeated key", () => {

@@ -11,6 +11,7 @@ const layers = [
   "cache.ts",
   "timeout.ts",
   "json-scan.ts",
+  "json-fault.ts",
   "json-text.ts",
   "domain.ts",
   "errors.ts",

@@ -16,7 +16,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     write: (statements) => state.intercept?.() ?? memory.write(statements),
   };
   const database = tellingFailures(failing, (error) => isBusy(error) ? "blocked" : undefined);
-  const world = await createWorld({ database, ...options });
+  const world = await createWorld({ database, servesMetrics: true, ...options });
   const tokens = { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } };
   const times = { latency: 840.5, startAt: world.now - 900, endAt: world.now };
   await world.read();
@@ -107,6 +107,8 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   probeHealth: { ...describing, 200: [() => ({})] },
   checkReadiness: readiness,
   probeReadiness: readiness,
+  readMetrics: { ...describing, 200: [() => ({})] },
+  probeMetrics: { ...describing, 200: [() => ({})] },
 
   createWorkspace: {
     201: [

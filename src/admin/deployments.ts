@@ -4,9 +4,11 @@ import { conflict, deployNameInUse, notFound, outdated } from "../errors.ts";
 import { newId } from "../ids.ts";
 import * as store from "../store/deployments.ts";
 import type { Change, Origin } from "../store/deployments.ts";
+import { publishTo, publishToNew } from "../store/publications.ts";
 import type { Admin } from "./admin.ts";
-import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "./prompts.ts";
+import { getPrompt, getPromptVersion, toContent, withVariables } from "./prompts.ts";
 import type { PromptInput, PushResult } from "./prompts.ts";
+import { findRollbackTargets } from "./rollback.ts";
 import { getWorkspace } from "./workspaces.ts";
 
 /** A deployment, and whether the action made a difference. */
@@ -27,22 +29,15 @@ type NewDeployment = Why & { name: string; promptId: string; version?: number | 
 
 /** Makes an active deployment of a version, or of the newest where none is named. */
 export async function createDeployment(admin: Admin, workspaceId: string, input: NewDeployment): Promise<Deployment> {
-  const deployment = await composeDeployment(admin, workspaceId, input);
-  await store.createDeployment(admin.database, deployment, false, originOf(admin, input));
-  return deployment;
-}
-
-async function composeDeployment(
-  admin: Admin,
-  workspaceId: string,
-  { name, promptId, version }: NewDeployment,
-): Promise<Deployment> {
+  const { name, promptId, version } = input;
   await getWorkspace(admin, workspaceId);
   await getPrompt(admin, promptId, workspaceId);
   const { version: currentVersion } = await getPromptVersion(admin, promptId, version);
   const createdAt = admin.clock();
   const id = newId("dep", createdAt);
-  return { id, workspaceId, name, promptId, currentVersion, isActive: true, revision: 1, createdAt };
+  const deployment = { id, workspaceId, name, promptId, currentVersion, isActive: true, revision: 1, createdAt };
+  await store.createDeployment(admin.database, deployment, originOf(admin, input));
+  return deployment;
 }
 
 type Publication = PromptInput & ChangeInput & { deploy: string; promptId?: string | undefined };
@@ -67,19 +62,26 @@ export async function publishPrompt(
     throw conflict(`Deployment ${target.id} serves another prompt: ${target.promptId}`);
   }
   if (promptId !== undefined) await getPrompt(admin, promptId, workspaceId);
-  const pushed = promptId === undefined
-    ? await createPrompt(admin, workspaceId, input)
-    : await pushPrompt(admin, promptId, input);
-  const { actor, note, ifRevision } = input;
-  const live = { name: input.deploy, promptId: pushed.id, version: pushed.version, actor, note, ifRevision };
-  if (target !== undefined) return { ...pushed, deployment: await promoteDeployment(admin, target.id, live) };
-  const deployment = await composeDeployment(admin, workspaceId, live);
-  const isMade = await store.createDeployment(admin.database, deployment, true, originOf(admin, input));
-  // Where another push has made it meanwhile, that one's prompt gets the version.
-  return isMade
-    ? { ...pushed, deployment: { ...deployment, changed: true } }
-    : publishPrompt(admin, workspaceId, input);
+  const origin = originOf(admin, input);
+  const content = toContent(input);
+  const published = target === undefined
+    ? await publishToNew(admin.database, newDeployment(workspaceId, input.deploy, promptId, origin), content, origin)
+    : await publishTo(admin.database, target, content, input.ifRevision, origin);
+  // Another publication has made a deployment of that name meanwhile: its prompt gets the version.
+  if (published === undefined) return publishPrompt(admin, workspaceId, input);
+  const { prompt, isNew, deployment, changed } = published;
+  const isOutdated = !changed && ![undefined, deployment.revision].includes(input.ifRevision);
+  if (isOutdated) throw outdated("Deployment", input.deploy);
+  return { ...withVariables(prompt), isNew, deployment: { ...deployment, changed } };
 }
+
+const newDeployment = (workspaceId: string, name: string, promptId: string | undefined, { now }: Origin) => ({
+  id: newId("dep", now),
+  workspaceId,
+  name,
+  promptId: promptId ?? newId("prompt", now),
+  isNewPrompt: promptId === undefined,
+});
 
 const isDeploymentId = (text: string): boolean => text.startsWith("dep_");
 
@@ -104,15 +106,29 @@ export async function promoteDeployment(
   return change(admin, id, { column: "current_version", value: version, action: "promoted" }, input);
 }
 
-/** Points a deployment at the version that was live before the current one; the next rollback goes one further back. */
-export async function rollBackDeployment(admin: Admin, id: string, input: ChangeInput = {}): Promise<DeploymentResult> {
+/**
+ * Points a deployment at the version that was live before the current one; the next rollback goes one further back. A version
+ * that is named must have been live before.
+ */
+export async function rollBackDeployment(
+  admin: Admin,
+  id: string,
+  { version, ...input }: ChangeInput & { version?: number | undefined } = {},
+): Promise<DeploymentResult> {
   const { revision } = await getDeployment(admin, id);
   // What was before depends on what is now, so it is a matter of this revision even where the caller names none.
   const { ifRevision = revision } = input;
   if (ifRevision !== revision) throw outdated("Deployment", id);
-  const version = await store.findVersionBefore(admin.database, id);
-  if (version === undefined) throw conflict(`Deployment ${id} has served no version before`);
-  const back: Change = { column: "current_version", value: version, action: "rolled_back" };
+  const { live, previous, served } = findRollbackTargets(await store.listVersionChanges(admin.database, id));
+  const target = version ?? previous;
+  if (target === undefined) {
+    const others = served.length === 0 ? "" : `. Versions it has served: ${served.join(", ")}`;
+    throw conflict(`Deployment ${id} has no earlier version to roll back to${others}`);
+  }
+  if (target !== live && !served.includes(target)) {
+    throw conflict(`Deployment ${id} has not served version ${target}. Promote it instead`);
+  }
+  const back: Change = { column: "current_version", value: target, action: "rolled_back" };
   return change(admin, id, back, { ...input, ifRevision });
 }
 

@@ -26,7 +26,7 @@ function toCsvLine(diagnosis: Diagnosis): string {
   const { input, output, ...more } = JSON.parse(stringify(diagnosis.content)) as Record<string, unknown>;
   const other = Object.entries(diagnosis).filter(([name]) => ![...own, ...given, "content"].includes(name));
   const cells = [
-    ...own.map((name) => diagnosis[name]),
+    ...own.map((name) => name === "createdAt" ? toIsoTime(diagnosis.createdAt) : diagnosis[name]),
     input,
     output,
     ...given.map((name) => diagnosis[name]),
@@ -36,8 +36,17 @@ function toCsvLine(diagnosis: Diagnosis): string {
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
+/** Beyond the range of a date, a time stays a number. */
+const toIsoTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at;
+
+// Spreadsheets run a text that begins with one of these characters as a formula. A text that has the quote already gets
+// another, so that taking one away restores every text.
+const formula = /^'*[=+\-@\t\r]/;
+
 function toCell(value: unknown): string {
   const json = stringify(value);
-  const text = json === "null" ? "" : json.startsWith('"') ? String(JSON.parse(json)) : json;
+  const text = json === "null" ? "" : json.startsWith('"') ? toSafeText(JSON.parse(json)) : json;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
+
+const toSafeText = (text: string) => formula.test(text) ? `'${text}` : text;

@@ -20,14 +20,20 @@ export type PromptWithVariables = PromptVersion & { variables: string[] };
 /** What a push did: the newest version, and whether the push made it. */
 export type PushResult = PromptWithVariables & { isNew: boolean };
 
-const toContent = ({ title, description = "", messages, llmConfig = jsonText("{}") }: PromptInput): PromptContent => ({
+/** The content of a version, with what may be left out. */
+export const toContent = (
+  { title, description = "", messages, llmConfig = jsonText("{}") }: PromptInput,
+): PromptContent => ({
   title,
   description,
   messages,
   llmConfig,
 });
 
-const withVariables = <P extends PromptVersion>(prompt: P) => ({ ...prompt, variables: variablesOf(prompt.messages) });
+export const withVariables = <P extends PromptVersion>(prompt: P) => ({
+  ...prompt,
+  variables: variablesOf(prompt.messages),
+});
 
 /** Makes a prompt of a content, its version 1. */
 export async function createPrompt(admin: Admin, workspaceId: string, input: PromptInput): Promise<PushResult> {

@@ -108,9 +108,19 @@ function parse(
       positionals,
     };
   } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
     // The first sentence says what is wrong; the others guess at what was meant.
-    throw invalid(error instanceof Error ? error.message.split(/\. |\n/)[0]! : String(error));
+    throw invalid(describeMissingValue(message, options) ?? message.split(/\. |\n/)[0]!);
   }
+}
+
+/** An option at the end, or before what looks like another option, lacks its value. */
+function describeMissingValue(message: string, options: Parameter[]): string | undefined {
+  const [, name, fault] = /--([a-z-]+)(?: <value>)?' argument (missing|is ambiguous)/.exec(message) ?? [];
+  const option = options.find((each) => each.name === name);
+  if (option === undefined) return undefined;
+  const dashed = fault === "missing" ? "" : `, or --${name}=VALUE if the value begins with -`;
+  return `--${name} needs a value: --${name} ${option.placeholder}${dashed}`;
 }
 
 /** `--status -1` → `--status=-1`: after an option a negative number is its value, not another option. */

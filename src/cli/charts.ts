@@ -12,12 +12,16 @@ export function bar(share: number): string {
 }
 
 /** A month's use: its totals, and a line for each day from the first to the last that was used. */
-export function usageText({ days, ...totals }: Usage & { days: DayUsage[] }): string {
+export function usageText({ days, ...usage }: Usage & { days: DayUsage[] }, currentMonth: string): string {
   const most = Math.max(...days.map(({ reads, submits }) => reads + submits));
-  const rows = withEmptyDays(totals.month, days)
+  const rows = withEmptyDays(usage.month, days)
     .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / most)]);
-  return rows.length === 0 ? format(totals) : `${format(totals)}\n${table([["day", "reads", "submits", ""], ...rows])}`;
+  const totals = format(usage.month === currentMonth ? usage : ofPastMonth(usage));
+  return rows.length === 0 ? totals : `${totals}\n${table([["day", "reads", "submits", ""], ...rows])}`;
 }
+
+/** The limit that a month had is not kept. */
+const ofPastMonth = ({ limit, remaining: _, ...usage }: Usage) => ({ ...usage, "limit now": limit });
 
 function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
   const known = new Map(days.map((entry) => [entry.day, entry]));
@@ -32,19 +36,15 @@ type Stats = { deployId: string; records: number; versions: VersionStats[] };
 export const statsText = ({ versions, ...totals }: Stats): string =>
   [format(totals), ...versions.map(versionText)].join("\n");
 
-const mostStatuses = 10;
-
-function versionText({ version, records, statuses, latency, tokens }: VersionStats): string {
-  const shown = statuses.slice(0, mostStatuses).map(({ status, records, share }) => [status, records, share] as const);
-  const others = statuses.slice(mostStatuses);
-  const sum = others.reduce((count, { records }) => count + records, 0);
-  const rows = [...shown, ...(others.length === 0 ? [] : [[`${others.length} others`, sum, sum / records] as const])];
+function versionText({ version, records, statuses, otherStatuses, latency, tokens }: VersionStats): string {
+  const others = { status: "others", ...otherStatuses };
+  const rows = otherStatuses.records === 0 ? statuses : [...statuses, others];
   const { p50, p95, p99 } = latency;
   return [
     `version ${version}: ${records} records\n`,
     indented(table([
       ["status", "records", "share", ""],
-      ...rows.map(([status, count, share]) => [status, count, `${(100 * share).toFixed(1)} %`, bar(share)]),
+      ...rows.map(({ status, records, share }) => [status, records, `${(100 * share).toFixed(1)} %`, bar(share)]),
     ])),
     latency.records === 0 ? "" : `  latency of ${latency.records}: p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms\n`,
     tokens.records === 0

@@ -13,22 +13,24 @@ export type CommandContext = { args: Arguments; call: Call; terminal: Terminal }
 export type LocalContext = Omit<CommandContext, "call">;
 
 /**
- * What a command gives: its data, the text that people see of it where the usual one does not do, a remark about it, and
- * whether it must exit 1.
+ * What a command gives: its data, the text or the rows of a table that people see where the usual ones do not do, a remark
+ * about it, and whether it must exit 1.
  */
 export type Outcome = {
   data?: object | undefined;
   text?: (() => string) | undefined;
+  rows?: Record<string, unknown>[] | undefined;
   note?: string | undefined;
   refused?: boolean | undefined;
 };
 
 /**
  * A command runs on whatever `--server` says; one that does something on this machine opens what it needs itself. One that
- * can be the first makes a database where there is none; all others have been pointed at the wrong place.
+ * can be the first makes a database where there is none; all others have been pointed at the wrong place. `check` says what
+ * is wrong with arguments that fit one by one.
  */
 export type Command =
-  & { usage: string; summary: string; canBeFirst?: true }
+  & { usage: string; summary: string; canBeFirst?: true; check?(args: Arguments): string | undefined }
   & ({ run(context: CommandContext): Promise<Outcome> } | { start(context: LocalContext): Promise<Outcome> });
 
 /** The words that call a command: those its usage begins with. */

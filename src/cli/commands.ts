@@ -2,6 +2,7 @@
 import { readConfig } from "../config.ts";
 import type { DatabaseLocation } from "../config.ts";
 import { backUp } from "../runtime/backup.ts";
+import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -68,6 +69,8 @@ async function listMissingIn(location: DatabaseLocation): Promise<readonly strin
   const database = openDatabase(location);
   try {
     return (await listMissing(database, migrations)).map(({ name }) => name);
+  } catch (error) {
+    throw await unusableDatabase(location, error);
   } finally {
     database.close();
   }

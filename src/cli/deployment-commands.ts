@@ -5,9 +5,9 @@ import * as operations from "../operations/deployment-operations.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
+import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
-import { listAll } from "./lists.ts";
 
 type Why = { note: string | undefined; actor: string | undefined };
 
@@ -58,8 +58,8 @@ export const deploymentCommands: Command[] = [
   },
   {
     usage: "deploy list --workspace ID",
-    summary: "List a workspace's deployments, newest first",
-    run: ({ args, call }) => listAll(call, operations.listDeployments, { workspaceId: args.text("workspace") }),
+    summary: "List a workspace's deployments with their prompts, newest first",
+    run: ({ args, call }) => listDeploymentsWithPrompts(call, args.text("workspace")),
   },
   {
     usage: "deploy show ID",
@@ -72,9 +72,10 @@ export const deploymentCommands: Command[] = [
     run: (context) => change(context, operations.promoteDeployment, { version: context.args.number("version") }),
   },
   {
-    usage: "deploy rollback ID [--note TEXT] [--actor NAME]",
-    summary: "Make the version live that was before",
-    run: (context) => change(context, operations.rollBackDeployment, {}),
+    usage: "deploy rollback ID [--to-version N] [--note TEXT] [--actor NAME]",
+    summary: "Make the version live that was before, or another that deploy history marks",
+    run: (context) =>
+      change(context, operations.rollBackDeployment, { version: context.args.findNumber("to-version") }),
   },
   {
     usage: "deploy activate ID [--note TEXT] [--actor NAME]",
@@ -93,7 +94,7 @@ export const deploymentCommands: Command[] = [
   },
   {
     usage: "deploy history ID",
-    summary: "List what changed in a deployment, newest first",
-    run: ({ args, call }) => listAll(call, operations.listDeploymentChanges, { id: args.text("ID") }),
+    summary: "List what changed in a deployment, newest first, and what can be rolled back to",
+    run: ({ args, call }) => listHistory(call, args.text("ID")),
   },
 ];

@@ -8,15 +8,15 @@ import type { Outcome } from "./command.ts";
 /** Writes an export to a file, or to standard output where none is named, and counts its records. */
 export async function exportTo(
   terminal: Terminal,
-  path: string | undefined,
+  { path, force }: { path: string | undefined; force: boolean },
   { format, text }: { format: ExportFormat; text: AsyncIterable<string> },
 ): Promise<Outcome> {
-  const file = path === undefined ? undefined : await terminal.create(path);
+  const file = path === undefined ? undefined : await terminal.create(path, { force });
   const count = format === "csv" ? countCsvRecords() : countLines();
   let records = 0;
   try {
     for await (const part of text) {
-      await (file ?? terminal).write(part);
+      if (!await (file ?? terminal).write(part)) return {};
       records = count(part);
       terminal.report(`Exported ${records} records`);
     }

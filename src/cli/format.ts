@@ -1,35 +1,29 @@
 // Data for people: a list as a table, an object as lines. Programs get JSON instead.
 import { stringify } from "../json-text.ts";
-
-const widestCell = 60;
+import { layOut, widthOf } from "./table.ts";
 
 /** A list of objects as a table, one object as lines; each ends with a line break. */
 export function format(data: object): string {
-  if (Array.isArray(data)) return data.length === 0 ? "" : formatTable(data);
-  const margin = width(Object.keys(data));
+  if (Array.isArray(data)) return formatList(data).text;
+  const margin = Math.max(0, ...Object.keys(data).map((name) => widthOf(oneLine(name))));
   const lines = Object.entries(data).map(([name, value]) =>
     Array.isArray(value) && typeof value[0] === "object"
-      ? `${name}\n${formatTable(value).replace(/^(?=.)/gm, "  ").trimEnd()}`
-      : `${oneLine(name).padEnd(margin)}  ${formatValue(name, value)}`
+      ? `${name}\n${formatList(value).text.replace(/^(?=.)/gm, "  ").trimEnd()}`
+      : `${oneLine(name)}${" ".repeat(margin - widthOf(oneLine(name)))}  ${formatValue(name, value)}`
   );
   return `${lines.join("\n")}\n`;
 }
 
-function formatTable(rows: Record<string, unknown>[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const cell = (row: Record<string, unknown>, name: string) => Object.hasOwn(row, name) ? row[name] : undefined;
-  const table = [
-    names.map((name) => shorten(oneLine(name))),
-    ...rows.map((row) => names.map((name) => shorten(formatValue(name, cell(row, name))))),
-  ];
-  const widths = names.map((_, column) => width(table.map((cells) => cells[column]!)));
-  const lines = table.map((cells) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
-  return `${lines.join("\n")}\n`;
+type Item = Record<string, unknown>;
+
+/** A table that fits in so many columns, if it is for a terminal, and the names of the fields that it has no room for. */
+export function formatList(items: Item[], columns?: number): { text: string; hidden: string[] } {
+  if (items.length === 0) return { text: "", hidden: [] };
+  const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
+  const valueOf = (item: Item, name: string) => Object.hasOwn(item, name) ? item[name] : undefined;
+  const rows = items.map((item) => names.map((name) => formatValue(name, valueOf(item, name))));
+  return layOut(names.map(oneLine), rows, columns);
 }
-
-const width = (texts: string[]) => texts.reduce((widest, { length }) => Math.max(widest, length), 0);
-
-const shorten = (text: string) => text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text;
 
 /** A value on one line: times in ISO 8601, nothing as a dash, and no character that could steer the terminal. */
 function formatValue(name: string, value: unknown): string {

@@ -4,7 +4,7 @@ import { commands } from "./commands.ts";
 
 const examples = `Examples
   promptledger workspace create --name "My team" --limit 50000
-  promptledger key create --workspace ws_… --name "checkout service" --expires 2027-12-31
+  promptledger key create --workspace ws_… --name "checkout service" --expires 365d
   promptledger prompt push prompt.json --workspace ws_… --deploy production
   promptledger prompt diff prompt_… --from 1
   promptledger deploy rollback dep_… --note "answers got longer"
@@ -22,8 +22,9 @@ const examples = `Examples
 const settings =
   `Every command takes --json (JSON alone on standard output) and --help, and exits 0 when done, 1 when refused, 2 when used
 wrongly. It works on the database that DATABASE_URL names (file:promptledger.db unless set). With --server URL all but
-migrate, backup, restore and serve work on the service there, with the token in ADMIN_TOKEN.
-A DURATION is 45s, 30m, 12h or 90d; a TIME is 2027-01-31T18:00:00Z, 2027-01-31, or a duration ago.
+migrate, backup, restore and serve work on the service there, with the token in ADMIN_TOKEN; PROMPTLEDGER_SERVER names one
+for all of them. A DURATION or an AGE is 45s, 30m, 12h or 90d. A TIME is 2027-01-31T18:00:00Z, 2027-01-31, which is its first
+moment in UTC, or a duration ago. An EXPIRY is the first moment at which a key is refused: a TIME, or a duration from now.
 `;
 
 /** Help on the commands whose usage begins with the words given; on all where none does. */

@@ -6,12 +6,13 @@ import { usageText } from "./charts.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { show } from "./command.ts";
 import { harmless } from "./format.ts";
-import { listAll, listLimit, listNewest } from "./lists.ts";
+import { checkNewest, listAll, listLimit, listNewest, newestOptions } from "./lists.ts";
 
 async function usage({ args, call }: CommandContext): Promise<Outcome> {
-  const month = args.findText("month") ?? monthOf(Date.now());
+  const currentMonth = monthOf(Date.now());
+  const month = args.findText("month") ?? currentMonth;
   const data = await call(operations.readUsage, { workspaceId: args.text("workspace"), month });
-  return { data, text: () => harmless(usageText(data)) };
+  return { data, text: () => harmless(usageText(data, currentMonth)) };
 }
 
 /** The operation works for a few seconds at a time. */
@@ -30,15 +31,18 @@ async function prune({ args, call, terminal }: CommandContext): Promise<Outcome>
 
 async function verify({ args, call }: CommandContext): Promise<Outcome> {
   const data = await call(operations.verify, { workspaceId: args.findText("workspace") });
-  const balanced = data.ledgers.filter((ledger) => ledger.balanced).length;
-  return { data, note: `Balanced: ${balanced} of ${data.ledgers.length} ledgers`, refused: !data.balanced };
+  const { total, unbalanced, ledgers } = data;
+  const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
+  return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`, refused: !data.balanced };
 }
 
 export const ledgerCommands: Command[] = [
   {
     usage: "call list --workspace ID [--deploy ID] [--key ID] [--operation read|submit] [--version N] " +
-      "[--from TIME] [--to TIME] [--limit N] [--cursor CURSOR]",
-    summary: `List a workspace's accepted requests, newest first, ${listLimit} unless set`,
+      `[--from TIME] [--to TIME] ${newestOptions}`,
+    summary:
+      `List a workspace's accepted requests, newest first, ${listLimit} unless set; --page gives the next cursor too`,
+    check: checkNewest,
     run: (context) => {
       const { args } = context;
       return listNewest(context, operations.listCalls, {
@@ -63,7 +67,7 @@ export const ledgerCommands: Command[] = [
     run: ({ args, call }) => listAll(call, operations.listMonths, { workspaceId: args.text("workspace") }),
   },
   {
-    usage: "prune --older-than DURATION",
+    usage: "prune --older-than AGE",
     summary: "Take calls and records out of the log that are older, a day at least; the books still balance",
     run: prune,
   },

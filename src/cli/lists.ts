@@ -1,8 +1,9 @@
 // Lists, which operations answer in parts.
 import type { Page } from "../domain.ts";
-import { invalid, unusable } from "../errors.ts";
+import { unusable } from "../errors.ts";
 import type { Operation } from "../operations/operation.ts";
-import { eachPage } from "../store/page.ts";
+import { createCursorCheck, eachPage } from "../store/page.ts";
+import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { show } from "./command.ts";
 
@@ -32,26 +33,46 @@ export async function listAll<Input extends object, Item>(
   return show(items);
 }
 
-/** As many of the newest entries as `--limit` says, from `--cursor` on; the remark says how to see more. */
-export async function listNewest<Input extends object, Item>(
+/** The options of a list of which the newest entries are given, and what is wrong with them together. */
+export const newestOptions = "[--limit N] [--cursor CURSOR] [--all] [--page]";
+
+export function checkNewest(args: Arguments): string | undefined {
+  if (!args.has("all")) return undefined;
+  if (args.findNumber("limit") !== undefined) return "--all and --limit exclude each other";
+  return args.has("page") ? "--all and --page exclude each other" : undefined;
+}
+
+/**
+ * As many of the newest entries as `--limit` says, from `--cursor` on, or all; the remark says how to see more. `--page` puts
+ * that into the data.
+ */
+export async function listNewest<Input extends object, Item extends object>(
   { args, call, terminal }: CommandContext,
   operation: Listing<Input, Item>,
   input: Input,
 ): Promise<Outcome> {
-  const wanted = args.findNumber("limit") ?? listLimit;
-  if (wanted === 0) throw invalid("--limit must be at least 1");
+  const wanted = args.has("all") ? Infinity : args.findNumber("limit") ?? listLimit;
   const items: Item[] = [];
+  const check = createCursorCheck();
   let cursor = args.findText("cursor");
   // A part may be short, and even empty, though there are more.
   do {
     const limit = Math.min(largestPage, wanted - items.length);
     const page = await readPage(call, operation, { ...input, limit, cursor });
+    if (page.nextCursor !== null) check(page.nextCursor);
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
     terminal.report(`Found ${items.length}`);
   } while (items.length < wanted && cursor !== undefined);
-  return show(items, cursor === undefined ? undefined : `More: --cursor ${cursor}`);
+  const more = cursor === undefined ? undefined : `More: --cursor ${cursor}`;
+  const rows = items.map((item) => timeFirst(item as Record<string, unknown>));
+  if (!args.has("page")) return { data: items, rows, note: more };
+  return { data: { items, nextCursor: cursor ?? null }, rows, note: args.json ? undefined : more };
 }
+
+/** When it was is what people look for in a log. */
+const timeFirst = ({ createdAt, ...item }: Record<string, unknown>) =>
+  createdAt === undefined ? item : { createdAt, ...item };
 
 async function readPage<Input extends object, Item>(
   call: Call,

@@ -17,7 +17,11 @@ export async function openHere(
   if (!canBeFirst && isFileUrl(url) && !await exists(filePathOf(url))) {
     throw invalid(`The database ${describeDatabase(url)} does not exist: workspace create and migrate make it`);
   }
-  const { database, applied } = await openConfigured({ ...config, migrates: migrates ?? config.migrates }, "manage");
+  const { database, applied } = await openConfigured(
+    { ...config, migrates: migrates ?? config.migrates },
+    "manage",
+    canBeFirst ? "create" : "refuse",
+  );
   // A database that was empty until now may be another one than was meant.
   if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);
   const admin = { database, clock: Date.now, source: "command line" as const, report };

@@ -2,18 +2,26 @@
 import { invalid } from "../errors.ts";
 import { isMonth } from "../month.ts";
 
+const day = 86_400_000; // ms
+const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: day };
+const longestDuration = 3660 * day; // what the service takes
+
 /** What a value must be, and the value that a text stands for; undefined where it stands for none. */
 type Kind = { wanted: string; read(text: string): string | number | undefined };
 
+const time = "a time such as 2027-01-31T18:00:00Z or 2027-01-31";
+
 const kinds: Record<string, Kind> = {
-  N: { wanted: "an integer of at least 0, and at most 2^53 - 1", read: (text) => readInteger(text, 0) },
+  N: { wanted: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
+  REQUESTS: { wanted: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   CODE: { wanted: "an integer, and at most 2^53 - 1", read: (text) => readInteger(text, -Infinity) },
-  ISO8601: { wanted: "a time such as 2027-01-31 or 2027-01-31T18:00:00Z", read: readTime },
-  TIME: {
-    wanted: "a time such as 2027-01-31T18:00:00Z, or 24h for a day ago",
-    read: (text) => readTime(text) ?? readAgo(text),
+  TIME: { wanted: `${time}, or 24h for a day ago`, read: (text) => readTime(text) ?? readAgo(text) },
+  EXPIRY: { wanted: `${time}, or 90d from now`, read: (text) => readTime(text) ?? readAhead(text) },
+  DURATION: {
+    wanted: `a duration such as 45s, 30m, 12h or 90d, at most ${longestDuration / day}d`,
+    read: (text) => readDuration(text, 0),
   },
-  DURATION: { wanted: "a duration such as 45s, 30m, 12h or 90d", read: readDuration },
+  AGE: { wanted: `a duration from 1d to ${longestDuration / day}d`, read: (text) => readDuration(text, day) },
   "YYYY-MM": { wanted: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
   "NAME=VALUE": {
     wanted: "a name and a value, as in shop=Acme",
@@ -50,14 +58,22 @@ function readTime(text: string): number | undefined {
   return day !== undefined && at >= 0 && new Date(day).toISOString().startsWith(day) ? at : undefined;
 }
 
-const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }; // ms
+function readDuration(text: string, least: number): number | undefined {
+  const duration = readUnits(text);
+  return duration !== undefined && duration >= least && duration <= longestDuration ? duration : undefined;
+}
 
-function readDuration(text: string): number | undefined {
+function readUnits(text: string): number | undefined {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * units[unit]!;
 }
 
 function readAgo(text: string): number | undefined {
-  const duration = readDuration(text);
+  const duration = readUnits(text);
   return duration === undefined ? undefined : Math.max(0, Date.now() - duration);
+}
+
+function readAhead(text: string): number | undefined {
+  const duration = readDuration(text, 0);
+  return duration === undefined ? undefined : Date.now() + duration;
 }

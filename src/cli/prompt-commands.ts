@@ -6,7 +6,8 @@ import { notFound } from "../errors.ts";
 import { jsonText, stringify } from "../json-text.ts";
 import * as operations from "../operations/prompt-operations.ts";
 import { describePrompt } from "../prompt-text.ts";
-import { show } from "./command.ts";
+import { nameOfFile } from "../runtime/terminal.ts";
+import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive, whyOf } from "./deployment-commands.ts";
 import { format, harmless } from "./format.ts";
@@ -18,7 +19,8 @@ const describePush = ({ isNew, id, version }: PushResult): string =>
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text("workspace");
-  const content = readPromptFile(await terminal.read(args.text("FILE")));
+  const file = args.text("FILE");
+  const content = readPromptFile(await terminal.read(file), nameOfFile(file));
   const promptId = args.findText("prompt");
   const deploy = args.findText("deploy");
   const why = whyOf(args, terminal);
@@ -32,7 +34,11 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
       ? "is new and serves it"
       : "serves it from now on";
     const live = `${deployment.name} (${deployment.id}) ${serves}${describeInactive(deployment)}`;
-    return show({ ...prompt, deployment }, `${describePush({ ...prompt, isNew })}; ${live}`);
+    return {
+      data: { ...prompt, deployment },
+      text: () => format({ deployId: deployment.id, deployment: deployment.name, ...summaryOf(prompt) }),
+      note: `${describePush({ ...prompt, isNew })}; ${live}`,
+    };
   }
   const input = { ...content, note: why.note };
   if (promptId !== undefined) await checkWorkspace(call, workspaceId, promptId);
@@ -41,8 +47,16 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
       ? await call(operations.createPrompt, { workspaceId, ...input })
       : await call(operations.pushPrompt, { id: promptId, ...input })) as PushResult;
   const { isNew: _, ...prompt } = pushed;
-  return show(prompt, describePush(pushed));
+  return { data: prompt, text: () => format(summaryOf(prompt)), note: describePush(pushed) };
 }
+
+/** What people need of a pushed prompt: whoever pushes it has its content. */
+const summaryOf = ({ id, version, title, variables }: PromptWithVariables) => ({
+  promptId: id,
+  version,
+  title,
+  variables: variables.join(", "),
+});
 
 /** A prompt of another workspace is as good as none: its id has been mixed up. */
 async function checkWorkspace(call: Call, workspaceId: string, promptId: string): Promise<void> {
@@ -105,8 +119,8 @@ export const promptCommands: Command[] = [
   },
   {
     usage: "prompt list --workspace ID",
-    summary: "List a workspace's prompts with their newest version, newest first",
-    run: ({ args, call }) => listAll(call, operations.listPrompts, { workspaceId: args.text("workspace") }),
+    summary: "List a workspace's prompts with their newest version and what is live where, newest first",
+    run: ({ args, call }) => listPromptsWithDeployments(call, args.text("workspace")),
   },
   {
     usage: "prompt versions ID",

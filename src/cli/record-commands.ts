@@ -8,7 +8,8 @@ import { show } from "./command.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { exportTo } from "./export.ts";
 import { harmless } from "./format.ts";
-import { listLimit, listNewest } from "./lists.ts";
+import { checkNewest, listLimit, listNewest, newestOptions } from "./lists.ts";
+import { recordText } from "./record-text.ts";
 
 const filters = "--deploy ID [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT]";
 
@@ -42,24 +43,29 @@ function readPath(path: string | undefined): string | undefined {
 
 export const recordCommands: Command[] = [
   {
-    usage: `diagnosis list ${filters} [--limit N] [--cursor CURSOR]`,
+    usage: `diagnosis list ${filters} ${newestOptions}`,
     summary:
-      `List a deployment's records, newest first, ${listLimit} unless set; a TIME is ISO 8601, or 24h for a day ago`,
+      `List a deployment's records, newest first, ${listLimit} unless set; --page gives the next cursor too, for --json`,
+    check: checkNewest,
     run: (context) => listNewest(context, operations.listDiagnoses, filterOf(context.args)),
   },
   {
     usage: "diagnosis show ID",
-    summary: "Show a record",
-    run: async ({ args, call }) => show(await call(operations.getDiagnosis, { id: args.text("ID") })),
+    summary: "Show a record; messages in its input and output are shown as a conversation",
+    run: async ({ args, call }) => {
+      const data = await call(operations.getDiagnosis, { id: args.text("ID") });
+      return { data, text: () => harmless(recordText(data)) };
+    },
   },
   {
-    usage: `diagnosis export ${filters} [--format ndjson|csv] [--out FILE]`,
-    summary: "Write records to standard output or a file, newest first: JSON in lines, or CSV",
+    usage: `diagnosis export ${filters} [--format ndjson|csv] [--out FILE] [--force]`,
+    summary:
+      "Write records to standard output or a new file, newest first: JSON in lines, or CSV; --force replaces a file",
     run: async ({ args, call, terminal }) => {
       const format = args.findText<ExportFormat>("format");
       return exportTo(
         terminal,
-        readPath(args.findText("out")),
+        { path: readPath(args.findText("out")), force: args.has("force") },
         await call(operations.exportDiagnoses, { ...filterOf(args), format }),
       );
     },

@@ -7,15 +7,19 @@ import { readMembers, readValue, stringify, stringifyMembers } from "../json-tex
 import type { AnyOperation } from "../operations/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { read } from "../schema/struct.ts";
+import { read } from "../schema/parse.ts";
 import type { Call } from "./command.ts";
 
 const mostPatience = 10 * 60_000; // ms without a sign of life
 
-/** Calls the service at a URL with the token in the environment. Nothing is sent a second time, whatever becomes of it. */
-export function connectTo(server: string, { env, say }: Terminal, patience = mostPatience): Call {
-  const base = readServer(server);
-  const headers = { Authorization: `Bearer ${readToken(env.ADMIN_TOKEN)}`, "Content-Type": "application/json" };
+/** Calls the service at a URL, which `name` has named, with the token in the environment. Nothing is sent a second time, whatever becomes of it. */
+export function connectTo(
+  server: string,
+  { env, say }: Terminal,
+  { name = "--server", patience = mostPatience }: { name?: string; patience?: number } = {},
+): Call {
+  const base = readServer(server, name);
+  const headers = { Authorization: `Bearer ${readToken(env.ADMIN_TOKEN, name)}`, "Content-Type": "application/json" };
   const { protocol, hostname } = new URL(base);
   if (protocol === "http:" && !/^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
     say(`Warning: the admin token travels unencrypted to ${hostname}\n`);
@@ -37,16 +41,16 @@ const exportFormats: Record<string, ExportFormat> = { "application/x-ndjson": "n
 const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.get("Content-Type") ?? "")![0];
 
 /** The base URL as paths are added to it. */
-function readServer(server: string): string {
+function readServer(server: string, name: string): string {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#@]/.test(server)) {
-    throw invalid("--server must be an http or https URL without user, query and fragment");
+    throw invalid(`${name} must be an http or https URL without user, query and fragment`);
   }
   return url.href.replace(/\/+$/, "");
 }
 
-function readToken(token: string | undefined): string {
-  if (!token) throw invalid("ADMIN_TOKEN must be set to the service's: --server needs it");
+function readToken(token: string | undefined, name: string): string {
+  if (!token) throw invalid(`ADMIN_TOKEN must be set to the service's: ${name} needs it`);
   const fault = adminTokenFault(token);
   if (fault !== undefined) throw invalid(`ADMIN_TOKEN ${fault}`);
   return token;
@@ -128,14 +132,24 @@ function openLine(base: string, isHarmless: boolean, patience: number): Line {
         return await work();
       } catch (error) {
         const reason = reasonOf(error);
-        const isUnsent = isHarmless || /refused|ENOTFOUND|EAI_AGAIN|unable to connect|dns/i.test(reason);
-        throw unusable(`${base} does not answer: ${reason}${isUnsent ? "" : "; it may have done what was asked"}`);
+        const isUnsent = isHarmless || isPlainHttp(reason) ||
+          /refused|ENOTFOUND|EAI_AGAIN|unable to connect|dns/i.test(reason);
+        throw unusable(
+          `${base} does not answer: ${describeReason(reason)}${isUnsent ? "" : "; it may have done what was asked"}`,
+        );
       } finally {
         clearTimeout(timer);
       }
     },
   };
 }
+
+/** Whether TLS met a port that does not speak it, in the words of each runtime. */
+const isPlainHttp = (reason: string) =>
+  /wrong version number|packet length too long|TLS handshake failed|InvalidContentType/i.test(reason);
+
+const describeReason = (reason: string): string =>
+  isPlainHttp(reason) ? "the TLS handshake failed. Does it serve http:// on this port?" : reason;
 
 /** What lies at the bottom of an error; some have a code and no message. */
 function reasonOf(error: unknown): string {

@@ -1,5 +1,5 @@
 // From arguments to an exit code: find the command, run it here or far away, print.
-import { Refusal, withoutKeys } from "../errors.ts";
+import { invalid, Refusal, withoutKeys } from "../errors.ts";
 import { stringify } from "../json-text.ts";
 import { describeError } from "../log.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -8,9 +8,10 @@ import type { Arguments } from "./arguments.ts";
 import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { commands } from "./commands.ts";
-import { format, harmless } from "./format.ts";
+import { format, formatList, harmless } from "./format.ts";
 import { help, helpOnUnknown } from "./help.ts";
 import { openHere } from "./local.ts";
+import { nameOptions } from "./option-names.ts";
 import { connectTo } from "./remote.ts";
 
 const done = 0, refused = 1, wrongUsage = 2;
@@ -37,6 +38,8 @@ export async function run(terminal: Terminal): Promise<number> {
   let args: Arguments;
   try {
     args = readArguments(usageOf(command), words.slice(nameOf(command).length));
+    const fault = command.check?.(args);
+    if (fault !== undefined) throw invalid(fault);
   } catch (error) {
     const usages = [command, ...others].map((each) => `Usage: promptledger ${usageOf(each)}\n`);
     say(`promptledger: ${messageOf(error)}\n${usages.join("")}`);
@@ -45,7 +48,7 @@ export async function run(terminal: Terminal): Promise<number> {
   try {
     return await print(await act(command, args, terminal), args, terminal);
   } catch (error) {
-    say(`promptledger: ${messageOf(error)}\n`);
+    say(`promptledger: ${nameOptions(messageOf(error), command.usage)}\n`);
     return refused;
   }
 }
@@ -72,8 +75,13 @@ const usageOf = (command: Command): string => "start" in command ? command.usage
 
 async function act(command: Command, args: Arguments, terminal: Terminal): Promise<Outcome> {
   if ("start" in command) return await command.start({ args, terminal });
-  const server = args.findText("server");
-  if (server !== undefined) return await command.run({ args, terminal, call: connectTo(server, terminal) });
+  const option = args.findText("server");
+  const variable = terminal.env.PROMPTLEDGER_SERVER || undefined;
+  if (option !== undefined) return await command.run({ args, terminal, call: connectTo(option, terminal) });
+  if (variable !== undefined) {
+    const call = connectTo(variable, terminal, { name: "PROMPTLEDGER_SERVER" });
+    return await command.run({ args, terminal, call });
+  }
   const { call, close } = await openHere(terminal, { canBeFirst: command.canBeFirst });
   try {
     return await command.run({ args, terminal, call });
@@ -82,12 +90,22 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
   }
 }
 
-async function print(outcome: Outcome, { json }: Arguments, { report, say, write }: Terminal): Promise<number> {
-  const { data, text, note, refused: isRefused = false } = outcome;
+async function print(
+  outcome: Outcome,
+  { json }: Arguments,
+  { columns, report, say, write }: Terminal,
+): Promise<number> {
+  const { data, text, rows, note, refused: isRefused = false } = outcome;
+  const list = rows ?? (Array.isArray(data) ? data : undefined);
   report("");
-  if (data !== undefined) await write(json ? `${stringify(data)}\n` : text?.() ?? format(data));
+  if (data !== undefined && json) await write(`${stringify(data)}\n`);
+  else if (list !== undefined) {
+    const { text, hidden } = formatList(list, columns);
+    await write(text);
+    if (hidden.length > 0) say(harmless(`Not shown for lack of room, but by --json: ${hidden.join(", ")}\n`));
+  } else if (data !== undefined) await write(text?.() ?? format(data));
   if (note !== undefined) say(`${harmless(note)}\n`);
-  else if (Array.isArray(data) && data.length === 0) say("Nothing to list\n");
+  else if (list?.length === 0 && Array.isArray(data)) say("Nothing to list\n");
   return isRefused ? refused : done;
 }
 

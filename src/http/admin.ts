@@ -1,14 +1,16 @@
 // Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
 import type { ExportFormat } from "../admin/export.ts";
-import { exportsOverloaded, givenTwice, invalidRevision, noRevision, wrongField } from "../errors.ts";
+import { exportsOverloaded, givenTwice, invalidRevision, noRevision, Refusal, wrongField } from "../errors.ts";
 import { stringifyMembers } from "../json-text.ts";
 import { describeError } from "../log.ts";
 import { perform } from "../operations/operation.ts";
 import type { AnyOperation } from "../operations/operation.ts";
-import { parse, schemaOf } from "../schema/struct.ts";
+import { parse } from "../schema/parse.ts";
+import { schemaOf } from "../schema/struct.ts";
 import { anyObject } from "../schema/values.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
+import { whileWanted } from "./long-work.ts";
 import { noteId } from "./notes.ts";
 import { readQuery } from "./query.ts";
 import { created, ok, streamed } from "./respond.ts";
@@ -21,16 +23,41 @@ export const adminPath = "/admin/v1";
 export const pathMembers = ({ path }: AnyOperation): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
 
-/** Makes the handler of an operation; `base` is what its path follows in the answers. */
-export const manage = (operation: AnyOperation, base: string) => async (asked: Asked, context: Context) => {
+/** Makes the handler of an operation. */
+export const manage = (operation: AnyOperation) => async (asked: Asked, context: Context) => {
   for (const id of Object.values(asked.params)) noteId(asked.notes, id);
   const input = await readInput(operation, asked, context);
-  const output = await perform(operation, context.admin, input);
-  if (isExport(output)) return answerExport(output, asked, context);
+  const { output, leave } = await run(operation, input, asked, context);
+  if (isExport(output)) return answerExport(output, asked, context, leave);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
-  return path === undefined ? ok(output, headers) : created(output, { Location: `${base}${path}`, ...headers });
+  if (path === undefined) return ok(output, headers);
+  return created(output, { Location: toReference(path, operation, asked.request), ...headers });
 };
+
+/** Runs an operation; nothing more is read for it after `leave` has been called. */
+async function run(operation: AnyOperation, input: string, { request }: Asked, { admin, longWork }: Context) {
+  if (!operation.isLong) return { output: await perform(operation, admin, input), leave() {} };
+  let hasLeft = false;
+  const isGone = () => hasLeft || request.signal.aborted;
+  const end = await longWork.enter();
+  try {
+    const database = whileWanted(admin.database, isGone);
+    return { output: await perform(operation, { ...admin, database }, input), leave: () => void (hasLeft = true) };
+  } finally {
+    end();
+  }
+}
+
+/**
+ * A path below `adminPath` as a reference relative to the URL of the request: a host may have taken the path under which it
+ * mounts the service off that URL, so that the service does not know its own.
+ */
+function toReference(path: string, operation: AnyOperation, { url }: Request): string {
+  const [trailingSlashes] = /\/*$/.exec(new URL(url).pathname)!;
+  const levels = operation.path.split("/").length - 2 + trailingSlashes.length;
+  return "../".repeat(levels) + path.slice(1);
+}
 
 /** The input of an operation as the JSON text of an object; what was sent as JSON stays as it was sent. */
 async function readInput(operation: AnyOperation, asked: Asked, context: Context): Promise<string> {
@@ -85,11 +112,14 @@ function readRevision(header: string): string {
 
 const mostExports = 4; // that run at once: each holds a page of records, however slowly its client reads
 
-function answerExport({ format, text }: Export, asked: Asked, context: Context): Answer {
+function answerExport({ format, text }: Export, asked: Asked, context: Context, leave: () => void): Answer {
   const { exports } = context;
   if (exports.count >= mostExports) throw exportsOverloaded();
   exports.count++;
-  return streamed(telling(text, asked, context), exportHeaders[format], () => exports.count--);
+  return streamed(telling(text, asked, context), exportHeaders[format], () => {
+    exports.count--;
+    leave();
+  });
 }
 
 /** The client of a text that breaks off sees no more than that; why is in the log. */
@@ -101,10 +131,12 @@ async function* telling(
   try {
     yield* text;
   } catch (error) {
-    log.error("Export broke off", { requestId, cause: describeError(error) });
+    if (!isClientGone(error)) log.error("Export broke off", { requestId, cause: describeError(error) });
     throw error;
   }
 }
+
+const isClientGone = (error: unknown) => error instanceof Refusal && error.kind === "client_gone";
 
 type Export = { format: ExportFormat; text: AsyncGenerator<string> };
 

@@ -14,7 +14,7 @@ export const admit = <A extends Read | Submit>(
     const { caller, groupSize } = verdict.audit;
     notes.groupSize = groupSize;
     noteCaller(notes, caller);
-    noteValidity(validKeys, admission.keyHash, caller !== undefined);
+    noteValidity(validKeys, admission.keyHash, caller);
     if (verdict.outcome === "quota_exhausted") telemetry.quotaRefusals();
     return verdict;
   });

@@ -37,8 +37,11 @@ export function createApp(
     .all("/v1/diagnosis", allowOnly("POST"));
   addReads(router, { "/": readRoot, "/v1/usage": readUsage, "/openapi.json": describe });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
-  if (servesMetrics) addReads(router, { "/metrics": readMetrics });
-  if (hasManagement) addOperations(router, base);
+  if (servesMetrics) {
+    router.all("/metrics", requireAdmin);
+    addReads(router, { "/metrics": readMetrics });
+  }
+  if (hasManagement) addOperations(router);
   else router.all(`${adminPath}/*`, () => refuse(managementOff()));
   return { route: routeOf(router), base };
 }
@@ -46,7 +49,7 @@ export function createApp(
 /** The service on its routes. */
 export const serveApp = ({ route, base }: App, context: Context): Handler => handlerOf(route, context, base);
 
-/** What an operator's address of its own answers. */
+/** What an operator's address of its own answers, to everyone who reaches it. */
 export function createProbes(context: Context): Handler {
   const router = Router();
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });
@@ -71,12 +74,12 @@ function addReads(router: RouterType, reads: Record<string, Route>): void {
 }
 
 /** Everything under the path of the management API asks for its token first, and what is not there too. */
-function addOperations(router: RouterType, base: string): void {
+function addOperations(router: RouterType): void {
   router.all(`${adminPath}/*`, requireAdmin);
   const methods = new Map<string, string[]>();
   for (const operation of operations) {
     const path = adminPath + operation.path.replace(/{(\w+)}/g, ":$1");
-    router[operation.method.toLowerCase()]!(path, manage(operation, base + adminPath));
+    router[operation.method.toLowerCase()]!(path, manage(operation));
     methods.set(path, [...methods.get(path) ?? [], operation.method]);
   }
   for (const [path, allowed] of methods) router.all(path, allowOnly(allowed.join(", ")));

@@ -2,6 +2,7 @@
 import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
 import { whileUnread } from "./body.ts";
+import type { Caller } from "../store/admission.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";
 
@@ -45,32 +46,37 @@ export async function readAuthorized<T>(
 }
 
 /**
- * The hash of the API key of a request with a body, which is not read before the key is known to be valid. A key that was
- * valid when the ledger last saw it is not looked up again.
+ * The hash of the API key of a request with a body, and its workspace. The body is not read before the key is known to be
+ * valid. A key that was valid when the ledger last saw it is not looked up again.
  */
-export async function readValidKeyHash(asked: Asked, context: Context): Promise<string> {
+export async function readValidKey(
+  asked: Asked,
+  context: Context,
+): Promise<{ keyHash: string; workspaceId: string }> {
   const { request } = asked;
   const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
-  if (known !== undefined && context.validKeys.get(known) !== undefined) return known;
+  const workspaceId = known === undefined ? undefined : context.validKeys.get(known);
+  if (known !== undefined && workspaceId !== undefined) return { keyHash: known, workspaceId };
   // Nothing has been waited for until here, so that of many at once those that are too many are refused at once.
   return await whileUnread(asked, context, async () => {
     const keyHash = await readKeyHash(request, context);
-    await requireKey(asked, context, keyHash);
-    return keyHash;
+    const { workspaceId } = await requireKey(asked, context, keyHash);
+    return { keyHash, workspaceId };
   });
 }
 
-async function requireKey(asked: Asked, { ledger, validKeys }: Context, keyHash: string): Promise<void> {
+async function requireKey(asked: Asked, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
   const caller = await ledger.findCaller(keyHash);
-  noteValidity(validKeys, keyHash, caller !== undefined);
+  noteValidity(validKeys, keyHash, caller);
   if (caller === undefined) throw invalidApiKey();
   asked.isKeyValid = true;
   noteCaller(asked.notes, caller);
+  return caller;
 }
 
 /** Remembers what the ledger said of a key. */
-export function noteValidity(validKeys: Context["validKeys"], keyHash: string, isValid: boolean): void {
-  if (isValid) validKeys.set(keyHash, true, 1);
+export function noteValidity(validKeys: Context["validKeys"], keyHash: string, caller: Caller | undefined): void {
+  if (caller !== undefined) validKeys.set(keyHash, caller.workspaceId, 1);
   else validKeys.delete(keyHash);
 }
 

@@ -7,6 +7,7 @@ import type { Refusal } from "../errors.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
+import type { LongWork } from "./long-work.ts";
 import type { Notes } from "./notes.ts";
 
 /** A request as the router hands it to a handler; `route` is the pattern of its path. */
@@ -39,8 +40,8 @@ export type Context = {
   ledger: Ledger;
   /** The hashes of keys that were asked for, by Authorization header: hashing costs more than all else that is done there. */
   keyHashes: Cache<string>;
-  /** The hashes of keys that were valid when the ledger last saw them. */
-  validKeys: Cache<true>;
+  /** The workspaces of keys, by their hash, that were valid when the ledger last saw them. */
+  validKeys: Cache<string>;
   admin: Admin;
   /** What management asks for; without one there is none. */
   adminToken: string | undefined;
@@ -60,6 +61,7 @@ export type Context = {
   stallTimeout: number;
   /** How many refused bodies are being dropped. */
   discards: { count: number };
+  longWork: LongWork;
   /** How many exports are running. */
   exports: { count: number };
   /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */

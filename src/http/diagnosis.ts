@@ -1,10 +1,10 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
-import { stringifyMembers } from "../json-text.ts";
-import { parse } from "../schema/struct.ts";
+import { isSameNumber, stringifyMembers } from "../json-text.ts";
+import { parse } from "../schema/parse.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import type { NewDiagnosis } from "../store/admission.ts";
 import { admit } from "./admit.ts";
-import { readAuthorized, readValidKeyHash } from "./authorization.ts";
+import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
@@ -14,24 +14,34 @@ import type { Answer } from "./respond.ts";
 
 export async function submitDiagnosis(asked: Asked, context: Context): Promise<Answer> {
   const { request } = asked;
-  const keyHash = await readValidKeyHash(asked, context);
+  const { keyHash, workspaceId } = await readValidKey(asked, context);
   const submit = await readAuthorized(asked, context, keyHash, async () => {
     const deployId = readDeployId(asked);
     const record = toRecord(await readText(asked, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
-  const verdict = await admit(asked, context, { operation: "submit", keyHash, isGone: asked.isGone, ...submit });
+  const verdict = await admit(asked, context, {
+    operation: "submit",
+    keyHash,
+    workspaceId,
+    isGone: asked.isGone,
+    ...submit,
+  });
   if (verdict.outcome !== "recorded") return refuseVerdict(verdict, context.clock());
   const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
   return created(body, quotaHeaders(verdict.quota));
 }
 
-/** Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent. */
+/**
+ * Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent; so is
+ * a number that a double would round.
+ */
 function toRecord(source: string): NewDiagnosis {
   const { value, members } = parse(DiagnosisRequest, source);
   const { sessionId, status, latency, startAt, endAt } = value;
   for (const [name, scalar] of Object.entries({ sessionId, status, latency, startAt, endAt })) {
-    if (scalar !== undefined) members.set(name, JSON.stringify(scalar));
+    const isRounded = typeof scalar === "number" && !isSameNumber(members.get(name)!, scalar);
+    if (scalar !== undefined && !isRounded) members.set(name, JSON.stringify(scalar));
   }
   const measures = [latency ?? null, ...findTokens(value.additional_properties ?? {})];
   return { sessionId, status, measures: measures.map(String).join(), document: stringifyMembers(members) };

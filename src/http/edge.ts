@@ -4,6 +4,7 @@ import { databaseAway, databaseBusy, internalError, invalidTarget, overloaded, R
 import { unknownPath } from "../errors.ts";
 import { describeError } from "../log.ts";
 import type { LogLevel } from "../config.ts";
+import type { Clock } from "../domain.ts";
 import { failureOf } from "../store/database.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
@@ -32,7 +33,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       request,
       method: request.method,
       url: request.url,
-      requestId: requestIdOf(request, adminToken) ?? newRequestId(clock()),
+      requestId: requestIdOf(request, adminToken) ?? newRequestId(timeOf(clock)),
       params: {},
       notes: {},
       isGone,
@@ -81,6 +82,15 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
         : internalError();
       return { answer: refuse(refusal), cause: error };
     }
+  }
+}
+
+/** The time for an id, which a request gets even if an embedder's clock throws: whatever else needs the time fails then. */
+function timeOf(clock: Clock): number {
+  try {
+    return clock();
+  } catch {
+    return Date.now();
   }
 }
 

@@ -16,7 +16,7 @@ export async function checkReadiness(_asked: Asked, { inFlight, findObstacle }: 
   return obstacle === undefined ? ok({ status: "ok" }, {}) : refuse(obstacle);
 }
 
-/** GET /metrics, in the text format of Prometheus. */
+/** GET /metrics, in the text format of Prometheus. Its routes decide who may read it. */
 // deno-lint-ignore require-await
 export const readMetrics = async (_asked: Asked, { telemetry }: Context): Promise<Answer> =>
   text(telemetry.metrics.text(), metricsType);

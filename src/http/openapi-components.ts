@@ -96,7 +96,7 @@ const headerStructs = {
     "The id that the log has for the request: its own X-Request-Id header, or else a new one",
   ),
   ETag: described(v.text, "Names this state of what is answered"),
-  Location: described(v.text, "The path of what was made"),
+  Location: described(v.text, "A URL of what was made, relative to that of the request"),
 };
 
 export type HeaderName = keyof typeof headerStructs;
@@ -164,7 +164,7 @@ const refused = {
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
   unavailable: {
     when: "The database is busy or away, the service is stopping, or too many requests are in flight",
-    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping()],
+    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.managementOverloaded()],
     headers: ["Retry-After"],
   },
 } satisfies Partial<Record<ErrorKind, Refused>>;

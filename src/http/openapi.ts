@@ -121,6 +121,18 @@ const checkReadiness: Described = {
   },
 };
 
+const readMetrics: Described = {
+  ...checkHealth,
+  security: securedBy("adminToken"),
+  path: "/metrics",
+  operationId: "readMetrics",
+  summary: "Read what the service measures, in the text format of Prometheus",
+  responses: {
+    [statusOf.ok]: answer("The measures", [], { "text/plain": { schema: { type: "string" } } }),
+    ...refusalsOf("invalid", "unauthorized"),
+  },
+};
+
 /** Puts the methods of a path together. */
 function pathsOf(all: Described[]): Part {
   const paths = new Map<string, Part>();
@@ -158,6 +170,8 @@ export const openapi = {
     headOf(checkHealth, "probeHealth"),
     checkReadiness,
     headOf(checkReadiness, "probeReadiness"),
+    readMetrics,
+    headOf(readMetrics, "probeMetrics"),
     ...operations.map(describeOperation),
   ]),
   components: componentsWith([

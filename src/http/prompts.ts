@@ -13,7 +13,14 @@ export async function readPrompt(asked: Asked, context: Context): Promise<Answer
   const { request } = asked;
   const keyHash = await readKeyHash(request, context);
   const deployId = await readAuthorized(asked, context, keyHash, () => readDeployId(asked));
-  const verdict = await admit(asked, context, { operation: "read", keyHash, deployId, isGone: asked.isGone });
+  const workspaceId = context.validKeys.get(keyHash);
+  const verdict = await admit(asked, context, {
+    operation: "read",
+    keyHash,
+    workspaceId,
+    deployId,
+    isGone: asked.isGone,
+  });
   if (verdict.outcome !== "read") return refuseVerdict(verdict, context.clock());
   const tag = tags.get(verdict.prompt) ?? await makeTag(verdict.prompt);
   const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(verdict.quota) };

@@ -63,10 +63,15 @@ export const promoteDeployment = operation({
 export const rollBackDeployment = operation({
   id: "rollBackDeployment",
   tag: "Deployments",
-  summary: "Make the version live that was before",
+  summary: "Make the version live that was before, or another that was live at some time",
   method: "POST",
   path: "/deployments/{id}/rollback",
-  input: change,
+  input: {
+    ...change,
+    version: optional(
+      described(v.positive, "A version that was live before; the one before the live one unless given"),
+    ),
+  },
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
   run: (admin, { id, ...input }) => deployments.rollBackDeployment(admin, id, input),

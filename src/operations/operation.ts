@@ -1,6 +1,7 @@
 // What an operation of the management API is: everything that serving it, calling it from afar and describing it need.
 import type { Admin } from "../admin/admin.ts";
-import { described, exactly, listOf, nullable, optional, read } from "../schema/struct.ts";
+import { read } from "../schema/parse.ts";
+import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
 
@@ -24,6 +25,8 @@ export type Operation<Input extends object, Output> = {
   /** The path of what the operation has made; undefined where it has made nothing, or never does. */
   locate?(output: Output): string | undefined;
   refusals: OperationRefusal[];
+  /** Whether it looks at much of the log, in slices: few run at once, and they stop when their client has left. */
+  isLong?: true;
   run(admin: Admin, input: Input): Promise<Output>;
 };
 

@@ -3,8 +3,8 @@ import { toText } from "../admin/export.ts";
 import * as records from "../admin/records.ts";
 import { described, oneOf, optional } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
-import { Call, Deletion, Diagnosis, MonthUsage, Pruned, Stats, Usage, Verification } from "./answers.ts";
 import { operation, pageOf } from "./operation.ts";
+import { Call, Deletion, Diagnosis, MonthUsage, Pruned, Stats, Usage, Verification } from "./record-answers.ts";
 
 const range = {
   from: optional(described(v.timestamp, "From this moment on, in Unix milliseconds")),
@@ -19,7 +19,7 @@ const filter = {
   promptVersion,
   ...range,
   text: optional(
-    described(v.filledText, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
+    described(v.needle, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
   ),
 };
 
@@ -32,6 +32,7 @@ export const listDiagnoses = operation({
   input: { ...filter, ...v.numberedPage },
   output: pageOf(Diagnosis),
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { limit, cursor, ...filter }) => records.listDiagnoses(admin, filter, { limit, cursor }),
 });
 
@@ -45,11 +46,16 @@ export const exportDiagnoses = operation({
   input: {
     ...filter,
     format: optional(
-      described(oneOf("ndjson", "csv"), "One JSON document per line, or RFC 4180", { default: "ndjson" }),
+      described(
+        oneOf("ndjson", "csv"),
+        "One JSON document per line, or RFC 4180 with ' before a text that a spreadsheet would run",
+        { default: "ndjson" },
+      ),
     ),
   },
   output: v.text,
   refusals: ["not_found"],
+  isLong: true,
   run: async (admin, { format = "ndjson", ...filter }) => ({
     format,
     text: toText(await records.exportDiagnoses(admin, filter), format),
@@ -89,6 +95,7 @@ export const deleteSession = operation({
   input: { deployId: v.id, sessionId },
   output: Deletion,
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { deployId, ...session }) => records.deleteSession(admin, deployId, session),
 });
 
@@ -109,6 +116,7 @@ export const listCalls = operation({
   },
   output: pageOf(Call),
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { limit, cursor, ...filter }) => records.listCalls(admin, filter, { limit, cursor }),
 });
 
@@ -133,6 +141,7 @@ export const readUsage = operation({
   input: { workspaceId: v.id, month: v.month },
   output: Usage,
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { workspaceId, month }) => records.readUsage(admin, workspaceId, month),
 });
 
@@ -145,6 +154,7 @@ export const readStats = operation({
   input: { deployId: v.id, promptVersion, ...range },
   output: Stats,
   refusals: ["not_found"],
+  isLong: true,
   run: records.readStats,
 });
 
@@ -157,6 +167,7 @@ export const prune = operation({
   input: { olderThanMs: described(v.age, "How old what is taken out is at least, in milliseconds") },
   output: Pruned,
   refusals: [],
+  isLong: true,
   run: records.prune,
 });
 
@@ -169,6 +180,7 @@ export const verify = operation({
   input: { workspaceId: optional(described(v.id, "All workspaces unless given")) },
   output: Verification,
   refusals: ["not_found"],
+  isLong: true,
   run: (admin, { workspaceId }) => records.verify(admin, workspaceId),
 });
 

@@ -3,12 +3,12 @@ import { link, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describeDatabase } from "../config.ts";
 import type { DatabaseLocation } from "../config.ts";
-import { conflict, invalid, Refusal, unusable } from "../errors.ts";
-import { describeError } from "../log.ts";
+import { conflict, invalid, unusable } from "../errors.ts";
 import { clearStamp } from "../store/file-identity.ts";
 import { isMigrated } from "../store/migrate.ts";
 import { fileOf, openDatabase } from "../store/open.ts";
 import { copyTo, sizeOf } from "../store/whole-file.ts";
+import { describeDatabaseError } from "./file-fault.ts";
 import { createPart, exists, formatBytes, onFile, removePart, syncFile, syncFolderOf } from "./parts.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -45,7 +45,7 @@ async function copy(location: DatabaseLocation, file: string, part: string, say:
     clearStamp(part);
     return createdAt;
   } catch (error) {
-    const cause = error instanceof Refusal ? error.message : describeError(error);
+    const cause = await describeDatabaseError(error, fileOf(location));
     throw unusable(`The database ${describeDatabase(location.url)} cannot be copied to ${file}: ${cause}`);
   } finally {
     database.close();

@@ -14,6 +14,7 @@ import { fileOf, makeFile, openChecked, openMigrated } from "../store/open.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
 import { version } from "../version.ts";
 import { warnOfWeakDurability } from "./durability.ts";
+import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
@@ -30,7 +31,7 @@ export async function boot(listen: Listen): Promise<string> {
 }
 
 async function start(listen: Listen, config: Config): Promise<string> {
-  const { host, port, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
+  const { host, port, metricsHost, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
   const { maxBodyBytes, bodyBudgetBytes } = config;
   const clock = Date.now;
   const output = openLogOutput((count) => log.warn("Lines of the log were dropped: too slowly read", { count }));
@@ -40,21 +41,23 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const { database } = await openConfigured(config, "serve");
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = (await listWorkspaces(database, { limit: 1 })).items.length === 0;
-  const servesMetrics = metricsPort === undefined;
+  const servesMetrics = metricsPort === undefined && adminToken !== undefined;
   const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, servesMetrics };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
   const warn = createWarning(log, clock);
-  const server = await listenOn("PORT", { host, port }, (address) => listen(service.handle, address, warn));
-  const probes = metricsPort === undefined
-    ? undefined
-    : await listenOn("METRICS_PORT", { host, port: metricsPort }, (address) => listen(service.probe, address, warn));
+  const server = await listenOn("HOST, PORT", { host, port }, (address) => listen(service.handle, address, warn));
+  const probes = metricsPort === undefined ? undefined : await listenOn(
+    "METRICS_HOST, METRICS_PORT",
+    { host: metricsHost, port: metricsPort },
+    (address) => listen(service.probe, address, warn),
+  );
   const servers = probes === undefined ? [server] : [server, probes];
   stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout });
 
-  const urlOf = (server: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`;
-  const url = urlOf(server);
-  const metrics = probes === undefined ? undefined : `${urlOf(probes)}/metrics`;
+  const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(host, server);
+  const metrics = probes === undefined ? undefined : `${urlOf(metricsHost, probes)}/metrics`;
   log.info("Listening", {
     url,
     metrics,
@@ -89,14 +92,14 @@ function createWarning(log: Log, clock: Clock): (message: string, error?: unknow
 }
 
 async function listenOn(
-  name: string,
+  names: string,
   address: Address,
   listen: (address: Address) => Promise<Server>,
 ): Promise<Server> {
   try {
     return await listen(address);
   } catch (error) {
-    throw unusable(`cannot listen on ${address.host}:${address.port} (HOST, ${name}): ${describeError(error)}`);
+    throw unusable(`cannot listen on ${address.host}:${address.port} (${names}): ${describeError(error)}`);
   }
 }
 
@@ -134,17 +137,20 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
   }
 }
 
-/** Opens the configured database with a schema that is up to date; gives the names of the migrations applied. */
+/**
+ * Opens the configured database with a schema that is up to date; gives the names of the migrations applied. With `onEmpty`
+ * a database without a schema may be refused.
+ */
 export async function openConfigured(
   { database: location, migrates }: Pick<Config, "database" | "migrates">,
   purpose: Purpose,
+  onEmpty: "create" | "refuse" = "create",
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    if (migrates) return await openMigrated(location, purpose);
+    if (migrates) return await openMigrated(location, purpose, { onEmpty });
     return { database: await openChecked(location, purpose), applied: [] };
   } catch (error) {
-    const cause = error instanceof Refusal ? error.message : describeError(error);
-    throw unusable(`the database ${describeDatabase(location.url)} (DATABASE_URL) cannot be used: ${cause}`);
+    throw await unusableDatabase(location, error);
   }
 }
 

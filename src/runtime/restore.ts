@@ -90,15 +90,15 @@ async function check(
     const damage = await findDamage(database);
     if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
     const applied = await migrate(database, migrations, Date.now());
-    const { ledgers } = await verify({ database, clock: Date.now, source: "command line", report });
-    const wrong = ledgers.filter(({ balanced }) => !balanced).map(({ workspaceId, month }) =>
-      `${workspaceId} ${month}`
-    );
-    if (wrong.length > 0) {
-      throw conflict(`${wrong.length} of ${ledgers.length} ledgers do not balance, the first is ${wrong[0]}`);
+    const admin = { database, clock: Date.now, source: "command line" as const, report };
+    const { total, unbalanced, ledgers } = await verify(admin);
+    const wrong = ledgers.find(({ balanced }) => !balanced);
+    if (wrong !== undefined) {
+      const first = `${wrong.workspaceId} ${wrong.month}`;
+      throw conflict(`${unbalanced} of ${total} ledgers do not balance, the first is ${first}`);
     }
     await removeLog(database);
-    return { applied, ledgers: ledgers.length };
+    return { applied, ledgers: total };
   } catch (error) {
     throw unusable(`${backup} cannot be restored: ${error instanceof Refusal ? error.message : describeError(error)}`);
   } finally {

@@ -1,9 +1,11 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
-import { open, readFile, realpath, rename, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { invalid } from "../errors.ts";
+import { createNewFile } from "./new-file.ts";
+import type { NewFile } from "./new-file.ts";
 import { onFile } from "./parts.ts";
 
 /** Node's own reader of arguments, which Bun and Deno have too. */
@@ -16,8 +18,13 @@ export type Terminal = {
   env: Record<string, string | undefined>;
   /** Whether data may be coloured. */
   isColoured: boolean;
-  /** Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. */
-  write(text: string): Promise<void>;
+  /** How many columns of text the terminal has; undefined where data goes elsewhere. */
+  columns?: number | undefined;
+  /**
+   * Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. Gives false once the reader
+   * has gone.
+   */
+  write(text: string): Promise<boolean>;
   /** What is said about it goes here. */
   say(text: string): void;
   /** How far long work is: the next report replaces it, and an empty one takes it away. */
@@ -26,16 +33,8 @@ export type Terminal = {
   read(path: string): Promise<string>;
   /** Whether there is a file of that name. */
   exists(path: string): Promise<boolean>;
-  /** A new file, which replaces one of that name once it is whole. */
-  create(path: string): Promise<NewFile>;
-};
-
-/** A file under a name of its own, `partPath`, until it is finished or left as it is; what is no file has one name only. */
-export type NewFile = {
-  partPath: string;
-  write(text: string): Promise<void>;
-  finish(): Promise<void>;
-  leave(): Promise<void>;
+  /** A new file, which has its name once it is whole, and replaces another only by force. */
+  create(path: string, options: { force: boolean }): Promise<NewFile>;
 };
 
 const { stdout, stderr, env } = process;
@@ -46,9 +45,14 @@ export const terminal: Terminal = {
   args: process.argv.slice(2),
   env,
   isColoured: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb",
+  columns: stdout.isTTY === true ? stdout.columns || 80 : undefined,
   write(text) {
     if (stdout.isTTY) report("");
-    return new Promise((resolve) => void stdout.write(text, () => resolve()));
+    if (isUnread) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      endWait = () => resolve(false);
+      stdout.write(text, () => resolve(!isUnread));
+    });
   },
   say(text) {
     report("");
@@ -57,7 +61,7 @@ export const terminal: Terminal = {
   report: (progress) => report(progress),
   read: readUtf8,
   exists: (path) => stat(path).then(() => true, () => false),
-  create,
+  create: createNewFile,
 };
 
 const report = reportOn(stderr, () => performance.now());
@@ -92,11 +96,19 @@ export function reportOn(screen: Screen, now: () => number): (progress: string) 
   };
 }
 
-// A reader that goes away (`| head`) is no fault; a disk that is full is one.
+// A reader that goes away (`| head`) is no fault, whatever is still to be done; a disk that is full is one.
+let isUnread = false;
+let endWait = () => {};
 stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
+  isUnread = true;
+  endWait();
+  if (error.code === "EPIPE") return;
   stderr.write(`promptledger: standard output cannot be written: ${error.message}\n`);
   process.exit(1);
+});
+
+stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") process.exit(1);
 });
 
 /**
@@ -126,10 +138,13 @@ export function exitWith(code: number): void {
   process.exitCode = code;
 }
 
+/** What a file is called in messages. */
+export const nameOfFile = (path: string): string => path === "-" ? "Standard input" : path;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 async function readUtf8(path: string): Promise<string> {
-  const name = path === "-" ? "Standard input" : path;
+  const name = nameOfFile(path);
   const bytes = await onFile(name, "read", () => path === "-" ? readInput() : readFile(path));
   try {
     return utf8.decode(bytes);
@@ -139,28 +154,8 @@ async function readUtf8(path: string): Promise<string> {
 }
 
 async function readInput(): Promise<Buffer> {
+  if (process.stdin.isTTY) terminal.say("Reading a prompt from the terminal: type or paste its JSON, then Ctrl-D\n");
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
-}
-
-async function create(path: string): Promise<NewFile> {
-  const attempt = <T>(work: () => Promise<T>) => onFile(path, "written", work);
-  const known = await stat(path).catch(() => undefined);
-  // A device or a pipe is written to as it is; a link stays, and what it leads to is replaced.
-  const isReplaced = known === undefined || known.isFile();
-  const target = known?.isFile() ? await attempt(() => realpath(path)) : path;
-  const partPath = isReplaced ? `${target}.part` : target;
-  const file = await attempt(() => open(partPath, "w", (known?.mode ?? 0o666) & 0o777));
-  return {
-    partPath,
-    write: (text) => attempt(() => file.appendFile(text)),
-    finish: () =>
-      attempt(async () => {
-        if (isReplaced) await file.sync();
-        await file.close();
-        if (isReplaced) await rename(partPath, target);
-      }),
-    leave: () => attempt(() => file.close()),
-  };
 }

@@ -18,7 +18,7 @@ export const DiagnosisRequest = named(
   "DiagnosisRequest",
   described(
     object({
-      sessionId: described(v.text, "The client's name for the session"),
+      sessionId: described(v.clientName, "The client's name for the session"),
       status: described(v.integer, "A code whose meaning is the client's"),
       content: DiagnosisContent,
       latency: optional(described(v.duration, "How long the model took, in milliseconds")),

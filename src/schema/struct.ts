@@ -3,9 +3,7 @@
 import { define, nullable as allowNull, optional as optionally, Struct } from "superstruct";
 import { type as membersOf, validate } from "superstruct";
 import type { Infer } from "superstruct";
-import { missingField, notJson, wrongField, wrongWhole } from "../errors.ts";
-import { isDeeper } from "../json-scan.ts";
-import { compact, jsonText, makeWellFormed, readMembers } from "../json-text.ts";
+import { missingField, wrongField, wrongWhole } from "../errors.ts";
 import type { JsonText } from "../json-text.ts";
 
 export type { Infer, Struct };
@@ -14,18 +12,24 @@ export type Members<S extends Schema> = Infer<ReturnType<typeof membersOf<S>>>;
 /** A JSON Schema, of the dialect of 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
-
 type Test = (value: unknown) => boolean;
 
 /**
  * What is known of a struct. Its test tells that a value fits: superstruct's walk over a body, which can say why one does
  * not, costs ten times as much.
  */
-type Facts = { test: Test; schema: JsonSchema; isOptional?: boolean; isKept?: boolean; name?: string };
+type Facts = {
+  test: Test;
+  schema: JsonSchema;
+  isOptional?: boolean;
+  isKept?: boolean;
+  name?: string;
+  /** Of an object: its members that are numbers. */
+  numbers?: string[];
+};
 
 const facts = new WeakMap<object, Facts>();
-const factsOf = (struct: object): Facts => facts.get(struct) ?? { test: () => false, schema: {} };
+export const factsOf = (struct: object): Facts => facts.get(struct) ?? { test: () => false, schema: {} };
 
 function knowing<S extends object>(struct: S, known: Facts): S {
   facts.set(struct, known);
@@ -33,32 +37,11 @@ function knowing<S extends object>(struct: S, known: Facts): S {
 }
 
 export const schemaOf = (struct: object): JsonSchema => factsOf(struct).schema;
+/** Whether a struct is of this type of JSON Schema. */
+export const hasType = (struct: object, type: string): boolean => [schemaOf(struct).type].flat().includes(type);
 export const isOptional = (struct: object): boolean => factsOf(struct).isOptional ?? false;
 /** The name under which a struct is told of once, where others refer to it. */
 export const nameOf = (struct: object): string | undefined => factsOf(struct).name;
-
-/**
- * Parses the JSON text of an object and checks it. Gives its value, and the text of each member, in which every digit
- * and key is as it was sent; only ill-formed Unicode has been made well-formed.
- */
-export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Request body") {
-  const text = makeWellFormed(source);
-  if (isDeeper(text, mostLevels)) throw wrongWhole(whole, `nested at most ${mostLevels} levels deep`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw notJson(whole);
-  }
-  return { value: check(struct, value, whole), members: readMembers(text) };
-}
-
-/** Parses and checks as `parse` does, and gives the value, in which members that are kept are their text. */
-export function read<T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T {
-  const { value, members } = parse(struct, source, whole);
-  const kept = Object.keys(struct.schema).filter((name) => factsOf(struct.schema[name]!).isKept && members.has(name));
-  return { ...value, ...Object.fromEntries(kept.map((name) => [name, jsonText(compact(members.get(name)!))])) };
-}
 
 /** Refuses a value that does not fit, naming the first faulty field by its path and what is wanted there. */
 export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "Input"): T {
@@ -109,6 +92,9 @@ export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const { entries } = membersOf(schema);
   const tests = Object.entries(schema).map(([name, struct]) => [name, factsOf(struct).test] as const);
   const required = Object.keys(schema).filter((name) => !isOptional(schema[name]!));
+  const numbers = Object.keys(schema).filter((name) =>
+    hasType(schema[name]!, "integer") || hasType(schema[name]!, "number")
+  );
   return knowing(
     new Struct({ type: name, schema, entries, validator: (value) => isObject(value) || name }),
     {
@@ -118,6 +104,7 @@ export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
         properties: Object.fromEntries(Object.entries(schema).map(([name, struct]) => [name, refer(struct)])),
         ...(required.length === 0 ? {} : { required }),
       },
+      numbers,
     },
   );
 }
@@ -137,6 +124,7 @@ export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
     },
   });
   return knowing(struct, {
+    ...factsOf(open),
     test: (value) => factsOf(open).test(value) && Object.keys(value as object).every((key) => names.includes(key)),
     schema: { ...schemaOf(open), additionalProperties: false },
   });

@@ -7,6 +7,13 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const countSchema = { type: "integer", minimum: 0, maximum: most };
 
 export const text = wanted<string>("a string", (value) => typeof value === "string", { type: "string" });
+const longestName = 512; // characters
+/** A client's own name for something, which stands in an index too. */
+export const clientName = wanted<string>(
+  `a string of at most ${longestName} characters`,
+  (value) => typeof value === "string" && value.length <= longestName,
+  { type: "string", maxLength: longestName },
+);
 export const filledText = wanted<string>(
   "a non-empty string",
   (value) => typeof value === "string" && value !== "",
@@ -84,8 +91,19 @@ export const note = wanted<string>(
 );
 export const webUrl = wanted<string | null>(
   "an http or https URL, or null",
-  (value) => value === null || typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value),
-  { type: ["string", "null"], pattern: "^[Hh][Tt][Tt][Pp][Ss]?://", description: "An http or https URL, or null" },
+  (value) => value === null || typeof value === "string" && /^https?:\/\/\P{Cc}*$/iu.test(value) && URL.canParse(value),
+  {
+    type: ["string", "null"],
+    pattern: String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\u0000-\u001f\u007f-\u009f]*$`,
+    description: "An http or https URL, or null",
+  },
+);
+/** A text that is searched for. Its length is bounded, since a search compares it at every place. */
+export const needle = refined(
+  filledText,
+  (value) => value.length <= 200 || [...value].length <= 200,
+  "at most 200 characters",
+  { maxLength: 200 },
 );
 /** A moment, or none. */
 export const moment = nullable(timestamp);

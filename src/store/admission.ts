@@ -1,5 +1,5 @@
 // What the ledger is asked and what it answers, and how requests are put together into a group.
-import type { Quota } from "../domain.ts";
+import type { Quota, Usage } from "../domain.ts";
 import type { JsonText } from "../json-text.ts";
 
 /** A record to store. `document` is the JSON object that is read back, `measures` what stands in the column of that name. */
@@ -8,8 +8,15 @@ export type NewDiagnosis = { sessionId: string; status: number; measures: string
 /** A key under which a client may repeat a submit, and what tells its request from others. */
 export type IdempotencyKey = { key: string; fingerprint: string };
 
-/** `isGone` tells whether the client has closed its connection, if the runtime can tell. */
-type Asking = { keyHash: string; deployId: string; isGone?: (() => boolean) | undefined };
+/** What every request of the ledger has. */
+type Asking = {
+  keyHash: string;
+  /** The key's workspace, where it was valid when it was last looked up; an idempotency key needs it. */
+  workspaceId?: string | undefined;
+  deployId: string;
+  /** Tells whether the client has closed its connection, if the runtime can tell. */
+  isGone?: (() => boolean) | undefined;
+};
 
 export type Read = Asking & { operation: "read" };
 export type Submit = Asking & {
@@ -17,7 +24,7 @@ export type Submit = Asking & {
   record: NewDiagnosis;
   idempotency?: IdempotencyKey | undefined;
 };
-/** Asks for nothing but whether the key is valid; never accepted. */
+/** Asks for nothing but whose key it is, and what its workspace has used; never accepted. */
 export type Check = Asking & { operation: "check"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
@@ -35,7 +42,8 @@ export type Refused =
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
-export type Verdict = Served | Recorded | Refused;
+export type Checked = { outcome: "checked"; usage: Usage; audit: Audit };
+export type Verdict = Served | Recorded | Checked | Refused;
 
 /** Requests that are alike, and the place of the first of them in the group; the others follow. */
 export type Run = { first: number; admissions: Admission[] };

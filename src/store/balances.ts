@@ -3,27 +3,12 @@
 import type { LedgerBalance } from "../domain.ts";
 import { commitAt } from "./blocks.ts";
 import type { Stretch } from "./blocks.ts";
-import type { Database, Row } from "./database.ts";
-import { integer, integerOrNull, text } from "./row.ts";
+import { allWorkspaces, bookOf, defaultPageRows, readCounts } from "./books.ts";
+import type { Book, Books, Workspaces } from "./books.ts";
+import type { Database } from "./database.ts";
+import { integer, integerOrNull } from "./row.ts";
 
 const stretchLength = 1_024; // positions that one query looks at: some 5 ms, in which no one else gets a turn
-
-/** One workspace and month, as far as it has been counted. */
-type Book = {
-  workspaceId: string;
-  month: string;
-  counted: { reads: number; submits: number };
-  pruned: { reads: number; submits: number };
-  reads: number;
-  submits: number;
-  /** The deleted ones too. */
-  records: number;
-  deleted: number;
-  /** The number that the next call must have. */
-  nextNumber: number;
-  /** Calls and records that are not where they must be. */
-  strays: number;
-};
 
 /**
  * Recounts every month of one workspace, or of all. A record counts only with the call that stored it, and a call only in
@@ -34,71 +19,44 @@ export async function listBalances(
   database: Database,
   workspaceId: string | undefined,
   report: (share: number) => void,
+  pageRows = defaultPageRows,
 ): Promise<LedgerBalance[]> {
-  const { books, first, end, prunings } = await readCounts(database, workspaceId);
-  for (let start = first; start < end;) {
-    const stretch = { first: start, end: await findEnd(database, start, end) };
-    await countCalls(database, workspaceId, stretch, books);
-    await countRecords(database, workspaceId, stretch, books);
-    start = stretch.end;
-    report((start - first) / (end - first));
+  const asked = workspaceId === undefined ? allWorkspaces : { from: workspaceId, to: workspaceId };
+  const { books, first, pages, prunings } = await readCounts(database, asked, pageRows);
+  const [{ end }, ...later] = pages as [typeof pages[number], ...typeof pages];
+  await countStretch(database, asked, { first, end }, books, report);
+  // What was accepted while the first pages were read is counted in those that came after.
+  for (const { workspaces, end: laterEnd } of later) {
+    await countStretch(database, workspaces, { first: end, end: laterEnd }, books, () => {});
   }
   // What was pruned meanwhile has been counted twice, or not at all.
-  const { prunings: prunedSince } = await readCounts(database, workspaceId);
-  if (prunedSince !== prunings) return listBalances(database, workspaceId, report);
+  const { prunings: prunedSince } = await readCounts(database, asked, pageRows);
+  if (prunedSince !== prunings) return listBalances(database, workspaceId, report, pageRows);
   return [...books.values()].map(toBalance).sort(byWorkspaceAndMonth);
 }
 
-type Books = Map<string, Book>;
-
-function bookOf(books: Books, row: Row): Book {
-  const workspaceId = text(row, "workspace_id");
-  const month = text(row, "month");
-  const name = `${workspaceId} ${month}`;
-  const none = { reads: 0, submits: 0 };
-  const book = books.get(name) ??
-    { workspaceId, month, counted: none, pruned: none, ...none, records: 0, deleted: 0, nextNumber: 1, strays: 0 };
-  books.set(name, book);
-  return book;
-}
-
-/** What is counted, and the stretch of the log that was there at that moment. */
-async function readCounts(database: Database, workspaceId: string | undefined) {
-  const ofWorkspace = workspaceId === undefined ? "" : "where workspace_id = :workspaceId";
-  const rows = await database.read({
-    sql: `
-      select 'counted' as kind, workspace_id, month, reads, submits from quota_usage ${ofWorkspace}
-      union all
-      select 'pruned', workspace_id, month, reads, submits from pruned_usage ${ofWorkspace}
-      union all
-      select 'log', '', '', min(first), max(next) from (
-        -- Each by itself: the least or the greatest alone is found without reading the others.
-        select (select min(position) from commits) as first,
-          (select next_position from commits order by position desc limit 1) as next
-        ${
-      ["calls", "diagnoses", "deleted_diagnoses"].map((table) =>
-        `union all select (select min(position) from ${table}), (select max(position) + 1 from ${table})`
-      ).join("\n        ")
-    }
-      )`,
-    args: workspaceId === undefined ? {} : { workspaceId },
-  });
-  const books: Books = new Map();
-  const of = (kind: string) => rows.filter((row) => row.kind === kind);
-  const countsOf = (row: Row) => ({ reads: integer(row, "reads"), submits: integer(row, "submits") });
-  for (const row of of("counted")) bookOf(books, row).counted = countsOf(row);
-  for (const row of of("pruned")) {
-    const pruned = countsOf(row);
-    Object.assign(bookOf(books, row), { pruned, nextNumber: pruned.reads + pruned.submits + 1 });
+/** Counts all of a stretch of the log, slice by slice. */
+async function countStretch(
+  database: Database,
+  workspaces: Workspaces,
+  { first, end }: Stretch,
+  books: Books,
+  report: (share: number) => void,
+): Promise<void> {
+  for (let start = first; start < end;) {
+    const stretch = { first: start, end: await findEnd(database, start, end) };
+    await countCalls(database, workspaces, stretch, books);
+    await countRecords(database, workspaces, stretch, books);
+    start = stretch.end;
+    report((start - first) / (end - first));
   }
-  const [log] = of("log");
-  return {
-    books,
-    first: integerOrNull(log!, "reads") ?? 1,
-    end: integerOrNull(log!, "submits") ?? 1,
-    prunings: JSON.stringify(of("pruned")),
-  };
 }
+
+/** The condition that a workspace is one of those asked for; what belongs to none belongs to all of them. */
+const isAsked = (workspaces: Workspaces, id: string): string =>
+  workspaces === allWorkspaces ? "true" : `${id} between :from and :to`;
+
+const rangeOf = (workspaces: Workspaces) => workspaces === allWorkspaces ? {} : workspaces;
 
 /** Where a stretch of the log ends: at a commit, so that what belongs together is looked at together. */
 async function findEnd(database: Database, first: number, end: number): Promise<number> {
@@ -114,7 +72,7 @@ const committed = `committed as materialized (
   from commits where position >= :first and position < :end
 )`;
 
-async function countCalls(database: Database, workspaceId: string | undefined, stretch: Stretch, books: Books) {
+async function countCalls(database: Database, workspaces: Workspaces, stretch: Stretch, books: Books) {
   const rows = await database.read({
     sql: `
       with ${committed}, called as (
@@ -126,14 +84,14 @@ async function countCalls(database: Database, workspaceId: string | undefined, s
         left join deployments p on p.id = c.deployment_id and p.workspace_id = c.workspace_id
         left join api_keys k on k.id = c.api_key_id and k.workspace_id = c.workspace_id
         where c.position >= :first and c.position < :end
-          ${workspaceId === undefined ? "" : "and c.workspace_id = :workspaceId"}
+          and ${isAsked(workspaces, "c.workspace_id")}
       )
       select workspace_id, month, sum(iif(operation = 'read', count, 0)) as reads,
         sum(iif(operation = 'submit', count, 0)) as submits,
         sum(number <> coalesce(next_number, number) or names_nothing) as strays,
         min(number) as first_number, max(number + count) as next_number
       from called group by 1, 2`,
-    args: { ...stretch, ...(workspaceId === undefined ? {} : { workspaceId }) },
+    args: { ...stretch, ...rangeOf(workspaces) },
   });
   for (const row of rows) {
     const book = bookOf(books, row);
@@ -144,7 +102,7 @@ async function countCalls(database: Database, workspaceId: string | undefined, s
   }
 }
 
-async function countRecords(database: Database, workspaceId: string | undefined, stretch: Stretch, books: Books) {
+async function countRecords(database: Database, workspaces: Workspaces, stretch: Stretch, books: Books) {
   const columns = "select position, deployment_id, prompt_version,";
   const rows = await database.read({
     sql: `
@@ -162,9 +120,9 @@ async function countRecords(database: Database, workspaceId: string | undefined,
       left join calls c on c.position = (select max(position) from calls where position <= d.position)
         and d.position < c.position + c.count and c.operation = 'submit'
         and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
-      ${workspaceId === undefined ? "" : "where coalesce(c.workspace_id, p.workspace_id) = :workspaceId"}
+      where ${isAsked(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
       group by 1, 2`,
-    args: { ...stretch, ...(workspaceId === undefined ? {} : { workspaceId }) },
+    args: { ...stretch, ...rangeOf(workspaces) },
   });
   for (const row of rows) {
     const book = bookOf(books, row);

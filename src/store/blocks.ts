@@ -1,6 +1,5 @@
 // Walking through the log. The indexes of its tables begin with the block of 256 positions that a row stands in, so what is
 // looked for is looked for in one block after the other. See sql/002-create-ledger.sql.
-import { commitIdsFrom } from "../ids.ts";
 import type { Database, Row, Statement } from "./database.ts";
 import { integer, integerOrNull } from "./row.ts";
 
@@ -10,30 +9,37 @@ export type Stretch = { first: number; end: number };
 /** A time range in Unix ms: from a moment on, and before another. */
 export type TimeRange = { from?: number | undefined; to?: number | undefined };
 
-const skew = 3_600_000; // ms by which the clocks of those who commit may differ
-const latest = 2 ** 50 - 1; // Unix ms that an id can tell
-
-const idsFrom = (at: number) => commitIdsFrom(Math.min(Math.max(0, at), latest));
+const block = 4_096; // positions, by the index of commits by time
+const longestCommit = 256; // positions
 
 /** The stretch of the log in which everything of a time range stands; what else stands there, `inTime` tells. */
 export async function findStretch(database: Database, { from, to }: TimeRange): Promise<Stretch> {
+  // The clocks of those who commit may differ, so a commit's time says nothing of the times before and after it.
+  const firstBlock = (blocks: "up" | "down") =>
+    `(
+    select number from ${blocks} where exists (
+      select 1 from commits where position >> 12 = number and created_at >= :from and created_at < :to
+    ) limit 1
+  )`;
   const [row] = await database.read({
     sql: `
-      select coalesce((select min(position) from commits), 1) as first,
-        coalesce((select next_position from commits order by position desc limit 1), 1) as end,
-        (select next_position from commits where id < :tooEarly order by id desc limit 1) as first_in_time,
-        (select position from commits where id >= :tooLate order by id limit 1) as end_in_time`,
-    args: {
-      tooEarly: idsFrom((from ?? 0) - skew),
-      tooLate: to === undefined ? "~" : idsFrom(to + skew),
-    },
+      with recursive log(first, end) as materialized (
+        select coalesce((select min(position) from commits), 1),
+          coalesce((select next_position from commits order by position desc limit 1), 1)
+      ),
+      up(number) as (
+        select first >> 12 from log union all select number + 1 from up where number < (select end >> 12 from log)
+      ),
+      down(number) as (
+        select end >> 12 from log union all select number - 1 from down where number > (select first >> 12 from log)
+      )
+      select first, end, ${firstBlock("up")} as oldest, ${firstBlock("down")} as newest from log`,
+    args: { from: from ?? Number.MIN_SAFE_INTEGER, to: to ?? Number.MAX_SAFE_INTEGER },
   });
-  // A clock may step back, so the commit that is next to a moment in time need not be the one in the log. But all of the
-  // range stands behind what is too early by more than the skew, and before what is too late by as much.
-  return {
-    first: integerOrNull(row!, "first_in_time") ?? integer(row!, "first"),
-    end: integerOrNull(row!, "end_in_time") ?? integer(row!, "end"),
-  };
+  const first = integer(row!, "first"), end = integer(row!, "end");
+  const oldest = integerOrNull(row!, "oldest"), newest = integerOrNull(row!, "newest");
+  if (oldest === null || newest === null) return { first: end, end };
+  return { first: Math.max(first, oldest * block), end: Math.min(end, (newest + 1) * block + longestCommit) };
 }
 
 /** When the commit was made that a position lies in. */

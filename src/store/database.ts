@@ -57,6 +57,13 @@ const failures = new WeakMap<object, Failure>();
 export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
+/** An error after which it is not known whether an operation took effect. */
+export function unknownOutcome(message: string): Error {
+  const error = new Error(message);
+  failures.set(error, "unknown");
+  return error;
+}
+
 /** The same database, of whose errors `failureOf` tells what `judge` says. */
 export const tellingFailures = (database: Database, judge: (error: unknown) => Failure | undefined): Database =>
   withNoteOfErrors(database, (error) => {

@@ -7,27 +7,18 @@ import { integer, text } from "./row.ts";
 /** What the history says of a change besides what changed. */
 export type Origin = Reason & { source: Source; now: number };
 
-/** Stores a deployment and the first entry of its history; with `ifNameIsFree` only where no other has its name. */
-export async function createDeployment(
-  database: Database,
-  deployment: Deployment,
-  ifNameIsFree: boolean,
-  origin: Origin,
-): Promise<boolean> {
+/** Stores a deployment and the first entry of its history. */
+export async function createDeployment(database: Database, deployment: Deployment, origin: Origin): Promise<void> {
   const { id, workspaceId, name, promptId, currentVersion, createdAt } = deployment;
-  const [made] = await database.write([
+  await database.write([
     {
       sql:
         `insert into deployments (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at)
-        select :id, :workspaceId, :name, :promptId, :currentVersion, 1, 1, :createdAt
-        where not :ifNameIsFree
-          or not exists (select 1 from deployments where workspace_id = :workspaceId and name = :name)
-        returning id`,
-      args: { id, workspaceId, name, promptId, currentVersion, createdAt, ifNameIsFree: Number(ifNameIsFree) },
+        values (:id, :workspaceId, :name, :promptId, :currentVersion, 1, 1, :createdAt)`,
+      args: { id, workspaceId, name, promptId, currentVersion, createdAt },
     },
-    addChange("created", "null", "json_quote(current_version)", `id = :id`, { id, ...origin }),
+    addChange("created", "null", "json_quote(current_version)", "id = :id", { id, ...origin }),
   ]);
-  return made!.length > 0;
 }
 
 /** What may be changed: its column, and how the history writes what it holds. */
@@ -65,7 +56,7 @@ export async function changeDeployment(
 }
 
 /** Adds to the history of the deployment that a condition holds for; `from` and `to` are SQL. Gives a row where it did. */
-const addChange = (
+export const addChange = (
   action: DeploymentChange["action"],
   from: string,
   to: string,
@@ -119,28 +110,22 @@ export function listDeploymentChanges(
   return readPage(database, request, query, toDeploymentChange, ({ revision }) => revision);
 }
 
-/**
- * The version that was live before the current one was made live: by the entry that made it so, leaving out what was
- * rolled back since. Undefined where there was none before.
- */
-export async function findVersionBefore(database: Database, id: string): Promise<number | undefined> {
+/** The changes that made a version live, oldest first. */
+export async function listVersionChanges(
+  database: Database,
+  id: string,
+): Promise<Pick<DeploymentChange, "action" | "to">[]> {
   const rows = await database.read({
-    sql: `
-      select from_value from (
-        select revision, action, from_value,
-          -- A rollback undoes the promotion before it that no other has undone.
-          sum(iif(action = 'rolled_back', -1, 1)) over (order by revision desc) as depth
-        from deployment_changes
-        where deployment_id = :id and action in ('created', 'promoted', 'rolled_back')
-      )
-      where depth = 1 order by revision desc limit 1`,
-    args: { id },
+    sql: `select action, to_value from deployment_changes
+      where deployment_id = ? and action in ('created', 'promoted', 'rolled_back') order by revision`,
+    args: [id],
   });
-  const [version] = rows.map(({ from_value: value }) => value === null ? undefined : Number(value));
-  return version;
+  return rows.map((row) => ({ action: toAction(row), to: Number(text(row, "to_value")) }));
 }
 
-const toDeployment = (row: Row): Deployment => ({
+const toAction = (row: Row) => row.action as DeploymentChange["action"];
+
+export const toDeployment = (row: Row): Deployment => ({
   id: text(row, "id"),
   workspaceId: text(row, "workspace_id"),
   name: text(row, "name"),
@@ -153,7 +138,7 @@ const toDeployment = (row: Row): Deployment => ({
 
 const toDeploymentChange = (row: Row): DeploymentChange => ({
   revision: integer(row, "revision"),
-  action: row.action as DeploymentChange["action"],
+  action: toAction(row),
   from: row.from_value === null ? null : JSON.parse(text(row, "from_value")),
   to: JSON.parse(text(row, "to_value")),
   source: row.source as DeploymentChange["source"],

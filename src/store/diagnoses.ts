@@ -73,7 +73,7 @@ async function readRows(
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
   const reach = reaches[isSearch ? "documents" : "index"];
   return await readNewest(database, query, { first, end: before }, limit, reach, {
-    isMeant: (row) => !isSearch || row.is_found === 1 || holdsText(row, filter.text!),
+    isMeant: (row) => !isSearch || holdsText(row, filter.text!),
     isEnough: (rows) =>
       isForPositions
         ? rows.length > 0
@@ -92,13 +92,13 @@ const toCondition = (filter: DiagnosisFilter): string =>
     inTime(filter, "r.position"),
   ].join(" and ");
 
-const memberHoldsText = (member: "input" | "output"): string =>
-  `instr(lower(d.document ->> '$.content.${member}'), lower(:text)) > 0`;
+// Where a member is repeated, SQLite takes the first and everyone else the last, so that it tells only which records may be
+// meant. It refuses JSON that is nested 1000 levels deep, and such a record is no reason not to find the others.
+const mayHoldText = `iif(json_valid(d.document), exists (
+    select 1 from json_each(d.document, '$.content') where type = 'text' and instr(lower(value), lower(:text)) > 0
+  ), true)`;
 
-// SQLite refuses JSON that is nested 1000 levels deep, and such a record is no reason not to find the others.
-const mayHoldText = `iif(json_valid(d.document), ${memberHoldsText("input")} or ${memberHoldsText("output")}, true)`;
-
-/** Says of a record that SQLite could not look through whether it holds a text. */
+/** Whether the input or the output of a record holds a text. */
 function holdsText(row: Row, sought: string): boolean {
   const { input, output } = JSON.parse(readMembers(text(row, "document")).get("content") ?? "{}");
   return [input, output].some((member) => toLower(member ?? "").includes(toLower(sought)));
@@ -119,11 +119,10 @@ const firstOf = (positions: string): string =>
     order by position desc
   )`;
 
-/** A query for records at positions; a search gives those that hold the text or may, and the last, where it has come to. */
+/** A query for records at positions; a search gives those that may hold the text, and the last, where it has come to. */
 const recordsAt = (positions: string, isSearch: boolean): string => `
   with place as materialized (select position from ${positions})
   select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
-    ${isSearch ? `, json_valid(d.document) and ${mayHoldText} as is_found` : ""}
   from place
   cross join diagnoses d on d.position = place.position
   cross join ${commitAt("d.position")}

@@ -1,7 +1,9 @@
 // Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
 // costs. One group is under way at a time. What an item is and how a group is decided is handed in.
-import { clientGone, overloaded } from "../errors.ts";
+import { clientGone, overloaded, waitedTooLong } from "../errors.ts";
 import { endOfTurn } from "./turns.ts";
+import { createWaitingRoom } from "./waiting-room.ts";
+import type { GroupLimits, Waiter } from "./waiting-room.ts";
 
 export type Decider<Item, Result, Attempt> = {
   /** What all attempts at one group have in common; `isApart` for items that could not be decided together. */
@@ -19,26 +21,16 @@ export type Decider<Item, Result, Attempt> = {
    */
   failureOf(error: unknown): "blocked" | "unknown" | "refused" | "unavailable" | undefined;
   sizeOf(item: Item): number;
-  /** Items that give the same text are not put in one group: the second begins the next. */
+  /** Whose item it is: owners share out the room in which items wait, and take turns. */
+  ownerOf(item: Item): string;
+  /** Items that give the same text are decided one after the other, in groups with others. */
   aloneBy(item: Item): string | undefined;
   /** Whether nobody waits for the item's result any more: then it is not decided. */
   isGone(item: Item): boolean;
 };
 
-/** How much may be in a group, and how much may wait; sizes are in whatever `sizeOf` counts. */
-export type GroupLimits = {
-  items: number;
-  size: number;
-  waitingItems: number;
-  waitingSize: number;
-  /** How long an item may wait, and attempts at its group may be repeated, counted from its arrival, in ms. */
-  patience: number;
-};
-
-type Waiter<Item, Result> = {
+type Pending<Item, Result> = Waiter & {
   item: Item;
-  size: number;
-  deadline: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
 };
@@ -51,33 +43,43 @@ export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
 ): { submit(item: Item): Promise<Result>; countWaiting(): number } {
-  type Group = Waiter<Item, Result>[];
-  let waiting: Group = [];
-  let waitingSize = 0;
+  type Group = Pending<Item, Result>[];
+  const room = createWaitingRoom<Pending<Item, Result>>(limits);
   let underWay = 0;
   let isRunning = false;
 
   /** Rejects at once where too many wait. */
   function submit(item: Item): Promise<Result> {
-    const size = decider.sizeOf(item);
-    const isTooMuch = waiting.length > 0 && waitingSize + size > limits.waitingSize;
-    if (isTooMuch || waiting.length >= limits.waitingItems) {
-      return Promise.reject(overloaded());
-    }
     return new Promise((resolve, reject) => {
-      waiting.push({ item, size, deadline: performance.now() + limits.patience, resolve, reject });
-      waitingSize += size;
-      if (!isRunning) void run();
+      const waiter: Pending<Item, Result> = {
+        item,
+        size: decider.sizeOf(item),
+        deadline: performance.now() + limits.patience,
+        owner: decider.ownerOf(item),
+        aloneBy: decider.aloneBy(item),
+        isParked: false,
+        resolve(result) {
+          room.leave(waiter);
+          resolve(result);
+        },
+        reject(error) {
+          room.leave(waiter);
+          reject(error);
+        },
+      };
+      if (!room.enter(waiter)) reject(overloaded());
+      else if (!isRunning) void run();
     });
   }
 
   async function run(): Promise<void> {
     isRunning = true;
     const sweeper = setInterval(rejectOverdue, sweepInterval);
-    while (waiting.length > 0) {
+    while (room.hasNext()) {
       await untilNoneArrives();
-      const group = takeGroup();
+      const { group, gone } = room.takeGroup(({ item }) => decider.isGone(item));
       underWay = group.length;
+      for (const { reject } of gone) reject(clientGone());
       if (group.length > 0) await settle(group, false);
       underWay = 0;
     }
@@ -87,35 +89,10 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** What arrives in the same turn of the event loop joins; a turn that brings nothing more starts the group. */
   async function untilNoneArrives(): Promise<void> {
-    for (let seen = 0; seen < waiting.length && seen < limits.items;) {
-      seen = waiting.length;
+    for (let seen = 0; seen < room.count() && seen < limits.items;) {
+      seen = room.count();
       await endOfTurn();
     }
-  }
-
-  /** The next items in order of arrival, as many as fit. */
-  function takeGroup(): Group {
-    const group: Group = [];
-    const alone = new Set<string>();
-    let size = 0;
-    let taken = 0;
-    for (; taken < waiting.length && group.length < limits.items; taken++) {
-      const waiter = waiting[taken]!;
-      if (decider.isGone(waiter.item)) {
-        waitingSize -= waiter.size;
-        waiter.reject(clientGone());
-        continue;
-      }
-      const reason = decider.aloneBy(waiter.item);
-      const fits = group.length === 0 || size + waiter.size <= limits.size;
-      if (!fits || reason !== undefined && alone.has(reason)) break;
-      if (reason !== undefined) alone.add(reason);
-      size += waiter.size;
-      group.push(waiter);
-    }
-    waiting = waiting.slice(taken);
-    waitingSize -= size;
-    return group;
   }
 
   /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
@@ -153,16 +130,10 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** An item that has waited for its whole time fails, and is never decided. */
   function rejectOverdue(): void {
-    const { inTime, overdue } = splitByTime(waiting);
-    if (overdue.length === 0) return;
-    waiting = inTime;
-    for (const { size, reject } of overdue) {
-      waitingSize -= size;
-      reject(new Error(`Not decided within ${limits.patience} ms`));
-    }
+    for (const { reject } of room.takeOverdue(performance.now())) reject(waitedTooLong(limits.patience));
   }
 
-  return { submit, countWaiting: () => waiting.length + underWay };
+  return { submit, countWaiting: () => room.count() + underWay };
 }
 
 /** Those that may wait longer and those that may not, at one moment: no one is in neither. */

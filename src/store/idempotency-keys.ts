@@ -7,10 +7,10 @@ export const keptFor = 2 * 86_400_000; // ms
 /** The keys that came with a group, and the fingerprints of what was sent with them, by place: JSON arrays. */
 export type Keys = { keys: string; fingerprints: string };
 
-/** Keeps the idempotency keys of the submits that were accepted. */
-export const keepKeys = (keys: Keys, { commit }: { commit: string }): Statement => ({
+/** Keeps the idempotency keys of the submits that were accepted, in place of those that are too old. */
+export const keepKeys = (keys: Keys, { commit, now }: { commit: string; now: number }): Statement => ({
   sql: keepSql,
-  args: { ...keys, commit },
+  args: { ...keys, commit, keptSince: now - keptFor },
 });
 
 const keepSql = `
@@ -18,7 +18,9 @@ const keepSql = `
   select c.workspace_id, r.value, :fingerprints ->> r.key, ${idAt("diag", "m.position + r.key")}, m.created_at
   from commits m cross join json_each(:keys) r cross join ${acceptedCall}
   where m.id = :commit and r.value is not null
-  on conflict do nothing`;
+  on conflict do update
+    set fingerprint = excluded.fingerprint, record_id = excluded.record_id, created_at = excluded.created_at
+    where created_at < :keptSince`;
 
 /** Forgets idempotency keys that were kept for two days; so many at once that they go faster than they come. */
 export const forgetKeys = ({ now }: { now: number }): Statement => ({

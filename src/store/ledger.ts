@@ -1,6 +1,6 @@
 // The ledger: decides requests, and in the same transaction counts them, logs them and stores their records.
 // Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
-import type { Clock } from "../domain.ts";
+import type { Clock, Usage } from "../domain.ts";
 import { newCommitId } from "../ids.ts";
 import { makeWellFormed } from "../json-text.ts";
 import { endOfMonth, monthOf } from "../month.ts";
@@ -8,21 +8,19 @@ import { createTelemetry } from "../telemetry.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { findRuns, idempotencyOf } from "./admission.ts";
 import type { Admission, Caller, Read, Recorded, Refused, Run, Served, Submit, Verdict } from "./admission.ts";
-import { failureOf } from "./database.ts";
+import { failureOf, unknownOutcome } from "./database.ts";
 import type { Database, Row } from "./database.ts";
 import { groupCommit } from "./group-commit.ts";
-import type { GroupLimits } from "./group-commit.ts";
 import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
 import { createKeyUse, noteUse } from "./key-use.ts";
 import { text } from "./row.ts";
-import { createPromptCache, serveFrom } from "./served-prompts.ts";
+import { createPromptCache, mostTexts, serveFrom } from "./served-prompts.ts";
 import type { PromptCache } from "./served-prompts.ts";
 import { addCommit, countCalls, findGroup, logCalls, storeRecords } from "./statements.ts";
 import type { Finding, Payload, RunEntry } from "./statements.ts";
-import { findUsageByKey } from "./usage.ts";
-import type { UsageOfKey } from "./usage.ts";
 import { toVerdicts } from "./verdicts.ts";
 import type { Attempt } from "./verdicts.ts";
+import type { GroupLimits } from "./waiting-room.ts";
 
 export type Ledger = {
   /** Decides a request and makes it count. Requests that come while others are decided share the next transaction. */
@@ -30,7 +28,7 @@ export type Ledger = {
   /** Whose key it is, for a request that is refused for something else: undefined where it is not valid. Leaves nothing behind. */
   findCaller(keyHash: string): Promise<Caller | undefined>;
   /** What the workspace of a key has used of this month's quota; undefined where the key is not valid. Costs nothing. */
-  readUsage(keyHash: string): Promise<UsageOfKey | undefined>;
+  readUsage(keyHash: string): Promise<{ usage: Usage; caller: Caller | undefined } | undefined>;
   /** How many requests wait to be decided. */
   countWaiting(): number;
 };
@@ -62,14 +60,23 @@ export function createLedger(
     decide: createDecide(database, telemetry, prompts),
     failureOf,
     sizeOf: (admission) => admission.operation === "submit" ? admission.record.document.length : 0,
+    // What no workspace is known of yet shares one place among the workspaces.
+    ownerOf: ({ workspaceId = "" }) => workspaceId,
     // A repeat under the same key is decided when the first has been.
-    aloneBy: (admission) => idempotencyOf(admission)?.key,
+    aloneBy: (admission) => {
+      const key = idempotencyOf(admission)?.key;
+      return key && `${admission.workspaceId ?? ""} ${key}`;
+    },
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
   }, { ...groupLimits, ...limits });
+  const check = (keyHash: string) => admit({ operation: "check", keyHash, deployId: "" });
   return {
     admit: admit as Ledger["admit"],
-    findCaller: async (keyHash) => (await admit({ operation: "check", keyHash, deployId: "" })).audit.caller,
-    readUsage: (keyHash) => findUsageByKey(database, keyHash, clock()),
+    findCaller: async (keyHash) => (await check(keyHash)).audit.caller,
+    async readUsage(keyHash) {
+      const verdict = await check(keyHash);
+      return verdict.outcome === "checked" ? { usage: verdict.usage, caller: verdict.audit.caller } : undefined;
+    },
     countWaiting,
   };
 }
@@ -86,9 +93,10 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     const serve = serveFrom(prompts, runs.map(({ admissions: [admission] }) => admission!.deployId));
     const due = keyUse.findDue(runs.map(({ admissions: [admission] }) => admission!.keyHash), attempt.now);
     const payload = toPayload(runs, attempt, serve.knownVersion);
-    if (isLookedAtFirst && admissions.length > 1) {
-      const findings = readFindings(await database.read(findGroup(payload, true)));
-      if (!findings.some(hasRoom)) return toVerdicts(runs, findings, attempt, serve.prompt);
+    const asksNothing = admissions.every(({ operation }) => operation === "check");
+    if (asksNothing || isLookedAtFirst && admissions.length > 1) {
+      const findings = readFindings(await database.read(findGroup(payload)), attempt);
+      if (asksNothing || !findings.some(hasRoom)) return toVerdicts(runs, findings, attempt, serve.prompt);
     }
     const { records, keys } = payload;
     const began = performance.now();
@@ -100,17 +108,23 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
       ...(records === undefined ? [] : [storeRecords(records, payload)]),
       ...(keys === undefined ? [] : [keepKeys(keys, payload)]),
       ...(due.length === 0 ? [] : [noteUse(due, payload)]),
-      findGroup(payload, false),
+      findGroup(payload),
     ]);
     commitSeconds((performance.now() - began) / 1000);
     groupSize(admissions.length);
-    const findings = readFindings(results.at(-1)!);
-    if (due.length > 0) {
-      for (const [index, { admissions: [admission] }] of runs.entries()) {
-        if (wasAccepted(findings[index]!)) keyUse.note(admission!.keyHash, attempt.now);
-      }
+    const findings = readFindings(results.at(-1)!, attempt);
+    for (const [index, { admissions: [admission] }] of due.length === 0 ? [] : runs.entries()) {
+      const { keyHash } = admission!;
+      if (due.includes(keyHash) && wasAccepted(findings[index]!)) keyUse.note(keyHash, attempt.now);
     }
     isLookedAtFirst = !findings.some(hasRoom);
+    await serve.addTexts(
+      database,
+      runs.flatMap(({ admissions: [admission] }, index) => {
+        const found = wasAccepted(findings[index]!) ? findings[index]![6] : null;
+        return found === null ? [] : [[admission!.deployId, found]];
+      }),
+    );
     return toVerdicts(runs, findings, attempt, serve.prompt);
   };
 }
@@ -120,18 +134,24 @@ const hasRoom = ([, isFound, limit, used]: Finding) => isFound === 1 && used < l
 
 const wasAccepted = ([isKeyValid, , , , , number]: Finding) => isKeyValid === 1 && number !== null;
 
-const readFindings = ([row]: Row[]): Finding[] => JSON.parse(text(row!, "findings"));
+function readFindings([row]: Row[], { commit }: Attempt): Finding[] {
+  // Whatever stands between here and a server may send a reply twice.
+  if (text(row!, "commit_id") !== commit) throw unknownOutcome("The database sent the reply to another group");
+  return JSON.parse(text(row!, "findings"));
+}
 
-function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: string) => number): Payload {
+function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: string) => string): Payload {
   const { commit, now, month, isApart } = attempt;
   const asked = new Set<string>();
+  let texts = 0;
   const entries = runs.map(({ first, admissions: [admission, ...more] }): RunEntry => {
     const { keyHash, deployId, operation } = admission!;
     const key = idempotencyOf(admission!)?.key ?? null;
     // Apart, runs may be for the same prompt: the first that is accepted reads its texts for them all.
     const name = `${keyHash} ${deployId}`;
-    const version = operation === "read" && !asked.has(name) ? knownVersion(deployId) : null;
+    let version = operation === "read" && !asked.has(name) ? knownVersion(deployId) : null;
     if (operation === "read") asked.add(name);
+    if (version === "" && ++texts > mostTexts) version = null;
     return [keyHash, deployId, operation, first, 1 + more.length, version, key];
   });
   const submits = runs.flatMap(({ admissions }) =>

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for who needs no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -208,6 +208,21 @@ create table idempotency_keys (
 
 -- Finds expired keys.
 create index idempotency_keys_by_age on idempotency_keys (created_at);
+`,
+  },
+  {
+    name: "003-index-commits-by-time",
+    checksum: "85d359d9681b0c8417022a30dfdc346add4397797665a76e3e01ab830a85b845",
+    sql: `-- Finds the blocks of 4096 positions in which commits of a time range begin. Clocks differ and step, so that the times of the
+-- commits are in no order.
+create index commits_by_time on commits (position >> 12, created_at);
+`,
+  },
+  {
+    name: "004-index-version-times",
+    checksum: "fd23281f4719ddb49a97931ad112caeed9b699d7d6b034155ed322e823ac888e",
+    sql: `-- Tells a version from another of the same number, which a database that was set back may have, without reading its texts.
+create index prompt_versions_by_time on prompt_versions (prompt_id, version, created_at);
 `,
   },
 ];

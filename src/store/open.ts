@@ -7,7 +7,7 @@ import type { DatabaseSource } from "./client.ts";
 import type { Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
 import { claimFile, createFile } from "./file-claim.ts";
-import { migrate, requireMigrated } from "./migrate.ts";
+import { isMigrated, migrate, requireMigrated } from "./migrate.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 
@@ -17,16 +17,26 @@ export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"
   return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, claimFile);
 }
 
-/** Opens a database, which is made if there is none, and applies the migrations that it lacks; gives their names. */
+type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };
+
+/**
+ * Opens a database and applies the migrations that it lacks; gives their names. One that is not there or is empty is made,
+ * unless the options refuse it.
+ */
 export async function openMigrated(
   source: DatabaseSource,
   purpose: Purpose,
-  options: MigrateOptions = {},
+  { onEmpty = "create", ...options }: OpenOptions = {},
 ): Promise<{ database: Database; applied: string[] }> {
   const path = fileOf(source);
-  if (path !== undefined) makeFile(path);
+  if (path !== undefined && onEmpty === "create") makeFile(path);
   const database = openDatabase(source, purpose);
-  const applied = await orClose(database, () => migrate(database, migrations, Date.now(), options));
+  const applied = await orClose(database, async () => {
+    if (onEmpty === "refuse" && !await isMigrated(database)) {
+      throw conflict("it is empty. workspace create and migrate set it up");
+    }
+    return await migrate(database, migrations, Date.now(), options);
+  });
   return { database, applied };
 }
 

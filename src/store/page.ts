@@ -1,6 +1,7 @@
 // Lists in parts. A cursor names the last entry that was given: newest come first, so whatever is added while someone pages
 // through stands before the first part, and in none of the others.
 import type { Page, PageRequest } from "../domain.ts";
+import { unusable } from "../errors.ts";
 import type { Database, Row, Statement } from "./database.ts";
 
 /** How many entries a part has unless asked otherwise. */
@@ -22,13 +23,24 @@ export async function readPage<T>(
   return { items: shown, nextCursor: items.length > limit ? String(cursorOf(shown.at(-1)!)) : null };
 }
 
+/** Gives what throws when it is given a cursor for the second time: a list that leads back to itself has no end. */
+export function createCursorCheck(): (cursor: string) => void {
+  const seen = new Set<string>();
+  return (cursor) => {
+    if (seen.has(cursor)) throw unusable(`The list has no end: cursor ${cursor} came twice`);
+    seen.add(cursor);
+  };
+}
+
 /** The items of each page of a list, to its end; `list` gives the page that a cursor leads to, or the first. */
 export async function* eachPage<Item>(
   list: (cursor: string | undefined) => Promise<Page<Item>>,
 ): AsyncGenerator<Item[]> {
+  const check = createCursorCheck();
   let cursor: string | undefined;
   do {
     const { items, nextCursor } = await list(cursor);
+    if (nextCursor !== null) check(nextCursor);
     yield items;
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);

@@ -34,18 +34,28 @@ export async function addPromptVersion(
   return { prompt: newest!.map(toPromptVersion)[0]!, isNew: added!.length > 0 };
 }
 
-const addVersion = (promptId: string, content: PromptContent, note: string, now: number): Statement => ({
+type Condition = { sql: string; args: Record<string, string | number | null> };
+
+/** Adds the next version where a condition holds, unless the newest has the same content. Gives a row where it did. */
+export const addVersion = (
+  promptId: string,
+  content: PromptContent,
+  note: string,
+  now: number,
+  condition: Condition = { sql: "true", args: {} },
+): Statement => ({
   sql: `
     insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, note, created_at)
     select :promptId, coalesce(newest.version, 0) + 1, :title, :description, :messages, :llmConfig, :note, :now
     from (select max(version) as version from prompt_versions where prompt_id = :promptId) newest
-    where not exists (
+    where ${condition.sql} and not exists (
       select 1 from prompt_versions
       where prompt_id = :promptId and version = newest.version and title = :title and description = :description
         and messages = :messages and llm_config = :llmConfig
     )
     returning version`,
   args: {
+    ...condition.args,
     promptId,
     title: content.title,
     description: content.description,
@@ -114,7 +124,7 @@ const toPrompt = (row: Row): Prompt => ({
   createdAt: integer(row, "created_at"),
 });
 
-const toPromptVersion = (row: Row): PromptVersion => ({
+export const toPromptVersion = (row: Row): PromptVersion => ({
   id: text(row, "prompt_id"),
   version: integer(row, "version"),
   title: text(row, "title"),

@@ -4,18 +4,24 @@ import { createCache } from "../cache.ts";
 import type { Cache } from "../cache.ts";
 import type { JsonText } from "../json-text.ts";
 import { jsonText, stringify } from "../json-text.ts";
+import type { Database } from "./database.ts";
+import { integer, text } from "./row.ts";
 import type { FoundPrompt } from "./statements.ts";
 
 type Content = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
 
 /** The prompt of a deployment as JSON text, and what it was made of. */
 type ServedPrompt = {
-  version: number;
+  /** `VERSION@TIME`: a database that was set back may have another version of the same number. */
+  stamp: string;
   deployName: string;
   workspaceName: string;
   content: Content;
   text: JsonText;
 };
+
+// A prompt may have a megabyte or two, and a libSQL server sends no more than ten.
+export const mostTexts = 4; // in one reply
 
 const mostCharacters = 16 * 1024 * 1024;
 
@@ -42,14 +48,41 @@ export function serveFrom(cache: PromptCache, deployIds: string[]) {
     return served.text;
   };
 
-  return { knownVersion: (deployId: string) => known.get(deployId)?.version ?? 0, prompt };
+  return {
+    /** The stamp of the version whose texts are known; empty where none are. */
+    knownVersion: (deployId: string) => known.get(deployId)?.stamp ?? "",
+    prompt,
+    /** Reads the texts of prompts that are neither known nor were found, since their group would have asked for too many. */
+    async addTexts(database: Database, served: [deployId: string, FoundPrompt][]): Promise<void> {
+      // The first that is served of a deployment's prompt makes it known to the others.
+      const firsts = [...new Map([...served].reverse())];
+      const lacking = firsts.filter(([deployId, found]) =>
+        readContent(found) === undefined && known.get(deployId)?.stamp !== stampOf(found)
+      ).map(([, found]) => found);
+      for (let at = 0; at < lacking.length; at += mostTexts) {
+        await readTexts(database, lacking.slice(at, at + mostTexts));
+      }
+    },
+  };
 }
 
-const isCurrent = (
-  known: ServedPrompt | undefined,
-  [, workspaceName, deployName, , version]: FoundPrompt,
-): known is ServedPrompt =>
-  known?.version === version && known.deployName === deployName && known.workspaceName === workspaceName;
+/** Versions never change, so that they can be read at any time. */
+async function readTexts(database: Database, prompts: FoundPrompt[]): Promise<void> {
+  const rows = await database.read({
+    sql: `select r.key as place, title, description, messages, llm_config from json_each(:versions) r
+      cross join prompt_versions v on v.prompt_id = r.value ->> 0 and v.version = r.value ->> 1`,
+    args: { versions: JSON.stringify(prompts.map(([, , , promptId, version]) => [promptId, version])) },
+  });
+  for (const row of rows) {
+    const texts = ["title", "description", "messages", "llm_config"].map((column) => text(row, column));
+    prompts[integer(row, "place")]!.splice(6, 4, ...texts);
+  }
+}
+
+const stampOf = ([, , , , version, publishedAt]: FoundPrompt) => `${version}@${publishedAt}`;
+
+const isCurrent = (known: ServedPrompt | undefined, found: FoundPrompt): known is ServedPrompt =>
+  known?.stamp === stampOf(found) && known.workspaceName === found[1] && known.deployName === found[2];
 
 /** The seven fields, in the specification's order. */
 function compose(deployId: string, found: FoundPrompt, known: ServedPrompt | undefined): ServedPrompt {
@@ -60,10 +93,10 @@ function compose(deployId: string, found: FoundPrompt, known: ServedPrompt | und
   const deploy = { id: deployId, name: deployName, currentVersion: version, isActive: true };
   const workspace = { id: workspaceId, name: workspaceName };
   const text = jsonText(stringify({ id, title, description, messages, deploy, workspace, llmConfig }));
-  return { version, deployName, workspaceName, content, text };
+  return { stamp: stampOf(found), deployName, workspaceName, content, text };
 }
 
-function readContent([, , , , , title, description, messages, llmConfig]: FoundPrompt): Content | undefined {
+function readContent([, , , , , , title, description, messages, llmConfig]: FoundPrompt): Content | undefined {
   if (title === null || description === null || messages === null || llmConfig === null) return undefined;
   return { title, description, messages: jsonText(messages), llmConfig: jsonText(llmConfig) };
 }

@@ -21,8 +21,8 @@ export type RunEntry = [
   operation: string,
   first: number,
   count: number,
-  /** The version of the deployment's prompt that need not be read, 0 for none; null where no text is asked for. */
-  knownVersion: number | null,
+  /** `VERSION@TIME` of the version whose texts need not be read, empty for none; null where no text is asked for. */
+  knownVersion: string | null,
   idempotencyKey: string | null,
 ];
 
@@ -55,7 +55,7 @@ const nextPosition = "coalesce((select next_position from commits order by posit
 /** Logs the runs whose workspace's quota suffices; each takes the next numbers of its month. */
 export const logCalls = ({ runs, commit, now, month, isApart }: Payload): Statement => ({
   sql: logSql,
-  args: { runs, commit, now, month, isApart },
+  args: { runs, commit, now, month, isApart, keptSince: now - keptFor },
 });
 
 const logSql = `
@@ -70,7 +70,10 @@ const logSql = `
       sum(r.value ->> 4) over (partition by w.id order by r.key rows unbounded preceding) - (r.value ->> 4) as ahead
     from json_each(:runs) r ${authorized("cross join", "false")}
     where r.value ->> 6 is null
-      or not exists (select 1 from idempotency_keys where workspace_id = w.id and key = r.value ->> 6)
+      or not exists (
+        select 1 from idempotency_keys
+        where workspace_id = w.id and key = r.value ->> 6 and created_at >= :keptSince
+      )
   )
   where used + wanted <= monthly_limit and not exists (select 1 from commits where id = :commit)
   order by first`;
@@ -122,6 +125,8 @@ export type FoundPrompt = [
   deployName: string,
   promptId: string,
   version: number,
+  /** When it was published, in Unix ms; null where the read is not accepted. */
+  publishedAt: number | null,
   title: string | null,
   description: string | null,
   messages: string | null,
@@ -143,33 +148,37 @@ export type Finding = [
   kept: [recordId: string, fingerprint: string] | null,
   workspaceId: string,
   keyId: string,
+  /** Those among `used` that were reads. */
+  reads: number,
 ];
 
 /**
- * Gives one row with one column: a Finding for each run as JSON, which costs far less than a row per run. By itself it leaves
- * out the idempotency keys that would have been forgotten first.
+ * Gives one row: a Finding for each run as JSON, which costs far less than a row per run, and the id of the commit that was
+ * asked about, which tells the reply from that to another group.
  */
-export const findGroup = ({ runs, commit, now, month }: Payload, isByItself: boolean): Statement => ({
+export const findGroup = ({ runs, commit, now, month }: Payload): Statement => ({
   sql: findSql,
-  args: { runs, commit, now, month, keptSince: isByItself ? now - keptFor : 0 },
+  args: { runs, commit, now, month, keptSince: now - keptFor },
 });
 
 const findSql = `
   select json_group_array(case when k.hash is null then json_array(0) else json_array(
     1, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number,
     case when r.value ->> 2 = 'read' then json_array(
-      w.id, w.name, d.name, d.prompt_id, coalesce(c.prompt_version, d.current_version),
+      w.id, w.name, d.name, d.prompt_id, coalesce(c.prompt_version, d.current_version), s.created_at,
       v.title, v.description, v.messages, v.llm_config
     ) end,
     case when r.value ->> 6 is not null then (
       select json_array(record_id, fingerprint) from idempotency_keys
       where workspace_id = w.id and key = r.value ->> 6 and created_at >= :keptSince
     ) end,
-    w.id, k.api_key_id
-  ) end) as findings
+    w.id, k.api_key_id, coalesce(q.reads, 0)
+  ) end) as findings, :commit as commit_id
   from json_each(:runs) r
   left join commits m on m.id = :commit
   left join calls c on c.position = m.position + (r.value ->> 3) and c.position < m.next_position
   ${authorized("left join", "c.position is not null")}
-  left join prompt_versions v on c.position is not null and v.prompt_id = d.prompt_id and v.version = c.prompt_version
-    and r.value ->> 2 = 'read' and v.version <> r.value ->> 5`;
+  left join prompt_versions s indexed by prompt_versions_by_time
+    on c.position is not null and r.value ->> 2 = 'read' and s.prompt_id = d.prompt_id and s.version = c.prompt_version
+  left join prompt_versions v on v.prompt_id = s.prompt_id and v.version = s.version
+    and s.version || '@' || s.created_at <> r.value ->> 5`;

@@ -91,6 +91,7 @@ function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): v
     const prompt = numbers[at + 3]!, completion = numbers[at + 4]!;
     tally.records++;
     increase(tally.statuses, status);
+    if (tally.statuses.size > mostStatuses) tally.statuses = mostFrequent(tally.statuses, mostStatuses / 2);
     if (latency !== null) {
       tally.measured++;
       increase(tally.latencies, bucketOf(latency));
@@ -102,6 +103,13 @@ function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): v
     }
   }
 }
+
+const mostStatuses = 2_000; // of a version that are counted apart: their number is up to clients
+const shownStatuses = 10;
+
+/** So many of the counts, the highest; of equal ones the first. */
+const mostFrequent = (counts: Map<number, number>, most: number): Map<number, number> =>
+  new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, most));
 
 function increase(counts: Map<number, number>, key: number): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -128,11 +136,13 @@ function latencyOf(bucket: number): number {
 
 function toStats(version: number, { records, statuses, latencies, measured, tokens }: Tally): VersionStats {
   const ordered = [...latencies].sort(([a], [b]) => a - b);
+  const shareOf = (count: number) => ({ records: count, share: count / records });
+  const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
   return {
     version,
     records,
-    statuses: [...statuses].map(([status, count]) => ({ status, records: count, share: count / records }))
-      .sort((a, b) => b.records - a.records || a.status - b.status),
+    statuses: shown.map(([status, count]) => ({ status, ...shareOf(count) })),
+    otherStatuses: shareOf(shown.reduce((rest, [, count]) => rest - count, records)),
     latency: {
       records: measured,
       p50: percentile(ordered, measured, 0.5),

@@ -1,7 +1,6 @@
 // Reads of the counted quota. The ledger alone writes it.
 import type { MonthUsage, Page, PageRequest, Usage } from "../domain.ts";
-import { endOfMonth, monthOf } from "../month.ts";
-import type { Caller } from "./admission.ts";
+import { endOfMonth } from "../month.ts";
 import type { Database, Row } from "./database.ts";
 import { readPage } from "./page.ts";
 import { integer, text } from "./row.ts";
@@ -14,40 +13,28 @@ export async function findUsage(database: Database, workspaceId: string, month: 
       where w.id = :workspaceId`,
     args: { workspaceId, month },
   });
-  return rows.map((row) => toUsage(row, month))[0];
+  return rows.map((row) =>
+    usageOf({
+      month,
+      limit: integer(row, "monthly_limit"),
+      reads: integer(row, "reads"),
+      submits: integer(row, "submits"),
+    })
+  )[0];
 }
 
-export type UsageOfKey = { usage: Usage; caller: Caller };
-
-/** What the workspace of a key, by its hash, used of this month's quota; undefined where the key is not valid. */
-export async function findUsageByKey(
-  database: Database,
-  keyHash: string,
-  now: number,
-): Promise<UsageOfKey | undefined> {
-  const month = monthOf(now);
-  const rows = await database.read({
-    sql: `select w.id, k.api_key_id, w.monthly_limit,
-        coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
-      from api_key_secrets k
-      cross join workspaces w on w.id = k.workspace_id
-      left join quota_usage q on q.workspace_id = w.id and q.month = :month
-      where k.hash = :keyHash and (k.expires_at is null or k.expires_at > :now)`,
-    args: { keyHash, month, now },
-  });
-  return rows.map((row) => ({
-    usage: toUsage(row, month),
-    caller: { workspaceId: text(row, "id"), keyId: text(row, "api_key_id") },
-  }))[0];
-}
-
-function toUsage(row: Row, month: string): Usage {
-  const limit = integer(row, "monthly_limit");
-  const reads = integer(row, "reads");
-  const submits = integer(row, "submits");
+/** What was counted, and what follows from it. */
+export function usageOf({ month, limit, reads, submits }: Pick<Usage, "month" | "limit" | "reads" | "submits">): Usage {
   const used = reads + submits;
-  const resetTime = endOfMonth(month) / 1000;
-  return { month, limit, used, remaining: Math.max(0, limit - used), reads, submits, resetTime };
+  return {
+    month,
+    limit,
+    used,
+    remaining: Math.max(0, limit - used),
+    reads,
+    submits,
+    resetTime: endOfMonth(month) / 1000,
+  };
 }
 
 /** The months in which a workspace used anything, newest first. */

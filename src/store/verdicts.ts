@@ -4,6 +4,7 @@ import { idempotencyOf } from "./admission.ts";
 import type { Admission, Audit, Run, Verdict } from "./admission.ts";
 import type { Serve } from "./served-prompts.ts";
 import type { Finding } from "./statements.ts";
+import { usageOf } from "./usage.ts";
 
 /** All attempts at a group judge it by the same moment, and commit it under the same id. */
 export type Attempt = { commit: string; now: number; month: string; resetsAt: number; isApart: boolean };
@@ -27,15 +28,18 @@ export function toVerdicts(runs: Run[], findings: Finding[], attempt: Attempt, s
 /** `turn` is the request's place in its run, `place` that in the commit. */
 function toVerdict(
   admission: Admission,
-  [isKeyValid, isFound, limit, used, upgradeUrl, number, prompt, kept]: Finding,
+  [isKeyValid, isFound, limit, used, upgradeUrl, number, prompt, kept, , , reads]: Finding,
   turn: number,
   place: number,
-  { commit, resetsAt, isApart }: Attempt,
+  { commit, month, resetsAt, isApart }: Attempt,
   serve: Serve,
   audit: Audit,
 ): Verdict | undefined {
   const quota = { limit, used: number === null ? used : number + turn, resetsAt, upgradeUrl };
   if (isKeyValid === 0) return { outcome: "key_invalid", audit };
+  if (admission.operation === "check") {
+    return { outcome: "checked", usage: usageOf({ month, limit, reads, submits: used - reads }), audit };
+  }
   if (kept !== null) {
     const [recordId, fingerprint] = kept;
     return fingerprint === idempotencyOf(admission)?.fingerprint

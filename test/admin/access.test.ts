@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { ApiKey } from "../../src/domain.ts";
+import { newApiKey } from "../../src/ids.ts";
 import type { Database } from "../../src/store/database.ts";
 import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -81,13 +82,32 @@ const faults: [body: object, error: string][] = [
     { name: "x", monthlyLimit },
     "Field monthlyLimit must be an integer from 0 to 9007199254740991",
   ]),
-  ...["", "example.com", "ftp://example.com", "javascript:alert(1)", "https://", 1].map((
+  ...["", "example.com", "ftp://example.com", "javascript:alert(1)", "https://", 1, "https://a.test/\0b"].map((
     upgradeUrl,
   ): [object, string] => [
     { name: "x", upgradeUrl },
     "Field upgradeUrl must be an http or https URL, or null",
   ]),
 ];
+
+test("a number that a double would round is refused wherever an integer is wanted", async () => {
+  const world = await createWorld();
+  const { workspaceId, keyId, promptId, deployId } = world;
+  const bodies: [method: string, path: string, body: string, name: string][] = [
+    ["POST", "/workspaces", '{"name":"x","monthlyLimit":9007199254740990.6}', "monthlyLimit"],
+    ["PATCH", `/workspaces/${workspaceId}`, '{"monthlyLimit":4503599627370497.2}', "monthlyLimit"],
+    ["POST", `/workspaces/${workspaceId}/keys`, '{"expiresAt":9007199254740990.6}', "expiresAt"],
+    ["POST", `/keys/${keyId}/rotate`, '{"overlapMs":1.00000000000000001}', "overlapMs"],
+    ["POST", `/prompts/${promptId}/render`, '{"version":1.00000000000000001,"values":{}}', "version"],
+    ["POST", `/deployments/${deployId}/promote`, '{"version":1.00000000000000001}', "version"],
+  ];
+  for (const [method, path, body, name] of bodies) {
+    const { status, text } = await world.manage(method, path, body);
+    assert.is(status, 400, path);
+    assert.match(text, `Field ${name} must be an integer`);
+  }
+  taken(await world.manage("PATCH", `/workspaces/${workspaceId}`, '{"monthlyLimit":1.50e1}'));
+});
 
 for (const [body, error] of faults) {
   test(`a workspace cannot be ${JSON.stringify(body).slice(0, 60)}`, async () => {
@@ -323,6 +343,15 @@ test("a key tells when it was last used, to the hour", async () => {
   world.now -= 30 * 60_000;
   await world.read();
   assert.is(await lastUsed(), noon + hour);
+});
+
+test("a key goes on telling when it was last used beside a key that nobody has", async () => {
+  const world = await createWorld();
+  for (const minutes of [0, 40, 80, 120]) {
+    world.now = noon + minutes * 60_000;
+    await Promise.all([world.read(), world.read(world.deployId, newApiKey())]);
+  }
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 80 * 60_000);
 });
 
 test("only an accepted request is a use of its key", async () => {

@@ -227,12 +227,12 @@ test("of two rollbacks at once one goes back, and the other is told to look agai
 
 test("without a version before there is no rollback, but an outdated ETag is told first", async () => {
   const world = await createThree();
-  const error = `Deployment ${world.deployId} has served no version before`;
+  const error = `Deployment ${world.deployId} has no earlier version to roll back to`;
   refused(await change(world, "rollback"), 409, error);
   await change(world, "promote", { version: 2 });
   await change(world, "rollback");
   await change(world, "rename", { name: "b" });
-  refused(await change(world, "rollback", {}, '"4"'), 409, error);
+  refused(await change(world, "rollback", {}, '"4"'), 409, `${error}. Versions it has served: 2`);
   refused(
     await change(world, "rollback", {}, '"3"'),
     412,
@@ -288,6 +288,29 @@ test("rollbacks go back along what was promoted, as a stack says, whatever else 
   );
 });
 
+test("a rollback to a version that was served before goes there, and the next one goes on from it", async () => {
+  const world = await createThree();
+  const rollBack = async (version?: number) =>
+    taken<Deployment>(await change(world, "rollback", version === undefined ? {} : { version })).currentVersion;
+  const refuses = async (version: number | undefined, reason: string) =>
+    refused(await change(world, "rollback", { version }), 409, `Deployment ${world.deployId} ${reason}`);
+  await refuses(2, "has not served version 2. Promote it instead");
+  for (const version of [2, 3]) await change(world, "promote", { version });
+  assert.is(await rollBack(1), 1);
+  await refuses(undefined, "has no earlier version to roll back to. Versions it has served: 3, 2");
+  assert.is(await rollBack(2), 2);
+  assert.is(await rollBack(), 1);
+  assert.equal((await history(world)).map(({ action, to }) => `${action} ${to}`).reverse(), [
+    "created 1",
+    "promoted 2",
+    "promoted 3",
+    "rolled_back 1",
+    "rolled_back 2",
+    "rolled_back 1",
+  ]);
+  assert.is(taken<Result>(await change(world, "rollback", { version: 1 })).changed, false);
+});
+
 test("a change and its entry in the history are made together or not at all", async () => {
   const memory = await openMemory();
   let failing = -1;
@@ -324,7 +347,7 @@ test("publishing makes a prompt and a deployment the first time, and from then o
   const first = await publish(world, { deploy: "new", ...why });
   const made = taken<Publication>(first, 201);
   assert.equal([made.version, made.isNew, made.deployment.revision, made.deployment.changed], [1, true, 1, true]);
-  assert.is(first.headers.get("Location"), `/admin/v1/deployments/${made.deployment.id}`);
+  assert.is(first.headers.get("Location"), `../../deployments/${made.deployment.id}`);
   const own = { ...world, deployId: made.deployment.id };
   assert.equal(await served(own), ["Greeting", "new"]);
 

@@ -83,7 +83,7 @@ for (const [name, body] of changes) {
     const answer = await push(world, body);
     const { isNew, version } = taken<Version>(answer, 201);
     assert.equal([isNew, version], [true, 2]);
-    assert.is(answer.headers.get("Location"), `/admin/v1/prompts/${world.promptId}/versions/2`);
+    assert.is(answer.headers.get("Location"), `../../prompts/${world.promptId}/versions/2`);
   });
 }
 

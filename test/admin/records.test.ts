@@ -176,6 +176,7 @@ test("a time range may end after all time, and begin there too", async () => {
 
 const wrongFilters: [query: string, error: string][] = [
   ["text=", "Field text must be a non-empty string"],
+  [`text=${"%F0%9F%91%8B".repeat(201)}`, "Field text must be at most 200 characters"],
   ["status=1.5", "Field status must be an integer from -9007199254740991 to 9007199254740991"],
   ["status=", "Field status must be an integer from -9007199254740991 to 9007199254740991"],
   ["promptVersion=0", "Field promptVersion must be an integer from 1 to 9007199254740991"],
@@ -184,7 +185,7 @@ const wrongFilters: [query: string, error: string][] = [
 ];
 
 for (const [query, error] of wrongFilters) {
-  test(`a filter cannot be ${query}`, async () => {
+  test(`a filter cannot be ${query.slice(0, 60)}`, async () => {
     const world = await createWorld();
     refused(await world.manage("GET", `${pathOf(world)}?${query}`), 400, error);
     refused(await world.manage("GET", `${pathOf(world)}/export?${query}`), 400, error);
@@ -209,6 +210,30 @@ test("a text is found beside records that are nested as deep as can be, and in t
   assert.equal(await find("text=Needle&limit=1"), needles);
   assert.equal(await find("text=needle&sessionId=deep"), needles.filter((_, index) => index % 3 > 0));
   assert.equal(await find("text=a%22%3A"), []);
+});
+
+test("of a member of the content that is repeated the last counts, for a search as for an export", async () => {
+  const world = await createWorld();
+  const id = await record(
+    world,
+    String
+      .raw`{"sessionId":"s","status":1,"content":{"input":"first","input":"last","outp\u0075t":"old","output":"new"}}`,
+  );
+  const find = async (text: string) =>
+    (await readAll<{ id: string }>(world, `${pathOf(world)}?text=${text}`)).map(({ id }) => id);
+  for (const [text, found] of [["first", []], ["last", [id]], ["old", []], ["new", [id]]] as const) {
+    assert.equal(await find(text), found, text);
+  }
+  const [, cells] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
+  assert.equal(cells!.slice(5, 7), ["last", "new"]);
+});
+
+test("a text is found behind a NUL, and in a member whose name is spelled with an escape", async () => {
+  const world = await createWorld();
+  await record(world, String.raw`{"sessionId":"s","status":1,"content":{"inp\u0075t":"a\u0000needle"}}`);
+  for (const text of ["needle", "a%00n"]) {
+    assert.is((await readAll(world, `${pathOf(world)}?text=${text}`)).length, 1, text);
+  }
 });
 
 test("a text is not found in what is neither input nor output", async () => {
@@ -350,12 +375,14 @@ function readCsv(text: string): string[][] {
 function fromCells(names: string[], cells: string[]): Record<string, unknown> {
   const cell = Object.fromEntries(names.map((name, index) => [name, cells[index]!]));
   const json = (name: string) => cell[name] === "" ? null : JSON.parse(cell[name]!);
+  // A spreadsheet would run what begins with these characters, so a quote stands before them.
+  const text = (name: string) => cell[name]!.replace(/^'(?='*[=+\-@\t\r])/, "");
   const texts = Object.fromEntries(
-    ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, cell[name]]),
+    ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, text(name)]),
   );
   return {
     id: cell.id,
-    sessionId: cell.sessionId,
+    sessionId: text("sessionId"),
     status: json("status"),
     content: json("content") ?? texts,
     latency: json("latency"),
@@ -364,7 +391,7 @@ function fromCells(names: string[], cells: string[]): Record<string, unknown> {
     additional_properties: json("additional_properties"),
     ...json("other"),
     promptVersion: json("promptVersion"),
-    createdAt: json("createdAt"),
+    createdAt: Date.parse(cell.createdAt!),
   };
 }
 
@@ -416,6 +443,17 @@ test("an export holds all that a record holds, as lines of JSON and as CSV", asy
     assert.is(cells.length, names!.length);
     assert.equal(fromCells(names!, cells), items[index], csv.text.split("\r\n")[index + 1]);
   }
+});
+
+test("a CSV export has nothing that a spreadsheet runs, and times in ISO 8601", async () => {
+  const world = await createWorld();
+  const inputs = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@", "'tis", "1=1", "'"];
+  for (const input of inputs) await record(world, { ...goodBody, status: -3, content: { input } });
+  const [, ...lines] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
+  const expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'\r=1", "''=1", "'''@", "'tis", "1=1", "'"];
+  assert.equal(lines.map((cells) => cells[5]).reverse(), expected);
+  // A number cannot be run, and stays one.
+  assert.equal(lines[0]!.slice(1, 5), [new Date(noon).toISOString(), "1", goodBody.sessionId, "-3"]);
 });
 
 test("an export keeps JSON as it was submitted, digit by digit", async () => {

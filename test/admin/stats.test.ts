@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import type { VersionStats } from "../../src/domain.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { minute } from "./filled-log.ts";
@@ -13,7 +14,7 @@ type Measures = { latency?: number | undefined; additional_properties?: Record<s
 type Sent = Measures & { version: number; status: number; at: number };
 
 const readStats = async (world: World, query = "") =>
-  taken<{ deployId: string; records: number; versions: Record<string, unknown>[] }>(
+  taken<{ deployId: string; records: number; versions: VersionStats[] }>(
     await world.manage("GET", `/deployments/${world.deployId}/stats${query}`),
   );
 
@@ -43,6 +44,11 @@ function tokensOf(
   return undefined;
 }
 
+function sumOf(statuses: { records: number }[], all: number) {
+  const records = statuses.reduce((sum, { records }) => sum + records, 0);
+  return { records, share: records / all };
+}
+
 function computed(sent: Sent[]) {
   return [...new Set(sent.map(({ version }) => version))].sort((a, b) => b - a).map((version) => {
     const own = sent.filter((record) => record.version === version);
@@ -56,7 +62,8 @@ function computed(sent: Sent[]) {
     return {
       version,
       records: own.length,
-      statuses,
+      statuses: statuses.slice(0, 10),
+      otherStatuses: sumOf(statuses.slice(10), own.length),
       latency: { records: latencies.length, p50, p95, p99 },
       tokens: {
         records: tokens.length,
@@ -169,6 +176,22 @@ for (const [additional_properties, counted] of tokens) {
     assert.equal((await readStats(world)).versions[0]!.tokens, counted);
   });
 }
+
+test("tell of the ten most frequent statuses, and sum up the others, however many there are", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  const statuses = [...Array.from({ length: 2500 }, (_, index) => index), 1, 1, 7, 7, 7, -3, -3];
+  const submit = async (status: number) => assert.is((await world.submit({ ...goodBody, status })).status, 201);
+  await submit(statuses[0]!);
+  await Promise.all(statuses.slice(1).map(submit));
+  const [version] = (await readStats(world)).versions;
+  const share = (records: number) => ({ records, share: records / statuses.length });
+  assert.equal(version!.statuses.slice(0, 3), [
+    { status: 7, ...share(4) },
+    { status: 1, ...share(3) },
+    { status: -3, ...share(2) },
+  ]);
+  assert.equal([version!.statuses.length, version!.otherStatuses], [10, share(statuses.length - 4 - 3 - 2 - 7)]);
+});
 
 test("count what is recorded: not reads, not what was deleted, not another deployment's", async () => {
   const world = await createWorld();

@@ -180,7 +180,7 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
     "management without its token": () => answered(401, "/admin/v1/workspaces", { headers }),
     "usage": () => answered(200, "/v1/usage", { headers }),
     "readiness": () => answered(200, "/readyz"),
-    "metrics": () => answered(200, "/metrics"),
+    "metrics": () => answered(200, "/metrics", { headers: bearer(adminToken) }),
   };
   return Object.fromEntries(Object.entries(kinds).map(([name, ask]) => [name, (number) => counted(ask(number))]));
 }

@@ -22,7 +22,7 @@ const totals = { month: "2026-11", limit: 10, used: 6, remaining: 4, reads: 4, s
 test("a month's use has its totals, and a line for each day, empty ones between others too", () => {
   const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-10", reads: 1, submits: 1 }];
   assert.is(
-    usageText({ ...totals, days }),
+    usageText({ ...totals, days }, totals.month),
     `month      2026-11
 limit      10
 used       6
@@ -40,14 +40,28 @@ day         reads  submits
 });
 
 test("a month without use has its totals alone", () => {
-  const text = usageText({ ...totals, used: 0, days: [] });
+  const text = usageText({ ...totals, used: 0, days: [] }, totals.month);
   assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);
+});
+
+test("of a past month the limit is told as that of now, and nothing remains", () => {
+  assert.is(
+    usageText({ ...totals, month: "2026-10", days: [] }, "2026-11"),
+    `month      2026-10
+used       6
+reads      4
+submits    2
+resetTime  2026-12-01T00:00:00.000Z
+limit now  10
+`,
+  );
 });
 
 const version = {
   version: 2,
   records: 4,
   statuses: [{ status: 1, records: 3, share: 0.75 }, { status: -3, records: 1, share: 0.25 }],
+  otherStatuses: { records: 0, share: 0 },
   latency: { records: 3, p50: 10.5, p95: 1200, p99: 1200 },
   tokens: { records: 2, prompt: 100, completion: 20 },
 };
@@ -80,10 +94,11 @@ version 1: 4 records
 });
 
 test("of many statuses the rarest are summed up", () => {
-  const statuses = Array.from({ length: 12 }, (_, status) => ({ status, records: 1, share: 1 / 12 }));
-  const text = statsText({ deployId: "dep_1", records: 12, versions: [{ ...version, records: 12, statuses }] });
-  assert.match(text, /^ {2}9 +1 +8\.3 % .*\n {2}2 others +2 +16\.7 %/m);
-  assert.not.match(text, /^ {2}10 /m);
+  const statuses = Array.from({ length: 10 }, (_, status) => ({ status, records: 1, share: 1 / 12 }));
+  const otherStatuses = { records: 2, share: 2 / 12 };
+  const versions = [{ ...version, records: 12, statuses, otherStatuses }];
+  const text = statsText({ deployId: "dep_1", records: 12, versions });
+  assert.match(text, /^ {2}9 +1 +8\.3 % .*\n {2}others +2 +16\.7 %/m);
 });
 
 test.run();

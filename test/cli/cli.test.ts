@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../../src/store/migrations.ts";
-import { goodBody, promptFile } from "../helpers.ts";
+import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn } from "./places.ts";
 import type { Data, Place } from "./places.ts";
 
 const test = suite("command line");
 
-const { places, folder, DATABASE_URL, request, close } = await openPlaces();
+const { places, folder, url, DATABASE_URL, request, close } = await openPlaces();
 test.after(close);
 
 const [here] = places as [Place];
@@ -80,6 +80,11 @@ everywhere("makes a key that expires", async () => {
   assert.is((await request(key!, deployId)).status, 401);
   const lasting = await data(["key", "create", "--workspace", workspaceId, "--expires", "2999-01-31"]);
   assert.is((await request(lasting.key!, deployId)).status, 200);
+  const short = await cli(["key", "create", "--workspace", workspaceId, "--expires", "90d", "--json"]);
+  const { expiresAt: at } = short.json as Data;
+  assert.ok(Math.abs(at! - Date.now() - 90 * 86_400_000) < 60_000);
+  const until = new Date(at!).toISOString();
+  assert.is(short.said, `Keep the key: it is not shown again. It expires at ${until}\n`);
 });
 
 everywhere("pushes from a file and from standard input, and skips what is unchanged", async () => {
@@ -108,6 +113,20 @@ everywhere("shows a version exactly as it was pushed", async () => {
   const shown = await cli(["prompt", "show", JSON.parse(out).id, "--version", "1", "--json"]);
   for (const text of [out, shown.out]) {
     assert.ok(text.includes(`"messages":${messages}`) && text.includes(`"llmConfig":${llmConfig}`));
+  }
+});
+
+everywhere("pushes back what prompt show, prompt push and the service print as JSON", async () => {
+  const { workspaceId, promptId, deployId, key } = await setUp();
+  const source = '{"title":"Exact","messages":[{"role":"user","content":"{{a}}","x":1.0}],"llmConfig":{"seed":1e400}}';
+  const push = ["prompt", "push", "-", "--workspace", workspaceId];
+  const pushed = await cli([...push, "--deploy", deployId, "--json"], source);
+  const shown = await cli(["prompt", "show", promptId, "--json"]);
+  const served = await request(key, deployId);
+  for (const text of [pushed.out, shown.out, served.text]) {
+    const { code, said } = await cli([...push, "--prompt", promptId], text);
+    assert.is(code, 0, said);
+    assert.match(said, "Unchanged: version 2");
   }
 });
 
@@ -236,23 +255,27 @@ everywhere("without --json data is for people: tables, ISO times, and no control
   assert.not.match(all.out, /[^\P{Cc}\n]/u);
   assert.is(all.out.trimEnd().split("\n").length, 3);
   const { out } = await cli(["diagnosis", "list", "--deploy", deployId, "--session", "a\u001b[31m\nb"]);
-  assert.match(out, /^id +sessionId +status/);
+  assert.match(out, /^createdAt +sessionId +status.* id\n/);
   assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
   assert.is(out.trimEnd().split("\n").length, 2);
   assert.match((await cli(["usage", "--workspace", workspaceId])).out, /^limit +100$/m);
-  assert.match((await cli(["prompt", "list", "--workspace", workspaceId])).out, /^id +workspaceId +title/);
+  assert.match((await cli(["prompt", "list", "--workspace", workspaceId])).out, /^title +version +live +.* id$/m);
+  const narrow = await place.cli(["call", "list", "--workspace", workspaceId], "", { columns: 80 });
+  for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
+  assert.match(narrow.said, /^Not shown for lack of room, but by --json: .*keyId, .*deployId.*\n$/);
   const empty = await cli(["call", "list", "--workspace", (await data(["workspace", "create", "--name", "E"])).id!]);
   assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
 });
 
 await writeFile(join(folder, "latin1.json"), new Uint8Array([0x7b, 0xff, 0x7d]));
+await writeFile(join(folder, "comma.json"), '{\n  "title": "t",\n}\n');
 const { workspaceId, promptId, deployId } = await setUp();
 const other = await setUp();
 const scope = ["--workspace", workspaceId];
 
 const refusals: [name: string, args: string[], error: string, input?: string][] = [
   ["an unknown workspace", ["key", "list", "--workspace", "ws_0"], "Workspace ws_0 not found"],
-  ["an unknown workspace to change", ["workspace", "update", "ws_0"], "Workspace ws_0 not found"],
+  ["an unknown workspace to change", ["workspace", "update", "ws_0", "--name", "x"], "Workspace ws_0 not found"],
   ["an unknown workspace to verify", ["verify", "--workspace", "ws_0"], "Workspace ws_0 not found"],
   ["an unknown key", ["key", "revoke", "key_0"], "API key key_0 not found"],
   ["an unknown prompt", ["prompt", "show", "prompt_0"], "Prompt prompt_0 not found"],
@@ -273,12 +296,19 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
     `Prompt ${other.promptId} not found`,
     JSON.stringify(promptFile),
   ],
-  ["an empty name", ["workspace", "create", "--name", ""], "Field name must be a name of 1 to 200 characters"],
+  ["an empty name", ["workspace", "create", "--name", ""], "--name must be a name of 1 to 200 characters"],
   ["a name with a line break", ["workspace", "create", "--name", "a\nb"], "without control characters"],
+  ["an empty id", ["workspace", "show", ""], "ID must be an id of 1 to 128 characters"],
+  [
+    "an empty text to look for",
+    ["diagnosis", "list", "--deploy", deployId, "--text", ""],
+    "--text must be a non-empty",
+  ],
+  ["a bad cursor", ["call", "list", ...scope, "--cursor", "x"], "--cursor must be the nextCursor of an earlier answer"],
   [
     "an upgrade URL that is not one",
     ["workspace", "create", "--name", "x", "--upgrade-url", "javascript:1"],
-    "http or https",
+    "--upgrade-url must be an http or https URL",
   ],
   [
     "a prompt file that is not there",
@@ -286,7 +316,17 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
     "none.json cannot be read",
   ],
   ["a prompt file that is not UTF-8", ["prompt", "push", join(folder, "latin1.json"), ...scope], "it is not UTF-8"],
-  ["a prompt that is not JSON", ["prompt", "push", "-", ...scope], "Prompt must be valid JSON", "{"],
+  [
+    "a prompt on standard input that is not JSON",
+    ["prompt", "push", "-", ...scope],
+    "Standard input is not valid JSON: line 2, column 1: expected a name in double quotes, found the end of the text",
+    "{\n",
+  ],
+  [
+    "a prompt file that is not JSON",
+    ["prompt", "push", join(folder, "comma.json"), ...scope],
+    "comma.json is not valid JSON: line 3, column 1: expected a name in double quotes, found }",
+  ],
   ["a prompt without a title", ["prompt", "push", "-", ...scope], "Missing required field title", '{"messages":[]}'],
   [
     "a prompt with a field it cannot have",
@@ -334,6 +374,20 @@ const misuses: [name: string, args: string[], error: string][] = [
   ["a missing argument", ["key", "revoke"], "Missing ID"],
   ["an argument too many", ["key", "revoke", "a", "b"], "Unexpected argument b"],
   ["an unknown option", ["workspace", "list", "--all"], "--all"],
+  [
+    "a workspace to change without what to change",
+    ["workspace", "update", workspaceId],
+    "Nothing to change: give --name, --limit or --upgrade-url\nUsage: promptledger workspace update ID",
+  ],
+  ["all of a list and a part of it", ["call", "list", ...scope, "--all", "--limit", "5"], "--all and --limit exclude"],
+  ["all of a list in pages", ["call", "list", ...scope, "--all", "--page"], "--all and --page exclude each other"],
+  ["a list of none", ["diagnosis", "list", "--deploy", deployId, "--limit", "0"], "--limit must be an integer from 1"],
+  [
+    "what is older than too little",
+    ["prune", "--older-than", "1h"],
+    "--older-than must be a duration from 1d to 3660d",
+  ],
+  ["a text to look for that is empty", ["diagnosis", "list", "--deploy"], "--deploy needs a value: --deploy ID"],
   ["an option without its value", ["workspace", "create", "--name"], "--name"],
   [
     "a limit that is not a number",
@@ -343,7 +397,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "a negative limit",
     ["workspace", "create", "--name", "x", "--limit=-1"],
-    "--limit must be an integer of at least 0",
+    "--limit must be an integer from 0 to 2^53 - 1",
   ],
   ["a limit beyond 2^53", ["workspace", "create", "--name", "x", "--limit", "9007199254740993"], "--limit must be"],
   [
@@ -442,6 +496,39 @@ everywhere("a list that may go on says how to see more", async () => {
   assert.not.equal(next.out, out);
   assert.is(next.out.split("\n").length, 3);
   assert.is((await list("100")).said, "");
+});
+
+everywhere("--all gives a list to its end, and --page a part with where the next one begins", async () => {
+  await request(other.key, other.deployId);
+  await request(other.key, other.deployId);
+  const list = ["call", "list", "--workspace", other.workspaceId];
+  const all = await cli([...list, "--all", "--json"]);
+  assert.equal([(all.json as Data[]).length > 1, all.said], [true, ""]);
+  type Page = { items: Data[]; nextCursor: string | null };
+  const seen: Data[] = [];
+  let cursor: string[] = [];
+  do {
+    const { json, said } = await cli([...list, "--page", "--json", "--limit", "1", ...cursor]);
+    const { items, nextCursor } = json as Page;
+    seen.push(...items);
+    assert.is(said, "");
+    cursor = nextCursor === null ? [] : ["--cursor", nextCursor];
+  } while (cursor.length > 0);
+  assert.equal(seen, all.json);
+  const { out } = await cli([...list, "--page", "--limit", "1"]);
+  assert.is(out.split("\n").length, 3);
+});
+
+test("PROMPTLEDGER_SERVER stands for --server, which comes before it", async () => {
+  const env = { PROMPTLEDGER_SERVER: url, ADMIN_TOKEN: adminToken, DATABASE_URL: "file:/no/such/ledger.db" };
+  const workspaces = await runIn(["workspace", "list", "--json"], env);
+  assert.ok(workspaces.code === 0 && (workspaces.json as Data[]).length > 1, workspaces.said);
+  const bad = await runIn(["workspace", "list"], { ...env, PROMPTLEDGER_SERVER: "prompts.example.com" });
+  assert.equal([bad.code, bad.said.split(" must")[0]], [1, "promptledger: PROMPTLEDGER_SERVER"]);
+  const first = await runIn(["workspace", "list", "--server", url], { ...env, PROMPTLEDGER_SERVER: "x" });
+  assert.is(first.code, 0);
+  const here = await runIn(["migrate", "--check"], { ...env, DATABASE_URL });
+  assert.equal([here.code, here.said], [0, "The schema is up to date\n"]);
 });
 
 everywhere("pushes to a new name at the same moment make one deployment", async () => {

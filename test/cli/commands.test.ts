@@ -40,10 +40,21 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.is(first.said, `Keep the key: it is not shown again. The old one is valid until ${until}\n`);
   assert.equal([await status(key), await status(second)], [200, 200]);
   const again = await cli(["key", "rotate", keyId, "--expires", "2999-01-31", "--json"]);
-  assert.match(again.said, "The old one is refused from now on\n");
+  assert.match(again.said, "It expires at 2999-01-31T00:00:00.000Z. The old one is refused from now on\n");
   const { key: third, expiresAt } = again.json as { key: string; expiresAt: number };
   assert.is(expiresAt, Date.UTC(2999, 0, 31));
   assert.equal([await status(second), await status(third)], [401, 200]);
+});
+
+everywhere("lists keys with their state, also on a narrow terminal", async ({ cli, setUp }) => {
+  const { workspaceId, keyId } = await setUp();
+  const scope = ["--workspace", workspaceId];
+  await cli(["key", "revoke", keyId]);
+  await cli(["key", "create", ...scope, "--name", "old", "--expires", "2020-01-01"]);
+  await cli(["key", "create", ...scope, "--name", "new", "--expires", "90d"]);
+  const { out } = await cli(["key", "list", ...scope], "", { columns: 80 });
+  const states = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)).map(([name, , state]) => [name, state]);
+  assert.equal(states, [["name", "state"], ["new", "valid"], ["old", "expired"], ["test", "revoked"]]);
 });
 
 everywhere("does not rotate a key that is revoked", async ({ cli, setUp }) => {
@@ -61,6 +72,54 @@ everywhere("lists deployments newest first", async ({ cli, data }) => {
   }
   const listed = await data<Data[]>(["deploy", "list", "--workspace", id!]);
   assert.equal(listed.map(({ name }) => name), names.reverse());
+});
+
+everywhere("lists say of a deployment which prompt it serves, and of a prompt where it is live", async (place) => {
+  const { cli, data, setUp } = place;
+  const { workspaceId, promptId, deployId } = await setUp();
+  const scope = ["--workspace", workspaceId];
+  const second = await data<{ deployment: { id: string } }>(
+    ["prompt", "push", "-", ...scope, "--prompt", promptId, "--deploy", "staging"],
+    JSON.stringify({ ...promptFile, title: "Two" }),
+  );
+  await data(["deploy", "deactivate", second.deployment.id]);
+  await data(["prompt", "push", "-", ...scope], JSON.stringify({ ...promptFile, title: "Nowhere" }));
+  const deployments = (await cli(["deploy", "list", ...scope])).out.split("\n").map((line) => line.split(/ {2,}/));
+  assert.equal(deployments[0]!.slice(0, 4), ["name", "prompt", "version", "active"]);
+  assert.equal(deployments[1]!.slice(0, 4), ["staging", "Two", "2", "no"]);
+  assert.equal(deployments[2]!.slice(0, 4), ["production", "Two", "1", "yes"]);
+  const prompts = (await cli(["prompt", "list", ...scope])).out.split("\n").map((line) => line.split(/ {2,}/));
+  assert.equal(prompts[0]!.slice(0, 3), ["title", "version", "live"]);
+  assert.equal(prompts[1]!.slice(0, 3), ["Nowhere", "1", "-"]);
+  assert.equal(prompts[2]!.slice(0, 3), ["Two", "2", "staging 2 (inactive), production 1"]);
+  const [staging, production] = await data<Record<string, unknown>[]>(["deploy", "list", ...scope]);
+  assert.equal([staging!.promptTitle, production!.id, production!.promptTitle], ["Two", deployId, "Two"]);
+  const [nowhere, two] = await data<Record<string, unknown>[]>(["prompt", "list", ...scope]);
+  assert.equal(nowhere!.deployments, []);
+  assert.equal(two!.deployments, [
+    { id: second.deployment.id, name: "staging", currentVersion: 2, isActive: false },
+    { id: deployId, name: "production", currentVersion: 1, isActive: true },
+  ]);
+});
+
+everywhere("push says in plain text which ids an application needs", async ({ cli, data }) => {
+  const { id } = await data(["workspace", "create", "--name", "Ids"]);
+  const push = ["prompt", "push", "-", "--workspace", id!];
+  const live = await cli([...push, "--deploy", "live"], JSON.stringify(promptFile));
+  const [{ id: promptId, deployments } = {} as Data] = await data<Data[]>(["prompt", "list", "--workspace", id!]);
+  const [{ id: deployId }] = deployments as unknown as [Data];
+  assert.is(
+    live.out,
+    `deployId    ${deployId}
+deployment  live
+promptId    ${promptId}
+version     1
+title       Greeting
+variables   name
+`,
+  );
+  const alone = await cli(push, JSON.stringify(promptFile));
+  assert.match(alone.out, /^promptId {3}prompt_\w+\nversion {4}1\ntitle {6}Greeting\nvariables {2}name\n$/);
 });
 
 everywhere("keeps why and by whom a deployment changed", async ({ cli, data, setUp }) => {
@@ -82,7 +141,30 @@ everywhere("keeps why and by whom a deployment changed", async ({ cli, data, set
   ]);
   const none = await cli(["deploy", "rollback", (await setUp()).deployId]);
   assert.is(none.code, 1);
-  assert.match(none.said, "has served no version before");
+  assert.match(none.said, "has no earlier version to roll back to");
+});
+
+everywhere("history marks what can be rolled back to, and --to-version goes there", async ({ cli, data, setUp }) => {
+  const { workspaceId, promptId, deployId } = await setUp();
+  const push = ["prompt", "push", "-", "--workspace", workspaceId, "--prompt", promptId, "--deploy", "production"];
+  for (const title of ["Two", "Three", "Four"]) await data(push, JSON.stringify({ ...promptFile, title }));
+  await data(["deploy", "rollback", deployId]);
+  const marks = async () => {
+    const { out } = await cli(["deploy", "history", deployId]);
+    const lines = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
+    assert.equal(lines[0]!.slice(0, 5), ["revision", "action", "from", "to", "rollback"]);
+    return lines.slice(1).map(([, action, , to, mark]) => `${action} ${to} ${mark}`);
+  };
+  assert.equal(await marks(), [
+    "rolled_back 3 live",
+    "promoted 4 --to-version 4",
+    "promoted 3 -",
+    "promoted 2 next",
+    "created 1 --to-version 1",
+  ]);
+  assert.is((await data(["deploy", "rollback", deployId, "--to-version", "4"])).currentVersion, 4);
+  const history = await data<Data[]>(["deploy", "history", deployId]);
+  assert.equal(history.map(({ canRollBackTo }) => canRollBackTo), [false, true, false, true, true, true]);
 });
 
 everywhere("shows a version for people, with its variables filled in where asked", async ({ cli, data, setUp }) => {
@@ -138,7 +220,7 @@ everywhere("lists records by version, time and text, and goes on where a list ha
   const [, cursor] = /^More: --cursor (\w+)\n$/.exec(first.said)!;
   assert.equal(outputs(await list("--cursor", cursor!)), ["one"]);
   const none = await cli(["diagnosis", "list", "--deploy", deployId, "--limit", "0"]);
-  assert.equal([none.code, none.said], [1, "promptledger: --limit must be at least 1\n"]);
+  assert.is(none.code, 2);
 });
 
 everywhere("shows a record and deletes it, or those of a session", async ({ cli, data, setUp }) => {
@@ -159,6 +241,65 @@ everywhere("shows a record and deletes it, or those of a session", async ({ cli,
   assert.is((await cli(["verify", "--workspace", workspaceId])).code, 0);
 });
 
+everywhere("shows the messages of a record as a conversation, and other texts as they are", async (place) => {
+  const { cli, setUp, data } = place;
+  const { key, deployId } = await setUp();
+  const call = { id: "call_1", n: 1.5 };
+  const messages = [
+    { role: "system", content: "You help.\nBriefly." },
+    { role: "user", content: "--- user\n\u001b[31mHi" },
+    { role: "assistant", content: null, tool_calls: [call] },
+  ];
+  const show = async (content: object) => {
+    await submit(key, deployId, { content, additional_properties: { trace_id: "t" } });
+    const [{ id } = {} as Data] = await data<Data[]>(["diagnosis", "list", "--deploy", deployId, "--limit", "1"]);
+    return (await cli(["diagnosis", "show", id!])).out;
+  };
+  const shown = await show({ input: JSON.stringify(messages), output: "Hello!\n\nBye.", score: 12 });
+  assert.match(shown, /^id +diag_\w+\n/);
+  assert.match(shown, /^additional_properties +\{"trace_id":"t"\}$/m);
+  assert.match(shown, /^content +\{"score":12\}$/m);
+  assert.is(
+    shown.slice(shown.indexOf("\ninput\n")),
+    `
+input
+  --- system
+  You help.
+  Briefly.
+  --- user
+  \\--- user
+  \\u001b[31mHi
+  --- assistant
+  null
+  --- with
+  {
+    "tool_calls": [
+      {
+        "id": "call_1",
+        "n": 1.5
+      }
+    ]
+  }
+
+output
+  Hello!
+
+  Bye.
+`,
+  );
+  const message = await show({ output: '{"role":"assistant","content":"One"}' });
+  assert.ok(message.endsWith("\noutput\n  --- assistant\n  One\n") && !message.includes("content "), message);
+  const request = await show({ input: JSON.stringify({ model: "m", messages: messages.slice(0, 1) }) });
+  assert.ok(
+    request.endsWith('\ninput\n  --- system\n  You help.\n  Briefly.\n  --- with\n  {\n    "model": "m"\n  }\n'),
+    request,
+  );
+  for (const input of ["[]", "[1]", '[{"a":1}]', "[1", "null", "", '{"messages":1}']) {
+    const text = await show({ input });
+    assert.ok(text.endsWith(`\ninput\n  ${input}\n`.replace("  \n", "\n")), text);
+  }
+});
+
 everywhere("exports records as lines of JSON or as CSV, to standard output or a file", async ({ cli, setUp }) => {
   const { key, deployId } = await setUp();
   for (const output of ['say "hi"\r\nthere', "שלום 👋", "x"]) await submit(key, deployId, { content: { output } });
@@ -170,7 +311,11 @@ everywhere("exports records as lines of JSON or as CSV, to standard output or a 
   assert.ok(lines.reports.includes("Exported 3 records"));
   const path = `${folder}/${deployId}.csv`;
   await writeFile(path, "old");
-  const file = await cli([...command, "--format", "csv", "--out", path, "--json"]);
+  const toFile = [...command, "--format", "csv", "--out", path, "--json"];
+  const refused = await cli(toFile);
+  assert.equal([refused.code, refused.said], [1, `promptledger: ${path} already exists; use --force to replace it\n`]);
+  assert.is(await textOf(`${deployId}.csv`), "old");
+  const file = await cli([...toFile, "--force"]);
   assert.equal(file.json, { file: path, format: "csv", records: 3 });
   const csv = await textOf(`${deployId}.csv`);
   assert.ok(csv.startsWith("id,createdAt,") && csv.includes(',"say ""hi""\r\nthere",'), csv);
@@ -208,6 +353,9 @@ everywhere("tells the months of a workspace, and a month's use by day", async ({
   const { out } = await cli(["usage", "--workspace", workspaceId]);
   assert.match(out, /^used +1$/m);
   assert.match(out, /^20\d\d-\d\d-\d\d +1 +0 {2}█{20}$/m);
+  const past = await cli(["usage", "--workspace", workspaceId, "--month", "1999-01"]);
+  assert.match(past.out, /^limit now +100$/m);
+  assert.not.match(past.out, /^limit {2}|^remaining/m);
 });
 
 everywhere("tells what was recorded in numbers", async ({ cli, data, setUp }) => {
@@ -229,8 +377,7 @@ everywhere("prunes what is old until it is done", async ({ cli, data, setUp }) =
   assert.equal(await data<unknown>(["prune", "--older-than", "90d"]), { calls: 0, records: 0 });
   assert.is((await data<Data[]>(["diagnosis", "list", "--deploy", deployId])).length, 1);
   const recent = await cli(["prune", "--older-than", "1h"]);
-  assert.is(recent.code, 1);
-  assert.match(recent.said, "milliseconds from 86400000");
+  assert.is(recent.code, 2);
   assert.is((await cli(["verify", "--workspace", workspaceId])).code, 0);
 });
 
@@ -238,7 +385,7 @@ everywhere("checks a prompt of a file before anything is done, in the words of i
   const { id } = await data(["workspace", "create", "--name", "Files"]);
   const push = ["prompt", "push", "-", "--workspace", id!];
   const long = await cli(push, JSON.stringify({ ...promptFile, description: "x".repeat(1024 * 1024) }));
-  assert.equal([long.code, long.said], [1, "promptledger: Prompt must be at most 1048576 characters\n"]);
+  assert.equal([long.code, long.said], [1, "promptledger: Standard input must be at most 1048576 characters\n"]);
   const field = await cli([...push, "--deploy", "live"], JSON.stringify({ ...promptFile, title: "" }));
   assert.match(field.said, "Field title must be a name of 1 to 200 characters");
   assert.equal(await data<unknown>(["prompt", "list", "--workspace", id!]), []);

@@ -39,8 +39,24 @@ test("follows the cursors of a list to its end, past parts that are empty", asyn
   assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 1000], ["2", 1000], ["1", 1000]]);
 });
 
+const endless = [["1", "1"], ["1", "2", "1"], ["1", "2", "3", "2"]];
+
+for (const cursors of endless) {
+  test(`stops reading a list whose cursors are ${cursors.join(", ")} and so on`, async () => {
+    const pages = cursors.map((nextCursor) => ({ items: numbers(1), nextCursor }));
+    const error = new RegExp(`cursor ${cursors.at(-1)} came twice`);
+    for (const list of [(call: Call) => listAll(call, listWorkspaces, {}), (call: Call) => newest(call)]) {
+      const { call, asked } = answering(...pages);
+      await list(call).then(() => assert.unreachable(), ({ message }: Error) => assert.match(message, error));
+      assert.is(asked.length, cursors.length);
+    }
+  });
+}
+
 const newest = (call: Call, ...argv: string[]) =>
-  listNewest(contextOf(call, "call list [--limit N] [--cursor CURSOR]", argv), listCalls, { workspaceId: "ws_1" });
+  listNewest(contextOf(call, "call list [--limit N] [--all] [--cursor CURSOR] [--page]", argv), listCalls, {
+    workspaceId: "ws_1",
+  });
 
 test("reads on until as many of the newest are found as are wanted, and says how to see more", async () => {
   const { call, asked } = answering(

@@ -30,7 +30,7 @@ export async function runIn(
     isColoured: false,
     write: (text) => {
       result.out += text;
-      return Promise.resolve();
+      return Promise.resolve(true);
     },
     say: (text) => void (result.said += text),
     report: (progress) => void result.reports.push(progress),

@@ -1,10 +1,12 @@
 // The command line as a process of its own, on the runtime that runs the tests.
+import { spawn } from "node:child_process";
+import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createFolder, runFile, startFile } from "../conformance/processes.ts";
+import { createFolder, findTerminal, runFile, startFile, startInTerminal } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
 import { promptFile } from "../helpers.ts";
-import { currentRuntime } from "../runtimes.ts";
+import { commandOf, currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite(`command line on ${currentRuntime}`);
 
@@ -31,6 +33,53 @@ test("exits 1 when refused and 2 when used wrongly, and prints no data", async (
   const misused = await cli(["key", "list"]);
   assert.equal([misused.code, misused.out], [2, ""]);
 });
+
+/** Runs a command of which nobody reads standard error, or nothing at all; gives its exit code. */
+function runUnread(args: string[], input: string, isOutputRead = false, url = DATABASE_URL): Promise<number | null> {
+  const [command, ...own] = commandOf[currentRuntime]("src/cli.ts");
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: url };
+  const child = spawn(command, [...own, ...args], { cwd: pathOf("."), env });
+  if (isOutputRead) child.stdout.resume();
+  else child.stdout.destroy();
+  child.stderr.destroy();
+  child.stdin.on("error", () => {}).end(input);
+  return new Promise((resolve) => child.once("exit", resolve));
+}
+
+test("a reader that has gone changes neither what is done nor the exit code", async () => {
+  const { out } = await cli(["workspace", "create", "--name", "Unread", "--json"]);
+  const scope = ["--workspace", JSON.parse(out).id];
+  const push = ["prompt", "push", "-", ...scope, "--deploy", "live"];
+  assert.is(await runUnread(push, JSON.stringify(promptFile)), 0);
+  assert.is(await runUnread(push, JSON.stringify({ ...promptFile, title: "Two" }), true), 0);
+  assert.is(JSON.parse((await cli(["deploy", "list", ...scope, "--json"])).out).length, 1);
+  assert.is(await runUnread(["key", "list", "--workspace", "ws_0"], ""), 1);
+  const outdated = `file:${folder.path}/none.db`;
+  assert.is(await runUnread(["migrate", "--check"], "", false, outdated), 1);
+  const [deployment] = JSON.parse((await cli(["deploy", "list", ...scope, "--json"])).out);
+  assert.is(await runUnread(["diagnosis", "export", "--deploy", deployment.id, "--format", "csv"], ""), 0);
+});
+
+const terminal = await findTerminal();
+if (terminal !== "found") console.log(`skipped: prompt push on a terminal: ${terminal.missing}`);
+else {
+  test("prompt push - on a terminal says what it waits for", async () => {
+    const { out } = await cli(["workspace", "create", "--name", "Typed", "--json"]);
+    const command = [
+      ...commandOf[currentRuntime]("src/cli.ts"),
+      "prompt",
+      "push",
+      "-",
+      "--workspace",
+      JSON.parse(out).id,
+    ];
+    const child = await startInTerminal(command.join(" "), { DATABASE_URL }, /(Reading a prompt from the terminal)/);
+    assert.match(child.output(), "Reading a prompt from the terminal: type or paste its JSON, then Ctrl-D\r\n");
+    child.type(`${JSON.stringify(promptFile)}\n\x04`);
+    assert.is(await child.ended, 0);
+    assert.match(child.output(), "Pushed version 1 of prompt_");
+  });
+}
 
 test("serve starts the service on this runtime", async () => {
   const settings = { DATABASE_URL, PORT: "0" };

@@ -99,9 +99,16 @@ test("prints what comes with every digit and every key", async () => {
   assert.is(out, `${prompt}\n`);
 });
 
+test("lists what comes with every key, repeated ones too", async () => {
+  const record = '{"id":"diag_1","content":{"input":"a","input":"b"},"additional_properties":{"x":{"y":1,"y":2}}}';
+  answer = json(`{"items":[${record}],"nextCursor":null}`);
+  const { out } = await far("diagnosis", "list", "--deploy", "dep_1", "--json");
+  assert.is(out, `[${record}]\n`);
+});
+
 test("refuses here what the service would refuse, and what would lead to another path", async () => {
-  assert.match((await far("workspace", "create", "--name", "")).said, "Field name must be a name of 1 to 200");
-  assert.match((await far("workspace", "show", "")).said, "Field id must be an id of 1 to 128 characters");
+  assert.match((await far("workspace", "create", "--name", "")).said, "--name must be a name of 1 to 200");
+  assert.match((await far("workspace", "show", "")).said, "ID must be an id of 1 to 128 characters");
   for (const id of [".", ".."]) {
     assert.is((await far("workspace", "show", id)).said, `promptledger: Id ${id} not found\n`);
   }
@@ -201,6 +208,14 @@ test("exits 1 where nothing listens", async () => {
   assert.not.match(said, "it may have done");
 });
 
+test("says in plain words that a service does not speak TLS, and that nothing was sent", async () => {
+  const secure = url.replace("http:", "https:");
+  const { code, said } = await cli(["workspace", "create", "--name", "x", "--server", secure]);
+  const error = `${secure} does not answer: the TLS handshake failed. Does it serve http:// on this port?`;
+  assert.equal([code, said], [1, `promptledger: ${error}\n`]);
+  assert.is(asked.length, 0);
+});
+
 test("sends a change once, and says that it may have been made where the answer does not come", async () => {
   answer = json({ id: "ws_1" });
   const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } });
@@ -213,7 +228,7 @@ test("sends a change once, and says that it may have been made where the answer 
 });
 
 test("does not wait for ever, neither for an answer nor in the middle of one", async () => {
-  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, 1_000);
+  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { patience: 1_000 });
   const silent = `${url} does not answer: nothing came for 1 s`;
   answer = () => {};
   await call(getWorkspace, { id: "ws_1" }).then(
@@ -243,7 +258,8 @@ test("an export that breaks off exits 1, and leaves the file that was there", as
   };
   const path = `${folder.path}/out.ndjson`;
   await writeFile(path, "old");
-  const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json");
+  const command = ["diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json"];
+  const { code, said, out } = await far(...command, "--force");
   assert.equal([code, out], [1, ""]);
   assert.match(said, `promptledger: The export broke off after 2 records; what came is in ${path}.part: ${url} `);
   assert.is(await readFile(path, "utf8"), "old");

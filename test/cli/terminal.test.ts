@@ -1,5 +1,5 @@
 // Progress on a terminal and elsewhere, and files that are written in parts.
-import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { reportOn, terminal } from "../../src/runtime/terminal.ts";
@@ -44,24 +44,59 @@ test("elsewhere progress is a line every 10 s, and quick work is not talked abou
   assert.equal(written({}, reports), ["b\n", "d\n"]);
 });
 
-test("a new file has its name once it is whole, and replaces what had it", async () => {
+const options = { force: false };
+
+test("a new file has its name once it is whole, and is its owner's alone", async () => {
   const path = `${folder.path}/new.txt`;
-  await writeFile(path, "old");
-  const file = await terminal.create(path);
+  const file = await terminal.create(path, options);
   await file.write("שלום ");
   await file.write("👋\n");
-  assert.is(await readFile(path, "utf8"), "old");
-  assert.equal((await readdir(folder.path)).sort(), ["new.txt", "new.txt.part"]);
+  assert.equal(await readdir(folder.path), ["new.txt.part"]);
   await file.finish();
   assert.is(await readFile(path, "utf8"), "שלום 👋\n");
   assert.equal(await readdir(folder.path), ["new.txt"]);
+  assert.is((await stat(path)).mode & 0o777, 0o600);
 });
 
-test("a link stays, and a private file stays private", async () => {
+const create = (path: string, force = false) =>
+  terminal.create(path, { force }).then(() => "nothing was refused", (error: Error) => error.message);
+
+test("a file that exists is replaced by force alone, and so is one that comes meanwhile", async () => {
+  const path = `${folder.path}/old.txt`;
+  const late = await terminal.create(path, options);
+  await late.write("late");
+  await writeFile(path, "old");
+  await late.finish().then(
+    () => assert.unreachable(),
+    (error: Error) => assert.match(error.message, "cannot be written"),
+  );
+  assert.is(await readFile(path, "utf8"), "old");
+  await rm(`${path}.part`);
+  assert.is(await create(path), `${path} already exists; use --force to replace it`);
+  const file = await terminal.create(path, { force: true });
+  await file.write("new");
+  await file.finish();
+  assert.is(await readFile(path, "utf8"), "new");
+});
+
+test("a link of the name of the part is never followed, and a link that leads nowhere is no free name", async () => {
+  const path = `${folder.path}/records.csv`, victim = `${folder.path}/victim`;
+  await writeFile(victim, "precious");
+  await symlink(victim, `${path}.part`);
+  assert.match(await create(path), `${path}.part exists. Remove it if nothing is writing to it`);
+  const file = await terminal.create(path, { force: true });
+  await file.write("new");
+  await file.finish();
+  assert.equal([await readFile(path, "utf8"), await readFile(victim, "utf8")], ["new", "precious"]);
+  await symlink(`${folder.path}/nowhere`, `${folder.path}/dangling`);
+  assert.match(await create(`${folder.path}/dangling`), "already exists");
+});
+
+test("a link stays, and a private file stays private, when they are replaced", async () => {
   const path = `${folder.path}/private.txt`, link = `${folder.path}/link`;
   await writeFile(path, "old", { mode: 0o600 });
   await symlink(path, link);
-  const file = await terminal.create(link);
+  const file = await terminal.create(link, { force: true });
   await file.write("new");
   await file.finish();
   assert.is(await readFile(path, "utf8"), "new");
@@ -73,17 +108,13 @@ test("what is no file is written to, and never replaced", async () => {
   // A folder stands for devices, which a test had better not touch: nothing is renamed over either.
   const path = `${folder.path}/folder`;
   await mkdir(path);
-  await terminal.create(path).then(() => assert.unreachable(), (error: Error) => {
-    assert.match(error.message, "folder cannot be written: ");
-  });
+  for (const force of [false, true]) assert.match(await create(path, force), "folder cannot be written: ");
   assert.ok((await stat(path)).isDirectory());
   assert.not.ok((await readdir(folder.path)).includes("folder.part"));
 });
 
 test("a file that cannot be made is refused", async () => {
-  await terminal.create(`${folder.path}/no/such`).then(() => assert.unreachable(), (error: Error) => {
-    assert.match(error.message, /no\/such cannot be written: /);
-  });
+  assert.match(await create(`${folder.path}/no/such`), /no\/such cannot be written: /);
 });
 
 test.run();

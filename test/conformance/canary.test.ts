@@ -265,6 +265,7 @@ for (const format of ["text", "json"]) {
       for (const [use, misuse] of Object.entries(managementMisuses)) {
         await day.manage(...misuse(await day.secret(use), tenant));
       }
+      await day.ask("/metrics", { headers: [bearer(adminToken)] });
       await storeKeys(day);
       for (const [use, misuse] of Object.entries(commandMisuses)) {
         assert.is.not(await day.cli(...misuse(await day.secret(`on the command line ${use}`), tenant)), 0, use);

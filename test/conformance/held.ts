@@ -1,13 +1,19 @@
-// A request that is in flight for as long as a test wants it to be.
+// A request that is in flight for as long as a test wants it to be, on a service with the tests' own management token.
 import { adminToken, goodBody } from "../helpers.ts";
 import { openConnection, send, serialize } from "./http-client.ts";
 import { until } from "./processes.ts";
+
+/** What a service measures under a name without labels. */
+export async function readMetric(base: string, name: string): Promise<number> {
+  const { text } = await send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)![1]);
+}
 
 /** Sends half of a submit, and resolves when the service is waiting for the rest, which `end` sends. */
 export const holdSubmit = (base: string, { key, deployId }: { key: string; deployId: string }, sessionId = "held") =>
   hold(base, `/v1/diagnosis?deployId=${deployId}`, key, { ...goodBody, sessionId });
 
-/** The same with a call of the management API that is refused in the end with 400; its token must be the tests' own. */
+/** The same with a call of the management API that is refused in the end with 400. */
 export const holdRequest = (base: string) => hold(base, "/admin/v1/workspaces", adminToken, { nothing: true });
 
 async function hold(base: string, target: string, token: string, content: object) {
@@ -16,8 +22,7 @@ async function hold(base: string, target: string, token: string, content: object
   const request = { method: "POST", headers: [`Authorization: Bearer ${token}`], body };
   const bytes = serialize(base, target, request, "keep-alive");
   const half = bytes.length - Math.floor(body.length / 2);
-  const inFlight = async () =>
-    Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec((await send(base, "/metrics")).text)![1]);
+  const inFlight = () => readMetric(base, "promptledger_http_requests_in_flight");
   const before = await inFlight();
   connection.write(bytes.subarray(0, half));
   await until(async () => await inFlight() > before);

@@ -123,7 +123,7 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
     await until(() => child.output().includes(text), `the host to print ${text}`);
   }
   async function readMetric(pattern: RegExp): Promise<number> {
-    const { text } = await send(url, `${path}/metrics`);
+    const { text } = await send(url, `${path}/metrics`, { headers: [`Authorization: Bearer ${adminToken}`] });
     return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
   }
 

@@ -9,6 +9,7 @@ import type { AnyOperation } from "../../src/operations/operation.ts";
 import { operations } from "../../src/operations/operations.ts";
 import { createService } from "../../src/index.ts";
 import { serveDatabase } from "../../src/service.ts";
+import type { ServiceSettings } from "../../src/service.ts";
 import { adminToken, createTenant, createWorld, promptFile, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { refused, taken } from "../admin/management.ts";
@@ -181,16 +182,25 @@ for (const path of ["", "/", "/unknown", "/workspaces/x/y", "/prompts", "/diagno
   });
 }
 
-for (const basePath of ["", "/", "/tools/llm", "/tools/llm/"] as const) {
-  test(`what is made under base path "${basePath}" is a 201 that says where it can be fetched`, async () => {
+const mounts: [name: string, root: string, basePath: ServiceSettings["basePath"], isStripped: boolean][] = [
+  ["at the root", "", "", false],
+  ["at the root, with a slash", "", "/", false],
+  ["under a base path", "/tools/llm", "/tools/llm", false],
+  ["under a base path with a slash", "/tools/llm", "/tools/llm/", false],
+  ["under a path that the host strips", "/tools/llm", "", true],
+];
+
+for (const [name, mount, basePath, isStripped] of mounts) {
+  test(`${name}, what is made is a 201 whose Location leads to it from the URL of the request`, async () => {
     const { database, workspaceId, promptId } = await createWorld();
     const service = serveDatabase(database, { basePath, adminToken });
-    const send = async (method: string, path: string, body?: object) => {
+    const send = async (method: string, url: string, body?: object) => {
       const init = { method, headers: { Authorization: `Bearer ${adminToken}` } };
-      const request = new Request(`http://ledger.test${path}`, { ...init, ...body && { body: JSON.stringify(body) } });
+      const seen = isStripped ? url.replace(mount, "") : url;
+      const request = new Request(seen, { ...init, ...body && { body: JSON.stringify(body) } });
       return readAnswer(await service.fetch(request));
     };
-    const root = `${basePath.replace(/\/$/, "")}/admin/v1`;
+    const root = `http://ledger.test${mount}/admin/v1`;
     const made: [path: string, body: object, shown: RegExp, unshown?: string[]][] = [
       ["/workspaces", { name: "New" }, /\/workspaces\/ws_\w{26}$/],
       [`/workspaces/${workspaceId}/keys`, {}, /\/keys\/key_\w{26}$/, ["key"]],
@@ -201,21 +211,20 @@ for (const basePath of ["", "/", "/tools/llm", "/tools/llm/"] as const) {
       [`/workspaces/${workspaceId}/deployments`, { name: "New", promptId }, /\/deployments\/dep_\w{26}$/],
     ];
     for (const [path, body, shown, unshown = []] of made) {
-      const answer = await send("POST", root + path, body);
+      const url = `${root}${path}${path === "/workspaces" ? "/" : ""}`;
+      const answer = await send("POST", url, body);
       const object = taken(answer, 201);
-      const location = answer.headers.get("Location")!;
+      const location = new URL(answer.headers.get("Location")!, url).href;
       assert.match(location, shown);
       assert.ok(location.startsWith(`${root}/`), location);
       const found = taken(await send("GET", location));
       for (const name of unshown) delete object[name];
       assert.equal(found, object);
     }
-    const published = await send("POST", `${root}/workspaces/${workspaceId}/publish`, {
-      ...promptFile,
-      deploy: "New 2",
-    });
+    const url = `${root}/workspaces/${workspaceId}/publish`;
+    const published = await send("POST", url, { ...promptFile, deploy: "New 2" });
     const { deployment } = taken<{ deployment: object }>(published, 201);
-    const found = taken(await send("GET", published.headers.get("Location")!));
+    const found = taken(await send("GET", new URL(published.headers.get("Location")!, url).href));
     assert.equal({ ...found, changed: true }, deployment);
   });
 }

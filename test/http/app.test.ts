@@ -2,9 +2,10 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { createContext } from "../../src/service.ts";
+import { createContext, serveDatabase } from "../../src/service.ts";
 import type { Ledger } from "../../src/store/ledger.ts";
-import { appOf, createWorld, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
+import { adminOf, adminToken, appOf, createTenant, createWorld, goodBody } from "../helpers.ts";
+import { noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("routes");
 
@@ -61,6 +62,40 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
     assert.is(event.cause, "Error: disk on fire at /var/lib");
     assert.not.ok(JSON.stringify(event).includes("pl_"));
   }
+});
+
+test("answers 500 and logs the cause while the clock throws, and serves again afterwards", async () => {
+  const logged: string[] = [];
+  const log = createLog({ level: "error", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
+  const database = await openMemory();
+  const tenant = await createTenant(adminOf(database));
+  let isBroken = true;
+  const clock = () => {
+    if (isBroken) throw new Error("no time source");
+    return noon;
+  };
+  const { fetch, countInFlight } = serveDatabase(database, { clock, log, adminToken });
+  const send = async (path: string, key = tenant.key, body?: object) => {
+    const headers = { Authorization: `Bearer ${key}` };
+    const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
+    return readAnswer(await fetch(new Request(`http://ledger.test${path}`, init)));
+  };
+  const requests: [path: string, key?: string, body?: object][] = [
+    [`/v1/prompts?deployId=${tenant.deployId}`],
+    [`/v1/diagnosis?deployId=${tenant.deployId}`, tenant.key, goodBody],
+    ["/v1/usage"],
+    ["/admin/v1/workspaces", adminToken, { name: "New" }],
+  ];
+  for (const request of requests) {
+    const { status, json, headers } = await send(...request);
+    assert.equal([status, json], [500, { error: "Internal server error" }], request[0]);
+    const { cause, requestId } = JSON.parse(logged.pop()!);
+    assert.equal([cause, requestId], ["Error: no time source", headers.get("X-Request-Id")]);
+  }
+  assert.is((await send("/healthz")).status, 200);
+  isBroken = false;
+  for (const request of requests) assert.ok((await send(...request)).status < 300, request[0]);
+  assert.is(countInFlight(), 0);
 });
 
 test.run();

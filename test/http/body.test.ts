@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { revokeApiKey } from "../../src/admin/api-keys.ts";
 import { readUsage } from "../../src/admin/records.ts";
 import { newApiKey } from "../../src/ids.ts";
-import { counting, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
+import { adminToken, counting, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("request bodies");
@@ -106,7 +106,10 @@ test("keeps nothing of a body under a key that is not valid", async () => {
   const stalled = new ReadableStream({ start: (controller) => controller.enqueue(bodyOf(100_000)) });
   const refused = send(world, stalled, { Authorization: `Bearer ${newApiKey()}` });
   await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.match((await world.send("/metrics")).text, /^promptledger_body_bytes 0$/m);
+  assert.match(
+    (await world.send("/metrics", { headers: { Authorization: `Bearer ${adminToken}` } })).text,
+    /^promptledger_body_bytes 0$/m,
+  );
   assert.equal([(await refused).status, (await refused).json], [401, { error: "Invalid API key" }]);
 });
 
@@ -135,7 +138,11 @@ test("answers 400 to a body that comes in many tiny chunks, and drops the rest o
 test("holds no more bytes of bodies than the budget, and answers 503 beyond it", async () => {
   const world = await createWorld({ maxBodyBytes: 100_000, bodyBudgetBytes: 250_000, servesMetrics: true });
   const heldBytes = async () =>
-    Number(/^promptledger_body_bytes (\d+)$/m.exec((await world.send("/metrics")).text)![1]);
+    Number(
+      /^promptledger_body_bytes (\d+)$/m.exec(
+        (await world.send("/metrics", { headers: { Authorization: `Bearer ${adminToken}` } })).text,
+      )![1],
+    );
   const large = () => {
     let finish = () => {};
     const stream = new ReadableStream<Uint8Array>({

@@ -1,6 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createWorld } from "../helpers.ts";
+import { adminToken, createWorld } from "../helpers.ts";
 
 const test = suite("cross-origin requests");
 
@@ -70,6 +70,27 @@ test("an OPTIONS request that is no preflight is a method like others", async ()
   const world = await createWorld({ corsOrigins: ["*"] });
   const answer = await world.send("/v1/diagnosis", { method: "OPTIONS", headers: { Origin: app } });
   assert.equal([answer.status, answer.headers.get("Allow")], [405, "POST"]);
+});
+
+test("the headers of one answer appear in no other, of this service or another", async () => {
+  const world = await createWorld({ corsOrigins: [app] });
+  const other = await createWorld();
+  const paths = ["/healthz", "/openapi.json", "/v1/nowhere", "/admin/v1/workspaces", "/admin/v1/nowhere"];
+  for (const { deployId } of [world, other]) {
+    for (const format of ["ndjson", "csv"]) {
+      paths.push(`/admin/v1/deployments/${deployId}/diagnoses/export?format=${format}`);
+    }
+  }
+  const headers = bearer(adminToken);
+  for (const path of paths) {
+    const allowed = await world.send(path, { headers: { ...headers, Origin: app, "X-Request-Id": "first" } });
+    assert.is(allowed.headers.get("Access-Control-Allow-Origin"), app, path);
+    const unasked = await world.send(path, { headers });
+    assert.equal(crossHeaders(unasked), { vary: "Origin" }, path);
+    const elsewhere = await other.send(path, { headers });
+    assert.equal(crossHeaders(elsewhere), {}, path);
+    assert.is(elsewhere.headers.get("X-Request-Id"), "test");
+  }
 });
 
 test.run();

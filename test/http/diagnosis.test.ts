@@ -143,6 +143,25 @@ test("of a repeated member the last one counts", async () => {
   assert.equal([record.sessionId, record.x], ["last", 2]);
 });
 
+const latencies: [sent: string, stored: string][] = [
+  ["1.50", "1.5"],
+  ["-0.0", "0"],
+  ["15e2", "1500"],
+  ["0.1", "0.1"],
+  ["12345678901234567890", "12345678901234567890"],
+  ["0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"],
+  ["1e-400", "1e-400"],
+];
+
+for (const [sent, stored] of latencies) {
+  test(`stores a latency of ${sent} as ${stored}`, async () => {
+    const world = await createWorld();
+    const body = `${JSON.stringify(goodBody).slice(0, -1)},"latency":${sent}}`;
+    assert.is((await world.submit(body)).status, 201);
+    assert.match(await newestRecord(world), `"latency":${stored},`);
+  });
+}
+
 const accepted: [name: string, change: Record<string, unknown> | string][] = [
   ["an empty input", { content: { input: "" } }],
   ["an output alone", { content: { output: "" } }],
@@ -179,8 +198,17 @@ const duration = "a finite number of milliseconds, at least 0";
 
 const refusals: [name: string, change: Record<string, unknown> | string, error: string][] = [
   ["no sessionId", { sessionId: undefined }, "Missing required field sessionId"],
-  ["a sessionId that is a number", { sessionId: 1 }, "Field sessionId must be a string"],
-  ["a sessionId that cannot be printed", { sessionId: { toString: 1 } }, "Field sessionId must be a string"],
+  ["a sessionId that is a number", { sessionId: 1 }, "Field sessionId must be a string of at most 512 characters"],
+  [
+    "a sessionId of 513 characters",
+    { sessionId: "x".repeat(513) },
+    "Field sessionId must be a string of at most 512 characters",
+  ],
+  [
+    "a sessionId that cannot be printed",
+    { sessionId: { toString: 1 } },
+    "Field sessionId must be a string of at most 512 characters",
+  ],
   ["no status", { status: undefined }, "Missing required field status"],
   ["a status that is a string", { status: "1" }, `Field status must be ${safe}`],
   ["a status with a fraction", { status: 1.5 }, `Field status must be ${safe}`],
@@ -195,6 +223,10 @@ const refusals: [name: string, change: Record<string, unknown> | string, error: 
   ["a content with neither", { content: { text: "x" } }, "Field content must be an object with input or output"],
   ["an input that is a number", { content: { input: 1 } }, "Field content.input must be a string"],
   ["an output of null", { content: { input: "x", output: null } }, "Field content.output must be a string"],
+  ["a status that a double rounds to an integer", '"status":1.00000000000000001', `Field status must be ${safe}`],
+  ["a startAt that a double rounds", '"startAt":9007199254740990.6', `Field startAt must be ${time}`],
+  ["an endAt that a double rounds to 0", '"endAt":1e-400', `Field endAt must be ${time}`],
+  ["a latency just below 0", '"latency":-1e-400', `Field latency must be ${duration}`],
   ["a negative latency", { latency: -0.1 }, `Field latency must be ${duration}`],
   ["a latency of 1e999", '"latency":1e999', `Field latency must be ${duration}`],
   ["a latency that is a string", { latency: "12" }, `Field latency must be ${duration}`],

@@ -197,6 +197,22 @@ test("a key is kept for two days, and then serves another submit", async () => {
   assert.ok((await verify(world.admin)).balanced);
 });
 
+test("keys that were kept for two days no longer act, however many have not been forgotten yet", async () => {
+  const world = await createWorld({ monthlyLimit: 10_000 });
+  const names = Array.from({ length: 1100 }, (_, nth) => `key-${nth}`);
+  const first = await Promise.all(names.map((name) => submitUnder(world, name)));
+  world.now += 2 * 86_400_000 + 1;
+  // Each group forgets 512.
+  const last = names.slice(-3);
+  const again = await Promise.all(last.map((name) => submitUnder(world, name, otherBody)));
+  assert.equal(again.map(({ status }) => status), [201, 201, 201]);
+  assert.is(new Set([...first, ...again].map(recordOf)).size, 1103);
+  const repeated = await Promise.all(last.map((name) => submitUnder(world, name, otherBody)));
+  assert.equal(repeated.map(recordOf), again.map(recordOf));
+  assert.is((await readUsage(world.admin, world.workspaceId)).submits, 1103);
+  assert.ok((await verify(world.admin)).balanced);
+});
+
 test("a key that was kept for two days is forgotten too where nothing more can be accepted", async () => {
   const world = await createWorld({ monthlyLimit: 1 });
   recordOf(await submitUnder(world, "a"));

@@ -48,6 +48,7 @@ test("describes every operation, and each has a case", () => {
       ...["GET /v1/prompts", "HEAD /v1/prompts", "POST /v1/prompts", "POST /v1/diagnosis"],
       ...["GET /v1/usage", "HEAD /v1/usage", "GET /", "HEAD /", "GET /openapi.json", "HEAD /openapi.json"],
       ...["GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz"],
+      ...["GET /metrics", "HEAD /metrics"],
     ],
   );
   assert.equal(Object.keys(cases).sort(), described.sort());
@@ -191,9 +192,10 @@ test("leads to the service wherever that is mounted", async () => {
   const { operations, toRequest, checkAnswer } = readContract(found.json as OpenApi, foundAt);
   const create = operations.find(({ operationId }) => operationId === "createWorkspace")!;
   const headers = { Authorization: `Bearer ${adminToken}` };
-  const made = await readAnswer(await fetch(toRequest(create, { body: { name: "Acme" } }, headers)));
+  const request = toRequest(create, { body: { name: "Acme" } }, headers);
+  const made = await readAnswer(await fetch(request));
   checkAnswer(create, made);
-  const again = await fetch(new Request(new URL(made.headers.get("Location")!, foundAt), { headers }));
+  const again = await fetch(new Request(new URL(made.headers.get("Location")!, request.url), { headers }));
   assert.equal((await readAnswer(again)).json, made.json);
   close();
 });

@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { createLog } from "../../src/log.ts";
 import { createContext } from "../../src/service.ts";
 import type { Database } from "../../src/store/database.ts";
-import { appOf, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
+import { adminToken, appOf, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("what an operator sees");
@@ -222,12 +222,13 @@ test("draining ends when those are answered that came before it", async () => {
 });
 
 test("a closing service refuses what is new, and waits for what came before", async () => {
-  const context = createContext(await openMemory(), { log: silentLog });
+  const context = createContext(await openMemory(), { log: silentLog, adminToken });
   const fetch = appOf(context, { servesMetrics: true });
+  const headers = bearer(adminToken);
   const statuses = () =>
     Promise.all(
       ["/v1/prompts", "/nowhere", "/healthz", "/metrics"].map(async (path) =>
-        (await fetch(new Request(`http://ledger.test${path}`))).status
+        (await fetch(new Request(`http://ledger.test${path}`, { headers }))).status
       ),
     );
   const { inFlight } = context;
@@ -247,12 +248,13 @@ test("a closing service refuses what is new, and waits for what came before", as
 });
 
 test("refuses requests while 20,000 are in flight, but not what probes ask", async () => {
-  const context = createContext(await openMemory(), { log: silentLog });
+  const context = createContext(await openMemory(), { log: silentLog, adminToken });
   const fetch = appOf(context, { servesMetrics: true });
+  const headers = bearer(adminToken);
   const statuses = () =>
     Promise.all(
       ["/v1/prompts", "/nowhere", "/healthz", "/readyz", "/metrics"].map(async (path) =>
-        (await fetch(new Request(`http://ledger.test${path}`))).status
+        (await fetch(new Request(`http://ledger.test${path}`, { headers }))).status
       ),
     );
   const ends = Array.from({ length: 20_000 }, () => context.inFlight.begin());
@@ -303,7 +305,7 @@ test("a large answer is in flight until it has gone out, and has its length", as
 
 /** What is measured, by name and labels. */
 async function measured(world: World): Promise<Map<string, number>> {
-  const { status, headers, text } = await world.send("/metrics", { headers: {} });
+  const { status, headers, text } = await world.send("/metrics", { headers: bearer(adminToken) });
   assert.equal([status, headers.get("Content-Type")], [200, "text/plain; version=0.0.4; charset=utf-8"]);
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(
@@ -342,6 +344,18 @@ test("/metrics counts requests, refusals, groups and errors", async () => {
   state.isAway = true;
   assert.is((await world.read()).status, 500);
   assert.is((await measured(world)).get('promptledger_database_errors_total{kind="other"}'), 1);
+});
+
+test("/metrics asks for the management token", async () => {
+  const world = await createWorld({ servesMetrics: true });
+  for (const headers of [{}, bearer(""), bearer(world.key), bearer(`${adminToken}x`)]) {
+    for (const method of ["GET", "HEAD", "POST"]) {
+      const { status, text } = await world.send("/metrics", { method, headers });
+      assert.is(status, 401);
+      assert.not.match(text, /promptledger_/);
+    }
+  }
+  assert.is((await world.send("/metrics", { headers: bearer(adminToken) })).status, 200);
 });
 
 test("without being told so the service shows no metrics", async () => {

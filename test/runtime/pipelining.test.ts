@@ -6,9 +6,10 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
+import { readMetric } from "../conformance/held.ts";
 import { send } from "../conformance/http-client.ts";
 import { createBooks } from "../faults/books.ts";
-import { goodBody } from "../helpers.ts";
+import { adminToken, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 
@@ -21,7 +22,7 @@ let tenant: Tenant;
 test.before(async () => {
   const books = await createBooks(`file:${folder.path}/ledger.db`);
   tenant = books.tenant;
-  service = await startService(currentRuntime, { DATABASE_URL: books.url });
+  service = await startService(currentRuntime, { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken });
   // From now on the key is known, and a submit is decided in one go.
   assert.is((await exchange(submit())).filter((status) => status === 201).length, 1);
 });
@@ -100,8 +101,7 @@ for (const rest of ["garbage", "garbage\r\n\r\n", "\r\n\r\n", "\r\n\r\ngarbage\r
 /** How many requests are in flight when the rest has had time to end: the one that asks is 1. */
 async function countInFlight(): Promise<number> {
   for (let turn = 0;; turn++) {
-    const { text } = await send(service.url, "/metrics");
-    const count = Number(/^promptledger_http_requests_in_flight (\d+)$/m.exec(text)![1]);
+    const count = await readMetric(service.url, "promptledger_http_requests_in_flight");
     if (count === 1 || turn === 200) return count;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -73,8 +73,27 @@ test("the log names version, runtime, whether management is on, and the limits i
   assert.equal(await listening(settings), { ...byDefault, ...changed });
 });
 
-test("METRICS_PORT serves probes and metrics on an address of their own", async () => {
-  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, METRICS_PORT: "0" };
+test("/metrics is there for the management token, and not at all without one", async () => {
+  const statuses = async (settings: Record<string, string>) => {
+    const service = await startService(currentRuntime, settings);
+    const headers = [`Authorization: Bearer ${adminToken}`];
+    const { status } = await send(service.url, "/metrics");
+    const measured = await send(service.url, "/metrics", { headers });
+    assert.is(await service.stop(), 0);
+    return [status, measured.status];
+  };
+  assert.equal(await statuses(managed), [401, 200]);
+  assert.equal(await statuses({ DATABASE_URL: managed.DATABASE_URL }), [404, 404]);
+});
+
+test("METRICS_PORT serves probes and metrics on an address of their own, METRICS_HOST", async () => {
+  const service = await startService(currentRuntime, { ...managed, METRICS_PORT: "0", METRICS_HOST: "localhost" });
+  assert.match(service.output(), /metrics=http:\/\/localhost:\d+\/metrics/);
+  assert.is(await service.stop(), 0);
+});
+
+test("METRICS_PORT serves probes and metrics to everyone on loopback, and the service none", async () => {
+  const settings = { ...managed, METRICS_PORT: "0" };
   const service = await startService(currentRuntime, settings);
   try {
     const [, metrics] = /metrics=(http:\/\/[\d.]+:\d+)\/metrics/.exec(service.output())!;
@@ -172,7 +191,7 @@ test("signals within a second of the first count as the first, and SIGHUP never 
 
 test("a submit that comes while it stops is stored, though its body ends when nothing new is taken", async () => {
   const { url: DATABASE_URL, tenant } = await createBooks(`file:${folder.path}/late.db`);
-  const service = await startService(currentRuntime, { DATABASE_URL, SHUTDOWN_DELAY: "3" });
+  const service = await startService(currentRuntime, { ...managed, DATABASE_URL, SHUTDOWN_DELAY: "3" });
   const stopped = service.stop();
   await untilDraining(service.url);
   const held = await holdSubmit(service.url, tenant);

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/errors.ts";
 import { groupCommit } from "../../src/store/group-commit.ts";
-import type { GroupLimits } from "../../src/store/group-commit.ts";
+import type { GroupLimits } from "../../src/store/waiting-room.ts";
 
 const test = suite("group commit");
 
@@ -34,6 +34,7 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
     },
     failureOf: (error) => (error as { cause?: "blocked" | "unknown" | "refused" }).cause,
     sizeOf: (item) => item.length,
+    ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
     aloneBy: (item) => /^(.*):/.exec(item)?.[1],
     isGone: (item) => item.startsWith("gone"),
   }, { ...wide, ...limits });
@@ -132,8 +133,8 @@ test("a group is no larger than the limit, but for an item that is larger by its
 
 for (
   const [name, limits, waiting, tooMuch] of [
-    ["items", { waitingItems: 2 }, ["b", "c"], "d"],
-    ["characters", { waitingSize: 5 }, ["bb", "ccc"], "d"],
+    ["items", { waitingItems: 4 }, ["b", "c"], "d"],
+    ["characters", { waitingSize: 10 }, ["bb", "ccc"], "d"],
   ] as const
 ) {
   test(`where too many ${name} wait, one more is rejected at once as overloaded, and the others are decided`, async () => {
@@ -157,6 +158,56 @@ for (
     assert.equal(groups, ["a", waiting.join(" "), tooMuch]);
   });
 }
+
+test("items that must be decided one after the other keep nobody else waiting", async () => {
+  const { submitAll, groups } = start();
+  assert.equal(await submitAll("x:1 x:2 a x:3 y:1 b y:2"), ["X:1", "X:2", "A", "X:3", "Y:1", "B", "Y:2"]);
+  assert.equal(groups, ["x:1 a y:1 b", "x:2 y:2", "x:3"]);
+});
+
+test("an item that must wait for another comes into line although that one fails", async () => {
+  const { settleAll, groups } = start((items, attempt) =>
+    items.includes("x:1") ? Promise.reject(failing(undefined)) : decideAll(items, attempt)
+  );
+  assert.equal(outcomes(await settleAll("x:1 x:2 x:gone")), ["no luck", "X:2", "X:GONE"]);
+  assert.equal(groups, ["x:1", "x:2", "x:gone"]);
+});
+
+test("owners take turns: each has its share of a group, and what one leaves free the others take", async () => {
+  const { submitAll, groups } = start(decideAll, { items: 4 });
+  await submitAll("a/1 a/2 a/3 a/4 a/5 a/6 b/1 c/1 c/2 c/3");
+  assert.equal(groups, ["a/1 b/1 c/1 a/2", "c/2 c/3 a/3 a/4", "a/5 a/6"]);
+});
+
+test("no owner takes more of the room than is left for the others", async () => {
+  const { decide, release } = hold();
+  const { submit, groups } = start(decide, { waitingItems: 8 });
+  const first = submit("first");
+  await until(() => groups.length === 1);
+  const enter = (owner: string, count: number) => Array.from({ length: count }, (_, nth) => submit(`${owner}/${nth}`));
+  const settled = Promise.allSettled([...enter("a", 6), ...enter("b", 3), ...enter("c", 2)]);
+  release();
+  await until(() => groups.length === 2);
+  release();
+  await first;
+  const refused = (await settled).flatMap(({ status }, index) => status === "rejected" ? [index] : []);
+  assert.equal(refused, [4, 5, 8, 10]);
+});
+
+test("an item that waits for another ends with its patience, and leaves the order to those before and behind it", async () => {
+  const { decide, release } = hold();
+  const { submit, groups } = start(decide, { patience: 300 });
+  const first = submit("x:1");
+  await until(() => groups.length === 1);
+  const late = submit("x:2");
+  assert.equal(outcomes(await Promise.allSettled([late])), ["Timed out after 0.3 s waiting for a commit"]);
+  const next = submit("x:3");
+  release();
+  assert.is(await first, "X:1");
+  await until(() => groups.length === 2);
+  release();
+  assert.is(await next, "X:3");
+});
 
 test("a group that is refused is halved until the one item at fault fails by itself", async () => {
   const { settleAll, groups } = start((items, attempt) =>
@@ -262,11 +313,14 @@ test("an item that is larger than all that may wait is taken where nothing else 
 
 test("an item whose patience ends while it waits is rejected, never decided, and no longer in the way of others", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { patience: 50, waitingItems: 2, waitingSize: 4 });
+  const { submit, groups } = start(decide, { patience: 50, waitingItems: 4, waitingSize: 8 });
   const first = submit("a");
   await until(() => groups.length === 1);
   const waiting = await Promise.allSettled([submit("bb"), submit("cc")]);
-  assert.equal(outcomes(waiting), ["Not decided within 50 ms", "Not decided within 50 ms"]);
+  assert.equal(outcomes(waiting), [
+    "Timed out after 0.05 s waiting for a commit",
+    "Timed out after 0.05 s waiting for a commit",
+  ]);
   const later = [submit("dd"), submit("ee")];
   release();
   assert.is(await first, "A");
@@ -306,6 +360,7 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     decide: (items) => decideAll(items, { isApart: false }),
     failureOf: () => undefined,
     sizeOf: () => 1,
+    ownerOf: () => "",
     aloneBy: () => undefined,
     isGone: () => false,
   }, wide);
@@ -332,12 +387,6 @@ test("a group that is apart when it is refused stays so in its halves", async ()
   assert.equal(await submitAll("a b"), ["A", "B"]);
   assert.equal(groups, ["a b", "a b", "a", "b"]);
   assert.equal(attempts.map(({ isApart }) => isApart), [false, true, true, true]);
-});
-
-test("items alone by the same text are in no group together, and none overtakes another", async () => {
-  const { submitAll, groups } = start(decideAll, { items: 3 });
-  assert.equal(await submitAll("k:1 a k:2 m:1 k:3 m:2 b"), ["K:1", "A", "K:2", "M:1", "K:3", "M:2", "B"]);
-  assert.equal(groups, ["k:1 a", "k:2 m:1", "k:3 m:2 b"]);
 });
 
 test.run();

@@ -45,6 +45,8 @@ for (const [path, generate] of Object.entries(generated)) {
 const landed = {
   "001-create-catalog": "a044d092fd9639b0b661b27db7eb57292f26547b57f10db98457efdcbb018ef8",
   "002-create-ledger": "dc684343bf54d1453b2a945e39e1af70d930a9f10fede8f5e5c3dd79639c8efc",
+  "003-index-commits-by-time": "85d359d9681b0c8417022a30dfdc346add4397797665a76e3e01ab830a85b845",
+  "004-index-version-times": "fd23281f4719ddb49a97931ad112caeed9b699d7d6b034155ed322e823ac888e",
 };
 
 test("a migration that has landed is never edited", () => {

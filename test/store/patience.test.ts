@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { groupCommit } from "../../src/store/group-commit.ts";
-import type { GroupLimits } from "../../src/store/group-commit.ts";
+import type { GroupLimits } from "../../src/store/waiting-room.ts";
 
 const test = suite("patience");
 
@@ -50,6 +50,7 @@ for (const failure of ["blocked", "unknown"] as const) {
           decide: (items) => items.length === 0 ? Promise.resolve(new Map()) : Promise.reject(new Error("no luck")),
           failureOf: () => failure,
           sizeOf: () => 1,
+          ownerOf: () => "",
           aloneBy: () => undefined,
           isGone: () => false,
         }, { ...limits, patience });
@@ -71,6 +72,7 @@ test("every item that waits while a group is under way is decided or rejected", 
       },
       failureOf: () => undefined,
       sizeOf: () => 1,
+      ownerOf: () => "",
       aloneBy: () => undefined,
       isGone: () => false,
     }, { ...limits, patience: 1150 });

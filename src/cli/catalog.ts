@@ -1,0 +1,73 @@
+// Lists of prompts and deployments, which say of each other what is live where, and histories with what a rollback can do.
+import { findRollbackTargets } from "../admin/rollback.ts";
+import type { Deployment, DeploymentChange, Page, PageRequest } from "../domain.ts";
+import { listDeploymentChanges, listDeployments } from "../operations/deployment-operations.ts";
+import type { Operation } from "../operations/operation.ts";
+import { listPrompts } from "../operations/prompt-operations.ts";
+import type { Call, Outcome } from "./command.ts";
+import { pagesOf } from "./lists.ts";
+
+async function readAll<Input extends object, Item>(
+  call: Call,
+  operation: Operation<Input & PageRequest, Page<Item>>,
+  input: Input,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pagesOf(call, operation, input)) items.push(...page);
+  return items;
+}
+
+/** The deployments of a workspace, each with the title of its prompt's newest version. */
+export async function listDeploymentsWithPrompts(call: Call, workspaceId: string): Promise<Outcome> {
+  const deployments = await readAll(call, listDeployments, { workspaceId });
+  const prompts = deployments.length === 0 ? [] : await readAll(call, listPrompts, { workspaceId });
+  const titles = new Map(prompts.map(({ id, title }) => [id, title]));
+  const data = deployments.map((each) => ({ ...each, promptTitle: titles.get(each.promptId) ?? null }));
+  const rows = data.map(({ name, promptTitle, currentVersion, isActive, createdAt, promptId, id }) => (
+    { name, prompt: promptTitle, version: currentVersion, active: isActive, createdAt, promptId, id }
+  ));
+  return { data, rows };
+}
+
+/** The changes of a deployment, newest first, each with what a rollback can do about it. */
+export async function listHistory(call: Call, id: string): Promise<Outcome> {
+  const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, { id });
+  const { live, previous, served } = findRollbackTargets([...changes].reverse());
+  const marked = new Set<unknown>();
+  const markOf = ({ to }: DeploymentChange): string => {
+    // A version is marked once, where it was last made live.
+    if (marked.has(to) || typeof to !== "number") return "";
+    marked.add(to);
+    return to === live ? "live" : to === previous ? "next" : `--to-version ${to}`;
+  };
+  const rows = changes.map((change) => {
+    const { revision, action, from, to, createdAt, actor, note, source } = change;
+    return { revision, action, from, to, rollback: markOf(change), createdAt, actor, note, source };
+  });
+  const data = changes.map((change) => ({ ...change, canRollBackTo: served.some((version) => version === change.to) }));
+  return { data, rows };
+}
+
+/** The prompts of a workspace, each with the deployments that serve it. */
+export async function listPromptsWithDeployments(call: Call, workspaceId: string): Promise<Outcome> {
+  const prompts = await readAll(call, listPrompts, { workspaceId });
+  const deployments = prompts.length === 0 ? [] : await readAll(call, listDeployments, { workspaceId });
+  const byPrompt = new Map<string, Deployment[]>();
+  for (const each of deployments) byPrompt.set(each.promptId, [...byPrompt.get(each.promptId) ?? [], each]);
+  const data = prompts.map((prompt) => ({
+    ...prompt,
+    deployments: (byPrompt.get(prompt.id) ?? [])
+      .map(({ id, name, currentVersion, isActive }) => ({ id, name, currentVersion, isActive })),
+  }));
+  const rows = data.map(({ title, latestVersion, deployments, createdAt, id }) => ({
+    title,
+    version: latestVersion,
+    live: deployments.map(describeLive).join(", "),
+    createdAt,
+    id,
+  }));
+  return { data, rows };
+}
+
+const describeLive = ({ name, currentVersion, isActive }: Pick<Deployment, "name" | "currentVersion" | "isActive">) =>
+  `${name} ${currentVersion}${isActive ? "" : " (inactive)"}`;

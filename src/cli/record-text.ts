@@ -1,0 +1,52 @@
+// A record for people: its input and output as they were written, or as a conversation where they hold messages.
+import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../json-text.ts";
+import { describeJson, describeMessage, describeText } from "../prompt-text.ts";
+import { isObject } from "../schema/struct.ts";
+import { format } from "./format.ts";
+
+/** A record as lines, and its input and output below them. */
+export function recordText(record: object & { content?: unknown }): string {
+  const { content, ...facts } = record;
+  const text = stringify(content);
+  // Whatever answers under a URL need not be a promptledger service.
+  if (!text.startsWith("{")) return format(record);
+  const members = readMembers(text);
+  const sections = ["input", "output"].flatMap((name) => {
+    const member = members.get(name);
+    if (!member?.startsWith('"')) return [];
+    members.delete(name);
+    return [`\n${name}\n${indented(describe(JSON.parse(member)))}\n`];
+  });
+  const rest = members.size === 0 ? {} : { content: jsonText(stringifyMembers(members)) };
+  return `${format({ ...facts, ...rest })}${sections.join("")}`;
+}
+
+/** A line that would read as the head of a message is told apart by a backslash. */
+const describe = (text: string): string =>
+  findMessages(text)?.join("\n") ?? describeText(text).replace(/^\\*--- /gm, "\\$&");
+
+/** The lines of a message, of an array of messages, or of a request that has one; undefined for any other text. */
+function findMessages(text: string): string[] | undefined {
+  const value = parse(text);
+  if (isMessages(value)) return readItems(text).flatMap(describeMessage);
+  if (!isObject(value)) return undefined;
+  if (isMessage(value)) return describeMessage(text);
+  if (!isMessages(value.messages)) return undefined;
+  const members = readMembers(text);
+  const messages = readItems(members.get("messages")!).flatMap(describeMessage);
+  members.delete("messages");
+  return members.size === 0 ? messages : [...messages, "--- with", describeJson(stringifyMembers(members))];
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isMessage = (value: unknown) => isObject(value) && typeof value.role === "string" && "content" in value;
+const isMessages = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isMessage);
+
+const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");

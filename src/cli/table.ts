@@ -1,0 +1,106 @@
+// Tables: columns of texts, set by the width that a terminal gives each character, and cut to the terminal's own.
+
+const zero = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+// East Asian wide and fullwidth characters, and emoji.
+const wide =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]$/u;
+
+const widthOfCharacter = (character: string) => zero.test(character) ? 0 : wide.test(character) ? 2 : 1;
+
+/** How many columns of a terminal a text takes. */
+export const widthOf = (text: string): number =>
+  /^[ -~]*$/.test(text) ? text.length : [...text].reduce((sum, character) => sum + widthOfCharacter(character), 0);
+
+/** The text, or as much of it as fits in so many columns, with `…` at the end. */
+export function cutTo(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let cut = "", width = 1;
+  for (const character of text) {
+    width += widthOfCharacter(character);
+    if (width > columns) break;
+    cut += character;
+  }
+  return `${cut}…`;
+}
+
+type Column = { name: string; cells: string[]; width: number };
+
+const widestCell = 60;
+const leastText = 12; // columns to which texts are cut before a column is left out
+const gap = 2;
+
+/** Lays cells out in the columns of a terminal, if it is for one; `hidden` names what it has no room for. */
+export function layOut(names: string[], rows: string[][], columns = Infinity): { text: string; hidden: string[] } {
+  const all = names.map((name, index) => toColumn(name, rows.map((row) => row[index]!)));
+  const ids = all.filter(({ name }) => isId(name)).sort((a, b) => Number(a.name === "id") - Number(b.name === "id"));
+  const ordered = [...all.filter(({ name }) => !isId(name)), ...ids];
+  if (totalOf(ordered) > columns) { for (const column of ordered) shortenTimes(column); }
+  const kept = fit(ordered, columns);
+  return {
+    text: [-1, ...rows.keys()].map((row) => `${cutTo(toLine(kept, row), columns)}\n`).join(""),
+    hidden: all.filter((column) => !kept.includes(column)).map(({ name }) => name),
+  };
+}
+
+/** A session's id is the application's, and may be any text. */
+const isId = (name: string) => name === "id" || name.endsWith("Id") && name !== "sessionId";
+
+const measure = ({ name, cells }: Omit<Column, "width">) =>
+  [name, ...cells].reduce((widest, text) => Math.max(widest, widthOf(text)), 0);
+
+function toColumn(name: string, cells: string[]): Column {
+  const width = Math.min(widestCell, measure({ name, cells }));
+  return { name, cells, width };
+}
+
+const totalOf = (columns: Column[]) => columns.reduce((sum, { width }) => sum + width + gap, -gap);
+
+function shortenTimes(column: Column): void {
+  column.cells = column.cells.map((cell) => cell.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d\.\d{3}Z$/, "$1Z"));
+  column.width = Math.min(column.width, measure(column));
+}
+
+/** Cuts long texts, and then leaves columns out, until the others fit: ids of other things first, and the own id never. */
+function fit(all: Column[], columns: number): Column[] {
+  const own = all.at(-1);
+  const foreign = all.filter((column) => isId(column.name) && column !== own);
+  const plain = all.filter(({ name }) => !isId(name));
+  const leaving = [
+    ...foreign.filter(({ name }) => name === "workspaceId"),
+    ...foreign.filter(({ name }) => name !== "workspaceId").reverse(),
+    ...[...plain].reverse(),
+  ];
+  let kept = all;
+  for (;;) {
+    if (least(kept, own) <= columns || leaving.length === 0) break;
+    const left = leaving.shift();
+    kept = kept.filter((column) => column !== left);
+  }
+  shrink(kept.filter(isText), totalOf(kept) - columns);
+  return kept;
+}
+
+const isText = ({ name, cells }: Column) => !isId(name) && cells.some((cell) => /[^\d.:TZ-]/.test(cell));
+
+/** The width to which columns can be brought. */
+const least = (columns: Column[], own: Column | undefined) =>
+  totalOf(
+    columns.map((column) =>
+      column !== own && isText(column) ? { ...column, width: Math.min(leastText, column.width) } : column
+    ),
+  );
+
+/** Takes so many columns of a terminal from the widest texts. */
+function shrink(texts: Column[], excess: number): void {
+  for (let left = excess; left > 0; left--) {
+    const widest = texts.reduce<Column | undefined>((a, b) => a === undefined || b.width > a.width ? b : a, undefined);
+    if (widest === undefined || widest.width <= leastText) return;
+    widest.width--;
+  }
+}
+
+const toLine = (columns: Column[], row: number): string =>
+  columns.map(({ name, cells, width }) => {
+    const text = cutTo(row < 0 ? name : cells[row]!, width);
+    return text + " ".repeat(width - widthOf(text));
+  }).join(" ".repeat(gap)).trimEnd();

@@ -1,0 +1,55 @@
+// Files that commands write: a file has its name only once it is whole, and replaces another only by force.
+import { link, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { conflict } from "../errors.ts";
+import { exists, onFile, syncFolderOf } from "./parts.ts";
+
+/** A file under a name of its own, `partPath`, until it is finished or left as it is; a device or a pipe has one name only. */
+export type NewFile = {
+  partPath: string;
+  write(text: string): Promise<true>;
+  finish(): Promise<void>;
+  leave(): Promise<void>;
+};
+
+export async function createNewFile(path: string, { force }: { force: boolean }): Promise<NewFile> {
+  const attempt = <T>(work: () => Promise<T>) => onFile(path, "written", work);
+  const known = await stat(path).catch(() => undefined);
+  if (known !== undefined && !known.isFile()) return openDevice(path);
+  if (!force && await exists(path)) throw conflict(`${path} already exists; use --force to replace it`);
+  // A link stays, and what it leads to is replaced.
+  const target = known === undefined ? path : await attempt(() => realpath(path));
+  const partPath = `${target}.part`;
+  if (force) await attempt(() => rm(partPath, { force: true }));
+  else if (await exists(partPath)) throw conflict(`${partPath} exists. Remove it if nothing is writing to it`);
+  // An exclusive open follows no link that someone else has put there.
+  const file = await attempt(() => open(partPath, "wx", (known?.mode ?? 0o600) & 0o777));
+  return {
+    partPath,
+    write: (text) => attempt(() => file.appendFile(text)).then(() => true),
+    finish: () =>
+      attempt(async () => {
+        await file.sync();
+        await file.close();
+        if (force) await rename(partPath, target);
+        else {
+          // Unlike a rename, this replaces nothing that has come there meanwhile.
+          await link(partPath, target);
+          await rm(partPath);
+        }
+        await syncFolderOf(target);
+      }),
+    leave: () => attempt(() => file.close()),
+  };
+}
+
+/** Writes to a device or a pipe as it is. */
+async function openDevice(path: string): Promise<NewFile> {
+  const attempt = <T>(work: () => Promise<T>) => onFile(path, "written", work);
+  const file = await attempt(() => open(path, "w"));
+  return {
+    partPath: path,
+    write: (text) => attempt(() => file.appendFile(text)).then(() => true),
+    finish: () => attempt(() => file.close()),
+    leave: () => attempt(() => file.close()),
+  };
+}

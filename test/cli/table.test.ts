@@ -1,0 +1,78 @@
+// Tables for people: they fit the terminal, ids come last, and wide characters keep the columns straight.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { format, formatList } from "../../src/cli/format.ts";
+import { cutTo, widthOf } from "../../src/cli/table.ts";
+
+const test = suite("tables");
+
+test("a character takes the columns that a terminal gives it", () => {
+  const widths = ["abc", "é", "e\u0301", "日本語", "ﾊﾝ", "👋", "한", "שלום", "a\u200bb", ""].map(widthOf);
+  assert.equal(widths, [3, 1, 1, 6, 2, 2, 2, 4, 2, 0]);
+});
+
+test("a text is cut to columns, never in the middle of a wide character", () => {
+  assert.equal(["abcdef", "日本語", "👋👋👋", "abc"].map((text) => cutTo(text, 4)), ["abc…", "日…", "👋…", "abc"]);
+});
+
+test("ids come last, the entry's own one at the end, and wide characters shift nothing", () => {
+  const rows = [
+    { id: "ws_1", ownerId: "o_1", name: "日本語", limit: 10 },
+    { id: "ws_2", ownerId: "o_2", name: "Acme", limit: 5 },
+  ];
+  assert.is(
+    format(rows),
+    `name    limit  ownerId  id
+日本語  10     o_1      ws_1
+Acme    5      o_2      ws_2
+`,
+  );
+});
+
+const id = (prefix: string) => `${prefix}_01m80q300erfae83n08z2p0nhz`;
+const rows = [{
+  id: id("dep"),
+  workspaceId: id("ws"),
+  name: "production of the checkout in Tōkyō 東京",
+  promptId: id("prompt"),
+  currentVersion: 12,
+  isActive: true,
+  createdAt: Date.UTC(2026, 10, 18, 10, 26, 40),
+}];
+
+const linesOf = (text: string) => text.trimEnd().split("\n");
+
+for (const columns of [200, 140, 120, 100, 80, 60, 40]) {
+  test(`a list fits ${columns} columns with its ids whole, and says what is left out`, () => {
+    const { text, hidden } = formatList(rows, columns);
+    for (const line of linesOf(text)) assert.ok(widthOf(line) <= columns, line);
+    assert.ok(linesOf(text)[1]!.endsWith(`${id("dep")}`), text);
+    const [head = ""] = linesOf(text);
+    for (const name of ["workspaceId", "promptId"]) assert.is(head.includes(name), !hidden.includes(name), text);
+  });
+}
+
+test("what stands first is left out last, and ids of other things before all else", () => {
+  const names = (columns: number) => formatList(rows, columns).text.split("\n")[0]!.split(/ {2,}/);
+  assert.equal(names(80), ["name", "currentVersion", "isActive", "id"]);
+  assert.equal(names(60), ["name", "currentVersion", "id"]);
+  assert.equal(names(45), ["name", "id"]);
+});
+
+test("times lose their seconds before a column is left out", () => {
+  const { text, hidden } = formatList(rows, 185);
+  assert.match(text, "  2026-11-18T10:26Z  ");
+  assert.equal(hidden, []);
+});
+
+test("a terminal of a few columns gets lines that are cut", () => {
+  for (const line of linesOf(formatList(rows, 10).text)) assert.ok(widthOf(line) <= 10, line);
+});
+
+test("a list that is not for a terminal has all of its columns", () => {
+  const { text, hidden } = formatList(rows);
+  assert.equal(hidden, []);
+  assert.match(text, "2026-11-18T10:26:40.000Z");
+});
+
+test.run();

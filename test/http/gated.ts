@@ -1,0 +1,42 @@
+// A service on a database whose reads can be held up, to see what is asked of it meanwhile.
+import { createLongWork } from "../../src/http/long-work.ts";
+import { createLog } from "../../src/log.ts";
+import { createContext } from "../../src/service.ts";
+import type { Database } from "../../src/store/database.ts";
+import { adminOf, adminToken, appOf, createTenant, noon, openMemory, readAnswer } from "../helpers.ts";
+
+/** Makes such a service, which does so much long work at once; more of it waits for `timeout` ms. */
+export async function openGated(most: number, timeout: number) {
+  const memory = await openMemory();
+  const tenant = await createTenant(adminOf(memory), 1e6);
+  const state = { reads: 0, pass: (_isOpen: boolean) => {}, gate: Promise.resolve(true) };
+  const database: Database = {
+    ...memory,
+    async read(statement) {
+      state.reads++;
+      await state.gate;
+      return await memory.read(statement);
+    },
+  };
+  const logged: string[] = [];
+  const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
+  const context = createContext(database, { clock: () => noon, log, adminToken });
+  const fetch = appOf({ ...context, longWork: createLongWork(most, timeout) });
+  const send = async (path: string, signal?: AbortSignal, method = "GET") => {
+    const init = {
+      method,
+      headers: { Authorization: `Bearer ${adminToken}` },
+      ...(signal === undefined ? {} : { signal }),
+    };
+    return readAnswer(await fetch(new Request(`http://ledger.test${path}`, init)));
+  };
+  return {
+    ...tenant,
+    state,
+    logged,
+    fetch,
+    send,
+    memory,
+    close: () => void (state.gate = new Promise((resolve) => state.pass = resolve)),
+  };
+}

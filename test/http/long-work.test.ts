@@ -1,0 +1,121 @@
+// Management that takes long: few at once, and only for a client that is still there.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createLongWork } from "../../src/http/long-work.ts";
+import { operations } from "../../src/operations/operations.ts";
+import { adminToken, createWorld } from "../helpers.ts";
+import { openGated } from "./gated.ts";
+
+const test = suite("long management work");
+
+const longPaths = ({ workspaceId, deployId }: { workspaceId: string; deployId: string }) => [
+  "/admin/v1/verify",
+  `/admin/v1/deployments/${deployId}/stats`,
+  `/admin/v1/deployments/${deployId}/diagnoses?text=x`,
+  `/admin/v1/workspaces/${workspaceId}/calls`,
+  `/admin/v1/workspaces/${workspaceId}/usage/2026-11`,
+];
+
+const busy = { error: "Too much management work is under way" };
+
+test("waits while too much is under way, and is 503 with Retry-After after a while", async () => {
+  const gated = await openGated(2, 20);
+  gated.close();
+  const running = [gated.send("/admin/v1/verify"), gated.send("/admin/v1/verify")];
+  for (const path of longPaths(gated)) {
+    const { status, json, headers } = await gated.send(path);
+    assert.equal([status, json, headers.get("Retry-After")], [503, busy, "1"], path);
+  }
+  const short = gated.send(`/admin/v1/workspaces/${gated.workspaceId}`);
+  gated.state.pass(true);
+  for (const { status } of await Promise.all([...running, short])) assert.is(status, 200);
+  for (const path of longPaths(gated)) assert.is((await gated.send(path)).status, 200, path);
+});
+
+test("is done in order of arrival when there is room again, and holds no more than its share at once", async () => {
+  const work = createLongWork(2, 10_000);
+  const order: number[] = [];
+  let running = 0, most = 0;
+  await Promise.all(Array.from({ length: 20 }, async (_, index) => {
+    const leave = await work.enter();
+    order.push(index);
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve));
+    running--;
+    leave();
+  }));
+  assert.equal([order, most], [Array.from({ length: 20 }, (_, index) => index), 2]);
+});
+
+test("stops at the next slice when its client has left, and gives room to the next", async () => {
+  const gated = await openGated(1, 10_000);
+  for (const path of longPaths(gated)) {
+    const controller = new AbortController();
+    gated.close();
+    const left = gated.send(path, controller.signal);
+    const waiting = gated.send(path);
+    while (gated.state.reads === 0) await new Promise((resolve) => setTimeout(resolve));
+    controller.abort();
+    gated.state.reads = 0;
+    gated.state.pass(true);
+    assert.is((await left).status, 499, path);
+    const { error, level } = JSON.parse(gated.logged.at(-1)!);
+    assert.equal([error, level], ["client_gone", "info"]);
+    assert.is((await waiting).status, 200, path);
+    gated.state.reads = 0;
+  }
+});
+
+test("of a client that left before its turn reads nothing", async () => {
+  const gated = await openGated(1, 10_000);
+  for (const path of longPaths(gated)) {
+    const controller = new AbortController();
+    controller.abort();
+    assert.is((await gated.send(path, controller.signal)).status, 499);
+  }
+  assert.is(gated.state.reads, 0);
+});
+
+test("an export that has been cancelled reads no further, though it has found nothing to send", async () => {
+  const gated = await openGated(1, 10_000);
+  const { deployId, submit } = await createWorld({ database: gated.memory });
+  await submit();
+  const read = async (isCancelled: boolean) => {
+    const path = `http://ledger.test/admin/v1/deployments/${deployId}/diagnoses/export?text=nothing`;
+    const response = await gated.fetch(new Request(path, { headers: { Authorization: `Bearer ${adminToken}` } }));
+    gated.state.reads = 0;
+    gated.close();
+    const reader = response.body!.getReader();
+    const reading = reader.read().catch(() => {});
+    while (gated.state.reads === 0) await new Promise((resolve) => setTimeout(resolve));
+    const cancelled = isCancelled ? reader.cancel() : undefined;
+    gated.state.pass(true);
+    await Promise.all([reading, cancelled]);
+    return gated.state.reads;
+  };
+  assert.equal([await read(false), await read(true)], [2, 1]);
+});
+
+test("a write that is made at once is made, though its client has left", async () => {
+  const gated = await openGated(1, 10_000);
+  const controller = new AbortController();
+  controller.abort();
+  const path = `/admin/v1/deployments/${gated.deployId}/deactivate`;
+  assert.is((await gated.send(path, controller.signal, "POST")).status, 200);
+});
+
+test("are the operations that look at the log", () => {
+  const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
+  assert.equal(long.sort(), [
+    "deleteSession",
+    "exportDiagnoses",
+    "listCalls",
+    "listDiagnoses",
+    "prune",
+    "readStats",
+    "readUsage",
+    "verify",
+  ]);
+});
+
+test.run();

@@ -1,0 +1,48 @@
+// A client that closes its connection is noticed on the runtime that runs the tests, and long work for it stops.
+import { connect } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { until } from "../conformance/processes.ts";
+import { adminToken } from "../helpers.ts";
+import { openGated } from "../http/gated.ts";
+import { currentRuntime } from "../runtimes.ts";
+import type { Listen } from "../../src/runtime/server.ts";
+
+const test = suite(`clients that leave, on ${currentRuntime}`);
+
+async function findListen(): Promise<Listen> {
+  if (currentRuntime === "Bun") return (await import("../../src/runtime/bun.ts")).listen;
+  if (currentRuntime === "Deno") return (await import("../../src/runtime/deno.ts")).listen;
+  return (await import("../../src/runtime/node.ts")).listen;
+}
+
+for (const path of ["verify", "deployments/DEPLOYMENT/diagnoses?text=x", "workspaces/WORKSPACE/calls"]) {
+  test(`/${path.replace(/\?.*/, "")} reads nothing more once its client has closed the connection`, async () => {
+    const gated = await openGated(1, 10_000);
+    let signal: AbortSignal | undefined;
+    const listen = await findListen();
+    const server = await listen(
+      (request, isGone) => {
+        signal = request.signal;
+        return gated.fetch(request, isGone);
+      },
+      { host: "127.0.0.1", port: 0 },
+      () => {},
+    );
+    gated.close();
+    const target = path.replace("DEPLOYMENT", gated.deployId).replace("WORKSPACE", gated.workspaceId);
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(`GET /admin/v1/${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${adminToken}\r\n\r\n`);
+    await until(() => gated.state.reads > 0);
+    const { reads } = gated.state;
+    socket.destroy();
+    await until(() => signal!.aborted);
+    gated.state.pass(true);
+    await until(() => gated.logged.length > 0);
+    assert.is(gated.state.reads, reads);
+    assert.is(JSON.parse(gated.logged[0]!).error, "client_gone");
+    await server.stop(() => Promise.resolve());
+  });
+}
+
+test.run();
