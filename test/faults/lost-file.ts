@@ -64,7 +64,7 @@ export const lostFile: Fault = {
           // A request that was sent before may have been decided before too.
           const { statuses } = after.outcomes;
           totals.doubled += (statuses.get(200) ?? 0) + (statuses.get(201) ?? 0);
-          if (!service.output().includes("Database is unavailable")) {
+          if (!await becomesTrue(() => service.output().includes("Database is unavailable"), noticeTime)) {
             totals.faults.push(`${name}: the log does not say so`);
           }
           const code = await service.stop();

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/service.ts";
 import { version } from "../../src/version.ts";
-import { createWorld, openMemory, readAnswer } from "../helpers.ts";
+import { adminToken, createWorld, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("root");
 
@@ -39,8 +39,9 @@ test("logs and counts requests to the root under its path", async () => {
   const world = await createWorld({ logLevel: "info", servesMetrics: true });
   await world.send("/", { headers: {} });
   assert.is(JSON.parse(world.logged.at(-1)!).route, "/");
+  const headers = { Authorization: `Bearer ${adminToken}` };
   assert.match(
-    (await world.send("/metrics")).text,
+    (await world.send("/metrics", { headers })).text,
     'promptledger_http_requests_total{method="GET",route="/",status="200"} 1',
   );
 });
