@@ -60,6 +60,7 @@ async function createClients({ admin }: Stage, method: Method): Promise<{
     good: [toCall(good!)],
     others: {
       "accepted": [toCall(another!)],
+      ...(method === "POST" ? { "under one Idempotency-Key": [{ ...toCall(another!), idempotencyKey: "one" }] } : {}),
       "unknown keys": unknown.map(toCall),
       "exhausted quota": exhausted.map(toCall),
     },

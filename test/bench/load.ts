@@ -9,7 +9,7 @@ export type Method = "GET" | "POST";
 export const methods: Method[] = ["GET", "POST"];
 
 /** A request that is sent in turn with others. */
-export type Call = { method: Method; deployId: string; key: string };
+export type Call = { method: Method; deployId: string; key: string; idempotencyKey?: string };
 
 export const callOf = (method: Method) => ({ deployId, key }: Pick<Tenant, "deployId" | "key">): Call => ({
   method,
@@ -51,8 +51,9 @@ export async function load(url: string, calls: Call[], { connections, seconds }:
     {
       env: {
         ...process.env,
-        BENCH_CALLS: calls.map(({ method, deployId, key }) => `${method} /v1/prompts?deployId=${deployId} ${key}`)
-          .join("\n"),
+        BENCH_CALLS: calls.map(({ method, deployId, key, idempotencyKey = "-" }) =>
+          `${method} /v1/prompts?deployId=${deployId} ${key} ${idempotencyKey}`
+        ).join("\n"),
         BENCH_BODY: postBody,
       },
     },

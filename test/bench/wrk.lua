@@ -1,12 +1,13 @@
 -- Sends the requests that the environment lists, one after the other and over again; prints what came of them as JSON.
--- BENCH_CALLS has a line `METHOD PATH KEY` for each, BENCH_BODY is the body of those that are a POST.
+-- BENCH_CALLS has a line `METHOD PATH KEY IDEMPOTENCY-KEY` for each, with `-` for none; BENCH_BODY is the body of those that are a POST.
 local requests = {}
 local turn = 0
 
 function init()
-  for method, path, key in os.getenv("BENCH_CALLS"):gmatch("(%S+) (%S+) (%S+)") do
+  for method, path, key, idempotency in os.getenv("BENCH_CALLS"):gmatch("(%S+) (%S+) (%S+) (%S+)") do
     local headers = { ["Host"] = wrk.headers["Host"], ["Authorization"] = "Bearer " .. key }
     if method == "POST" then headers["Content-Type"] = "application/json" end
+    if idempotency ~= "-" then headers["Idempotency-Key"] = idempotency end
     requests[#requests + 1] = wrk.format(method, path, headers, method == "POST" and os.getenv("BENCH_BODY") or nil)
   end
 end
