@@ -16,6 +16,7 @@ const few: [name: string, rounds: number, needsServer: boolean][] = [
   ["lock held for 100 ms", 2, false],
   ["kill -9 of the server", 1, true],
   ["reply lost after the commit", 5, true],
+  ["reply to another request", 5, true],
   ["SIGTERM under load", 1, false],
   ["out of file descriptors", 1, false],
   ["file removed, replaced or written over", 1, false],

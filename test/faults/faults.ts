@@ -186,25 +186,25 @@ const serverSilent: Fault = {
     }),
 };
 
-/** The reply is lost after the commit. */
-const replyLost: Fault = {
+/** The reply is lost after the commit, or the one before comes in its place. */
+const replyLost = (mode: "deaf" | "stale"): Fault => ({
   rounds: 100,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
       const { proxy, load, end } = await startBehindProxy(runtime, path, 16);
       for (let round = 1; round <= rounds; round++) {
         await sleep(20 + Math.random() * 60);
-        proxy.mode = "deaf";
-        while (proxy.dropped < round) await sleep(1);
+        proxy.mode = mode;
+        while (proxy.lost < round) await sleep(1);
         proxy.mode = "sound";
         if (round % 20 === 0) say(`${round} of ${rounds} replies lost`);
       }
       const found = await end();
       const failed = load.outcomes.requests - (load.outcomes.statuses.get(200) ?? 0) - load.outcomes.recorded.length;
       if (failed > 0) found.faults.push(`${failed} requests failed`);
-      return { ...found, rounds: proxy.dropped, requests: load.outcomes.requests, figures: spread(load.outcomes) };
+      return { ...found, rounds: proxy.lost, requests: load.outcomes.requests, figures: spread(load.outcomes) };
     }),
-};
+});
 
 /** Another process holds the lock of the file. */
 const lockHeld = (time: number): Fault => ({
@@ -240,7 +240,8 @@ export const faults: Record<string, Fault> = {
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,
-  "reply lost after the commit": replyLost,
+  "reply lost after the commit": replyLost("deaf"),
+  "reply to another request": replyLost("stale"),
   "lock held for 100 ms": lockHeld(100),
   "lock held for 2 s": lockHeld(2_000),
   "lock held for 10 s": lockHeld(10_000),

@@ -1,13 +1,17 @@
 // A TCP proxy that fails as networks do.
+import { Buffer } from "node:buffer";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
 export type Proxy = {
   url: string;
-  /** `silent` takes requests and never answers them; `deaf` hands them on and drops the connection at the reply. */
-  mode: "sound" | "silent" | "deaf";
-  /** How many replies were dropped. */
-  dropped: number;
+  /**
+   * `silent` takes requests and never answers them; `deaf` hands them on and drops the connection at the reply; `stale` hands
+   * them on and answers with the reply before.
+   */
+  mode: "sound" | "silent" | "deaf" | "stale";
+  /** How many replies were dropped, or replaced. */
+  lost: number;
   close(): void;
 };
 
@@ -15,6 +19,7 @@ export type Proxy = {
 export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
+  let before = Buffer.alloc(0);
   const server = createServer((client) => {
     const upstream = connect({ host: hostname, port: Number(port) });
     const end = () => {
@@ -29,18 +34,20 @@ export async function startProxy(target: string): Promise<Proxy> {
     });
     upstream.on("data", (data) => {
       if (proxy.mode === "deaf") {
-        proxy.dropped++;
+        proxy.lost++;
         end();
-      } else {
-        client.write(data);
+        return;
       }
+      if (proxy.mode === "stale") proxy.lost++;
+      client.write(proxy.mode === "stale" ? before : data);
+      before = data;
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const proxy: Proxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mode: "sound",
-    dropped: 0,
+    lost: 0,
     close() {
       server.close();
       for (const socket of sockets) socket.destroy();
