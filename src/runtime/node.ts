@@ -28,9 +28,11 @@ export const listen: Listen = (handle, { host, port }, warn) => {
 };
 
 /** With a body that hands on all that has arrived, as one: Node's own takes time by the square of the number of chunks. */
-function joinChunks(request: Request, incoming: Readable): Request {
+function joinChunks(request: Request, incoming: Readable & Pick<IncomingMessage, "headers">): Request {
+  // What is asked of the request itself is made when it is asked for, and takes a fifth of the time that all else does.
+  if (incoming.headers["transfer-encoding"] === undefined) return request;
   const { url, method, headers, signal } = request;
-  if (!headers.has("Transfer-Encoding") || method === "GET" || method === "HEAD") return request;
+  if (method === "GET" || method === "HEAD") return request;
   const pieces = incoming.iterator({ destroyOnReturn: false });
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
