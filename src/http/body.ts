@@ -90,7 +90,7 @@ const freeChunks = 2_048;
 const leastChunk = 64; // bytes on average beyond them
 const chunksAtOnce = 128; // then others get their turn: Deno takes up to 50 us for one, and pauses between none
 
-/** Hands a stream's chunks to `take`; without it they are dropped, however many. What is left can be read on. */
+/** Hands a stream's chunks to `take`; without it they are dropped. What is left can be read on. */
 function readStream(asked: Asked, limit: BodyLimit, take?: (chunk: Uint8Array) => void): Promise<void> {
   const { body } = asked.request;
   if (body === null) return Promise.resolve();
@@ -104,7 +104,7 @@ function readStream(asked: Asked, limit: BodyLimit, take?: (chunk: Uint8Array) =
       if (done || isOver) return;
       length += value.length;
       if (length > limit.bytes) throw bodyTooLarge(limit.bytes);
-      if (take !== undefined && chunks > freeChunks + length / leastChunk) throw bodyTooManyChunks();
+      if (chunks > freeChunks + length / leastChunk) throw bodyTooManyChunks();
       take?.(value);
       if (chunks % chunksAtOnce === 0) await new Promise((resolve) => setTimeout(resolve));
     }
