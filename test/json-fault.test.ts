@@ -2,6 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { describeJsonFault } from "../src/json-fault.ts";
+import { isJson } from "./is-json.ts";
 
 const test = suite("faults in JSON");
 
@@ -45,14 +46,6 @@ test("finds a fault exactly where JSON.parse refuses a text", () => {
   const characters = [...'{}[]:,"\\ \n\t0159-+.eEtfnulxa\u0000é'];
   let state = 1;
   const next = (below: number) => (state = (state * 48271) % 2147483647) % below;
-  const isJson = (text: string) => {
-    try {
-      JSON.parse(text);
-      return true;
-    } catch {
-      return false;
-    }
-  };
   for (let round = 0; round < 20_000; round++) {
     let text = source;
     for (let changes = 1 + next(3); changes > 0; changes--) {

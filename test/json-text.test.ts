@@ -14,6 +14,7 @@ import {
   stringify,
 } from "../src/json-text.ts";
 import { isDeeper } from "../src/json-scan.ts";
+import { isJson } from "./is-json.ts";
 
 const test = suite("json-text");
 
@@ -111,14 +112,6 @@ test("makeWellFormed agrees with toWellFormed, and changes nothing else", () => 
 
 test("makeWellFormed makes no JSON of what is none", () => {
   const parts = ["\\u", "d8", "D8", "00", "3d", "dc", "\\", '"', "z", "u", "\\ud83d", "\\ude00"];
-  const isJson = (text: string) => {
-    try {
-      JSON.parse(text);
-      return true;
-    } catch {
-      return false;
-    }
-  };
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...parts), { maxLength: 8 }), (parts) => {
       const text = `"${parts.join("")}"`;

@@ -1,21 +1,10 @@
 // Lists of prompts and deployments, which say of each other what is live where, and histories with what a rollback can do.
 import { findRollbackTargets } from "../admin/rollback.ts";
-import type { Deployment, DeploymentChange, Page, PageRequest } from "../domain.ts";
+import type { Deployment, DeploymentChange } from "../domain.ts";
 import { listDeploymentChanges, listDeployments } from "../operations/deployment-operations.ts";
-import type { Operation } from "../operations/operation.ts";
 import { listPrompts } from "../operations/prompt-operations.ts";
 import type { Call, Outcome } from "./command.ts";
-import { pagesOf } from "./lists.ts";
-
-async function readAll<Input extends object, Item>(
-  call: Call,
-  operation: Operation<Input & PageRequest, Page<Item>>,
-  input: Input,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  for await (const page of pagesOf(call, operation, input)) items.push(...page);
-  return items;
-}
+import { readAll } from "./lists.ts";
 
 /** The deployments of a workspace, each with the title of its prompt's newest version. */
 export async function listDeploymentsWithPrompts(call: Call, workspaceId: string): Promise<Outcome> {

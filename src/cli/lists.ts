@@ -23,15 +23,22 @@ export const pagesOf = <Input extends object, Item>(
 ): AsyncGenerator<Item[]> => eachPage((cursor) => readPage(call, operation, { ...input, limit: largestPage, cursor }));
 
 /** All of a list. */
-export async function listAll<Input extends object, Item>(
+export async function readAll<Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
   input: Input,
-): Promise<Outcome> {
+): Promise<Item[]> {
   const items: Item[] = [];
   for await (const page of pagesOf(call, operation, input)) items.push(...page);
-  return show(items);
+  return items;
 }
+
+/** Shows all of a list. */
+export const listAll = async <Input extends object, Item>(
+  call: Call,
+  operation: Listing<Input, Item>,
+  input: Input,
+): Promise<Outcome> => show(await readAll(call, operation, input));
 
 /** The options of a list of which the newest entries are given, and what is wrong with them together. */
 export const newestOptions = "[--limit N] [--cursor CURSOR] [--all] [--page]";

@@ -12,7 +12,10 @@ import type { Call } from "./command.ts";
 
 const mostPatience = 10 * 60_000; // ms without a sign of life
 
-/** Calls the service at a URL, which `name` has named, with the token in the environment. Nothing is sent a second time, whatever becomes of it. */
+/**
+ * Calls the service at a URL, which `name` has named, with the token in the environment. Nothing is sent a second time,
+ * whatever becomes of it.
+ */
 export function connectTo(
   server: string,
   { env, say }: Terminal,
@@ -85,7 +88,7 @@ function readAnswer(base: string, response: Response, text: string): unknown {
     throw unusable(`${base} answers (${status}) as no promptledger does: is the URL right?`);
   }
   if (ok) return answer;
-  if (answer.error === "Not found") throw conflict(`${base} has no management API: has it an ADMIN_TOKEN?`);
+  if (answer.error === "Not found") throw conflict(`${base} has no management API: is the path of the URL right?`);
   const requestId = headers.get("X-Request-Id");
   // Of what is the caller's to mend, the answer says all that there is to know.
   throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (${requestId} in its log)`}`);

@@ -9,7 +9,15 @@ import { isMigrated } from "../store/migrate.ts";
 import { fileOf, openDatabase } from "../store/open.ts";
 import { copyTo, sizeOf } from "../store/whole-file.ts";
 import { describeDatabaseError } from "./file-fault.ts";
-import { createPart, exists, formatBytes, onFile, removePart, syncFile, syncFolderOf } from "./parts.ts";
+import {
+  createDatabasePart,
+  exists,
+  formatBytes,
+  onFile,
+  removeDatabasePart,
+  syncFile,
+  syncFolderOf,
+} from "./parts.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type Backup = { file: string; bytes: number; createdAt: number };
@@ -19,7 +27,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
   const path = databaseFileOf(location);
   if (!await exists(path)) throw invalid(`The database ${describeDatabase(location.url)} does not exist`);
   if (await exists(file)) throw conflict(`${file} exists already: a backup is a new file`);
-  const { part, handle } = await createPart(file);
+  const { part, handle } = await createDatabasePart(file);
   try {
     await handle.close();
     const createdAt = await copy(location, file, part, say);
@@ -30,7 +38,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
     await syncFolderOf(file);
     return { file, bytes, createdAt };
   } finally {
-    await removePart(part);
+    await removeDatabasePart(part);
   }
 }
 

@@ -1,7 +1,7 @@
 // Files that commands write: a file has its name only once it is whole, and replaces another only by force.
 import { link, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { conflict } from "../errors.ts";
-import { exists, onFile, syncFolderOf } from "./parts.ts";
+import { createPart, exists, onFile, syncFolderOf } from "./parts.ts";
 
 /** A file under a name of its own, `partPath`, until it is finished or left as it is; a device or a pipe has one name only. */
 export type NewFile = {
@@ -18,11 +18,8 @@ export async function createNewFile(path: string, { force }: { force: boolean })
   if (!force && await exists(path)) throw conflict(`${path} already exists; use --force to replace it`);
   // A link stays, and what it leads to is replaced.
   const target = known === undefined ? path : await attempt(() => realpath(path));
-  const partPath = `${target}.part`;
-  if (force) await attempt(() => rm(partPath, { force: true }));
-  else if (await exists(partPath)) throw conflict(`${partPath} exists. Remove it if nothing is writing to it`);
-  // An exclusive open follows no link that someone else has put there.
-  const file = await attempt(() => open(partPath, "wx", (known?.mode ?? 0o600) & 0o777));
+  if (force) await attempt(() => rm(`${target}.part`, { force: true }));
+  const { part: partPath, handle: file } = await createPart(target, known && known.mode & 0o777);
   return {
     partPath,
     write: (text) => attempt(() => file.appendFile(text)).then(() => true),

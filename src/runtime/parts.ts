@@ -16,17 +16,25 @@ export async function onFile<T>(path: string, verb: "read" | "written", work: ()
 /** Whether there is anything of that name, be it a link that leads nowhere. */
 export const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, () => false);
 
-/** Makes the part of a file, which only its owner may read. */
-export async function createPart(path: string): Promise<{ part: string; handle: FileHandle }> {
+type Part = { part: string; handle: FileHandle };
+
+/** Makes the part of a file, which only its owner may read unless `mode` says otherwise. */
+export async function createPart(path: string, mode = 0o600): Promise<Part> {
   const part = `${path}.part`;
-  if (await exists(part)) throw conflict(`${part} is there: remove it if nothing is writing it any more`);
-  const handle = await onFile(part, "written", () => open(part, "wx", 0o600));
-  await removeLogs(part);
-  return { part, handle };
+  if (await exists(part)) throw conflict(`${part} exists: remove it if nothing is writing to it`);
+  // An exclusive open follows no link that someone else has put there.
+  return { part, handle: await onFile(path, "written", () => open(part, "wx", mode)) };
+}
+
+/** Makes the part of a file that is a database. */
+export async function createDatabasePart(path: string): Promise<Part> {
+  const created = await createPart(path);
+  await removeLogs(created.part);
+  return created;
 }
 
 /** Removes a part that is a database, and what SQLite has beside it. */
-export async function removePart(part: string): Promise<void> {
+export async function removeDatabasePart(part: string): Promise<void> {
   await rm(part, { force: true });
   await removeLogs(part);
 }

@@ -17,7 +17,15 @@ import { findDamage, keepAlone, removeLog } from "../store/whole-file.ts";
 import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../store/file-claim.ts";
 import { migrations } from "../store/migrations.ts";
-import { createPart, exists, formatBytes, onFile, removePart, syncFile, syncFolderOf } from "./parts.ts";
+import {
+  createDatabasePart,
+  exists,
+  formatBytes,
+  onFile,
+  removeDatabasePart,
+  syncFile,
+  syncFolderOf,
+} from "./parts.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `replaced` is what has become of the database that was there; `applied` are the migrations that the backup lacked. */
@@ -30,7 +38,7 @@ export async function restore(location: DatabaseLocation, backup: string, termin
   const from = await onFile(backup, "read", () => realpath(backup));
   if (from === file) throw invalid(`${backup} is the database itself`);
   if (!(await stat(from)).isFile()) throw invalid(`${backup} is no file that can be restored`);
-  const { part, handle } = await createPart(file);
+  const { part, handle } = await createDatabasePart(file);
   try {
     await copyDatabase(from, part, handle, terminal);
     const checked = await check(backup, part, terminal);
@@ -39,7 +47,7 @@ export async function restore(location: DatabaseLocation, backup: string, termin
     await syncFolderOf(file);
     return { file, restored: backup, replaced, ...checked };
   } finally {
-    await removePart(part);
+    await removeDatabasePart(part);
   }
 }
 

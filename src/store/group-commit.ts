@@ -57,7 +57,6 @@ export function groupCommit<Item, Result, Attempt>(
         deadline: performance.now() + limits.patience,
         owner: decider.ownerOf(item),
         aloneBy: decider.aloneBy(item),
-        isParked: false,
         resolve(result) {
           room.leave(waiter);
           resolve(result);

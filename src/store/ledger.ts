@@ -113,9 +113,10 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     commitSeconds((performance.now() - began) / 1000);
     groupSize(admissions.length);
     const findings = readFindings(results.at(-1)!, attempt);
-    for (const [index, { admissions: [admission] }] of due.length === 0 ? [] : runs.entries()) {
-      const { keyHash } = admission!;
-      if (due.includes(keyHash) && wasAccepted(findings[index]!)) keyUse.note(keyHash, attempt.now);
+    if (due.length > 0) {
+      const accepted = runs.filter((_, index) => wasAccepted(findings[index]!));
+      const keys = new Set(accepted.map(({ admissions: [admission] }) => admission!.keyHash));
+      for (const keyHash of due) if (keys.has(keyHash)) keyUse.note(keyHash, attempt.now);
     }
     isLookedAtFirst = !findings.some(hasRoom);
     await serve.addTexts(

@@ -55,10 +55,13 @@ export function serveFrom(cache: PromptCache, deployIds: string[]) {
     /** Reads the texts of prompts that are neither known nor were found, since their group would have asked for too many. */
     async addTexts(database: Database, served: [deployId: string, FoundPrompt][]): Promise<void> {
       // The first that is served of a deployment's prompt makes it known to the others.
-      const firsts = [...new Map([...served].reverse())];
-      const lacking = firsts.filter(([deployId, found]) =>
-        readContent(found) === undefined && known.get(deployId)?.stamp !== stampOf(found)
-      ).map(([, found]) => found);
+      const seen = new Set<string>();
+      const lacking: FoundPrompt[] = [];
+      for (const [deployId, found] of served) {
+        if (seen.has(deployId)) continue;
+        seen.add(deployId);
+        if (known.get(deployId)?.stamp !== stampOf(found) && readContent(found) === undefined) lacking.push(found);
+      }
       for (let at = 0; at < lacking.length; at += mostTexts) {
         await readTexts(database, lacking.slice(at, at + mostTexts));
       }

@@ -19,8 +19,6 @@ export type Waiter = {
   owner: string;
   /** Items of the same text are decided one after the other. */
   aloneBy: string | undefined;
-  /** Whether it waits behind another with the same `aloneBy`; kept by the room. */
-  isParked: boolean;
 };
 
 /** Of one owner. `count` and `size` are those of all that wait, parked ones too. */
@@ -29,7 +27,7 @@ type Queue<W> = { waiters: W[]; count: number; size: number };
 export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   const queues = new Map<string, Queue<W>>();
   const turns: Queue<W>[] = []; // those in which someone is not parked, in the order of their turns
-  const parked = new Map<string, W[]>(); // by `aloneBy`, for as long as an item with it waits or is decided
+  const sequences = new Map<string, W[]>(); // by `aloneBy`: first what is in line or being decided, then what is parked
   let count = 0, size = 0;
 
   /** Gives false where its owner has as much as is free: so one owner gets half of the room, and each more leaves some. */
@@ -39,14 +37,13 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
     if (isLarge || queue.count >= limits.waitingItems - count) return false;
     queues.set(waiter.owner, queue);
     add(queue, waiter, 1);
-    const others = waiter.aloneBy === undefined ? undefined : parked.get(waiter.aloneBy);
-    waiter.isParked = others !== undefined;
-    if (others !== undefined) {
-      others.push(waiter);
-      return true;
+    const { aloneBy } = waiter;
+    const sequence = aloneBy === undefined ? undefined : sequences.get(aloneBy);
+    if (sequence !== undefined) sequence.push(waiter);
+    else {
+      if (aloneBy !== undefined) sequences.set(aloneBy, [waiter]);
+      line(queue, waiter);
     }
-    if (waiter.aloneBy !== undefined) parked.set(waiter.aloneBy, []);
-    line(queue, waiter);
     return true;
   }
 
@@ -96,21 +93,20 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
       queue.waiters = queue.waiters.filter(keep);
       if (queue.waiters.length === 0) turns.splice(turns.indexOf(queue), 1);
     }
-    for (const [aloneBy, waiters] of parked) parked.set(aloneBy, waiters.filter(keep));
+    // The first of a sequence was in a queue, or is being decided.
+    for (const sequence of sequences.values()) sequence.splice(1, Infinity, ...sequence.slice(1).filter(keep));
     for (const waiter of overdue) add(queues.get(waiter.owner)!, waiter, -1);
     return overdue;
   }
 
   /** Must follow when an item that was taken out is decided or given up: the next one parked behind it comes into line. */
-  function leave({ aloneBy, isParked }: W): void {
-    if (aloneBy === undefined || isParked) return;
-    const next = parked.get(aloneBy)?.shift();
-    if (next === undefined) {
-      parked.delete(aloneBy);
-      return;
-    }
-    next.isParked = false;
-    line(queues.get(next.owner)!, next);
+  function leave(waiter: W): void {
+    const sequence = waiter.aloneBy === undefined ? undefined : sequences.get(waiter.aloneBy);
+    if (sequence?.[0] !== waiter) return;
+    sequence.shift();
+    const [next] = sequence;
+    if (next === undefined) sequences.delete(waiter.aloneBy!);
+    else line(queues.get(next.owner)!, next);
   }
 
   return { enter, takeGroup, takeOverdue, leave, count: () => count, hasNext: () => turns.length > 0 };

@@ -54,10 +54,10 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
   [
     "a file that is being written",
     `${folder}/place/begun.db`,
-    /begun.db.part is there: remove it if nothing is writing/,
+    /begun.db.part exists: remove it if nothing is writing/,
   ],
-  ["a folder that is not there", `${folder}/no/copy.db`, /no\/copy.db.part cannot be written: .*ENOENT/],
-  ["what is no folder", `${folder}/place/taken.db/copy.db`, /copy.db.part cannot be written: .*ENOTDIR/],
+  ["a folder that is not there", `${folder}/no/copy.db`, /no\/copy.db cannot be written: .*ENOENT/],
+  ["what is no folder", `${folder}/place/taken.db/copy.db`, /copy.db cannot be written: .*ENOTDIR/],
   ["a database that is not there", `${folder}/place/copy.db`, /none.db does not exist$/, `file:${folder}/none.db`],
   [
     "a database that is no ledger",

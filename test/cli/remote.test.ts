@@ -167,9 +167,9 @@ const faults: [name: string, answer: Answering, error: string][] = [
     "Internal server error (req_1 in its log)",
   ],
   [
-    "a service that is not to be managed",
+    "a service under another path",
     json({ error: "Not found" }, 404),
-    `${url} has no management API: has it an ADMIN_TOKEN?`,
+    `${url} has no management API: is the path of the URL right?`,
   ],
   ["a page of a proxy", html(502), noPromptledger(502)],
   ["a page that is told to be fine", html(200), noPromptledger(200)],

@@ -216,12 +216,12 @@ const badPlaces: [name: string, prepare: (place: string) => Promise<unknown>, er
   [
     "where another one is at work",
     (place) => writeFile(`${place}/ledger.db.part`, ""),
-    /ledger.db.part is there: remove it if nothing is writing it any more$/,
+    /ledger.db.part exists: remove it if nothing is writing to it$/,
   ],
   [
     "in a folder that is not there",
     () => Promise.resolve(),
-    /ledger.db.part cannot be written: .*ENOENT/,
+    /ledger.db cannot be written: .*ENOENT/,
     "no/ledger.db",
   ],
 ];
