@@ -134,6 +134,14 @@ if (currentRuntime === "Node") {
     await ended;
   });
 
+  test("a runtime that hangs is ended, shows the suite that does, and the next one runs", async () => {
+    const { settings, ended } = await startEndless('printf "c.test.ts\\n hangs  • • "; sleep 1000');
+    const { code, out } = await runCommand(npmTest, { ...settings, CHECK_PATIENCE: "2" });
+    assert.equal([code, out.split("\n").at(-2)], [1, "2 passed, 2 failed"]);
+    assert.match(out, "\n hangs  • • \nEnded, as it printed nothing for 2 s\n");
+    await ended;
+  });
+
   test("a terminal shows how far the tests are", async () => {
     const terminal = await findTerminal();
     if (terminal !== "found") {

@@ -1,6 +1,7 @@
 // `npm run check` and `npm test`: runs the named steps, or the default ones, two at a time. Prints a line for each when it ends,
 // the output of those that fail, and at last `N passed, N failed`, in which types, format and lint count as a test each.
-// `all` also runs the tests on the other versions of Node.
+// `all` also runs the tests on the other versions of Node. A step that prints nothing for CHECK_PATIENCE seconds is ended: its
+// output shows the suite that hangs, and how many of its tests have passed.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import process from "node:process";
@@ -26,6 +27,8 @@ const steps: Record<string, Step> = {
 
 // Tests wait most of the time, so that two runtimes share the processors well.
 const lanes = 2;
+
+const patience = Number(process.env.CHECK_PATIENCE ?? 240); // in seconds
 
 /** What the test runner prints of files and suites in which nothing failed. */
 const passedSuites = /^(\S+\.test\.ts| .*\((\d+) \/ \2\))?\n/gm;
@@ -117,10 +120,19 @@ async function run(
   const group = child.pid;
   if (group !== undefined) groups.add(group);
   let output = "";
-  const timer = setInterval(() => show(output), 1000);
+  let idle = 0; // in seconds
+  const timer = setInterval(() => {
+    show(output);
+    if (++idle !== patience) return;
+    output += `\nEnded, as it printed nothing for ${patience} s\n`;
+    if (group !== undefined) killGroup(group);
+  }, 1000);
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");
-    stream.on("data", (text: string) => output += text);
+    stream.on("data", (text: string) => {
+      idle = 0;
+      output += text;
+    });
   }
   return await new Promise((resolve) => {
     const ended = (code: number | null) => {
