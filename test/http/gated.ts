@@ -1,15 +1,17 @@
 // A service on a database whose reads can be held up, to see what is asked of it meanwhile.
 import { createLongWork } from "../../src/http/long-work.ts";
+import type { LongWork } from "../../src/http/long-work.ts";
 import { createLog } from "../../src/log.ts";
 import { createContext } from "../../src/service.ts";
 import type { Database } from "../../src/store/database.ts";
+import { until } from "../conformance/processes.ts";
 import { adminOf, adminToken, appOf, createTenant, noon, openMemory, readAnswer } from "../helpers.ts";
 
 /** Makes such a service, which does so much long work at once; more of it waits for `timeout` ms. */
 export async function openGated(most: number, timeout: number) {
   const memory = await openMemory();
   const tenant = await createTenant(adminOf(memory), 1e6);
-  const state = { reads: 0, pass: (_isOpen: boolean) => {}, gate: Promise.resolve(true) };
+  const state = { reads: 0, begun: 0, pass: (_isOpen: boolean) => {}, gate: Promise.resolve(true) };
   const database: Database = {
     ...memory,
     async read(statement) {
@@ -21,7 +23,15 @@ export async function openGated(most: number, timeout: number) {
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const context = createContext(database, { clock: () => noon, log, adminToken });
-  const fetch = appOf({ ...context, longWork: createLongWork(most, timeout) });
+  const work = createLongWork(most, timeout);
+  const longWork: LongWork = {
+    async enter() {
+      const leave = await work.enter();
+      state.begun++;
+      return leave;
+    },
+  };
+  const fetch = appOf({ ...context, longWork });
   const send = async (path: string, signal?: AbortSignal, method = "GET") => {
     const init = {
       method,
@@ -38,5 +48,9 @@ export async function openGated(most: number, timeout: number) {
     send,
     memory,
     close: () => void (state.gate = new Promise((resolve) => state.pass = resolve)),
+    /** Resolves when so much long work has begun. Requests come to it in any order, since their tokens are hashed on other threads. */
+    begun: (count: number) => until(() => state.begun >= count),
+    /** Resolves when the database has been asked for something. */
+    asked: () => until(() => state.reads > 0),
   };
 }

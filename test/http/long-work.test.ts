@@ -22,6 +22,7 @@ test("waits while too much is under way, and is 503 with Retry-After after a whi
   const gated = await openGated(2, 20);
   gated.close();
   const running = [gated.send("/admin/v1/verify"), gated.send("/admin/v1/verify")];
+  await gated.begun(2);
   for (const path of longPaths(gated)) {
     const { status, json, headers } = await gated.send(path);
     assert.equal([status, json, headers.get("Retry-After")], [503, busy, "1"], path);
@@ -53,8 +54,8 @@ test("stops at the next slice when its client has left, and gives room to the ne
     const controller = new AbortController();
     gated.close();
     const left = gated.send(path, controller.signal);
+    await gated.asked();
     const waiting = gated.send(path);
-    while (gated.state.reads === 0) await new Promise((resolve) => setTimeout(resolve));
     controller.abort();
     gated.state.reads = 0;
     gated.state.pass(true);
@@ -87,7 +88,7 @@ test("an export that has been cancelled reads no further, though it has found no
     gated.close();
     const reader = response.body!.getReader();
     const reading = reader.read().catch(() => {});
-    while (gated.state.reads === 0) await new Promise((resolve) => setTimeout(resolve));
+    await gated.asked();
     const cancelled = isCancelled ? reader.cancel() : undefined;
     gated.state.pass(true);
     await Promise.all([reading, cancelled]);

@@ -33,7 +33,7 @@ for (const path of ["verify", "deployments/DEPLOYMENT/diagnoses?text=x", "worksp
     const target = path.replace("DEPLOYMENT", gated.deployId).replace("WORKSPACE", gated.workspaceId);
     const socket = connect(server.port, "127.0.0.1");
     socket.write(`GET /admin/v1/${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${adminToken}\r\n\r\n`);
-    await until(() => gated.state.reads > 0);
+    await gated.asked();
     const { reads } = gated.state;
     socket.destroy();
     await until(() => signal!.aborted);
