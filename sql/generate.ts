@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 
-const root = new URL("../", import.meta.url);
+const root = new URL("..", import.meta.url);
 const readText = (path: string) => readFile(new URL(path, root), "utf8");
 
 /** The text as a template literal, so that a change of a migration reads as one in the generated file too. */
@@ -36,8 +36,8 @@ async function versionModule(): Promise<string> {
 
 /** The generated files by their path in the repository, and what makes each. */
 export const generated: Record<string, () => Promise<string>> = {
-  "src/store/migrations.ts": migrationsModule,
-  "src/version.ts": versionModule,
+  "src/database/migrations.ts": migrationsModule,
+  "src/common/version.ts": versionModule,
 };
 
 if (process.argv[1]?.endsWith("generate.ts")) {

@@ -1,14 +1,14 @@
 // The entry `promptledger/migrate`: prepares a database for a service that is embedded elsewhere.
-import { databaseUrlFault } from "./config.ts";
-import { invalid } from "./errors.ts";
-import type { DatabaseSource } from "./store/client.ts";
-import type { MigrateOptions } from "./store/migrate.ts";
-import { openMigrated } from "./store/open.ts";
+import { databaseUrlFault } from "./common/config.ts";
+import { invalid } from "./common/errors.ts";
+import type { DatabaseSource } from "./database/client.ts";
+import type { MigrateOptions } from "./database/migrate.ts";
+import { openMigrated } from "./database/open.ts";
 
-export type { DatabaseLocation } from "./config.ts";
-export { Refusal } from "./errors.ts";
-export type { DatabaseSource } from "./store/client.ts";
-export type { MigrateOptions } from "./store/migrate.ts";
+export type { DatabaseLocation } from "./common/config.ts";
+export { Refusal } from "./common/errors.ts";
+export type { DatabaseSource } from "./database/client.ts";
+export type { MigrateOptions } from "./database/migrate.ts";
 
 /**
  * Brings the schema of a database up to date and gives the names of the migrations it applied. A missing file is made,

@@ -9,7 +9,7 @@ import { verify } from "../src/admin/records.ts";
 import { createService } from "../src/index.ts";
 import type { Service, ServiceOptions } from "../src/index.ts";
 import { migrate } from "../src/migrate.ts";
-import { openDatabase } from "../src/store/open.ts";
+import { openDatabase } from "../src/database/open.ts";
 import { createFolder } from "./conformance/processes.ts";
 import { adminOf, createTenant, goodBody, readAnswer } from "./helpers.ts";
 import type { Tenant } from "./helpers.ts";

@@ -4,17 +4,17 @@ import { createDeployment } from "../src/admin/deployments.ts";
 import { createPrompt } from "../src/admin/prompts.ts";
 import { createWorkspace } from "../src/admin/workspaces.ts";
 import type { Admin } from "../src/admin/admin.ts";
-import type { LogLevel } from "../src/config.ts";
-import type { Clock } from "../src/domain.ts";
-import type { Database, Statement } from "../src/store/database.ts";
+import type { LogLevel } from "../src/common/config.ts";
+import type { Clock } from "../src/common/domain.ts";
+import type { Database, Statement } from "../src/database/database.ts";
 import { readPromptFile } from "../src/admin/prompt-file.ts";
-import { openDatabase } from "../src/store/open.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { migrate } from "../src/database/migrate.ts";
 import { createApp, serveApp } from "../src/http/app.ts";
 import type { Context } from "../src/http/context.ts";
-import { createLog } from "../src/log.ts";
-import { migrations } from "../src/store/migrations.ts";
-import { serveDatabase } from "../src/service.ts";
+import { createLog } from "../src/common/log.ts";
+import { migrations } from "../src/database/migrations.ts";
+import { serveDatabase } from "../src/http/service.ts";
 
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";

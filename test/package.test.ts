@@ -6,7 +6,7 @@ import { build } from "esbuild";
 import type { BuildOptions } from "esbuild";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { migrationNames } from "../src/store/migrations.ts";
+import { migrationNames } from "../src/database/migrations.ts";
 import { createFolder } from "./conformance/processes.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
@@ -110,7 +110,7 @@ if (currentRuntime === "Node") {
   }
 
   test("its other files cannot be imported", async () => {
-    const script = 'await import("promptledger/dist/service.js").catch(({ code }) => console.log(code))';
+    const script = 'await import("promptledger/dist/http/service.js").catch(({ code }) => console.log(code))';
     assert.is(await run(app, "node", "--input-type=module", "--eval", script), "ERR_PACKAGE_PATH_NOT_EXPORTED\n");
   });
 
@@ -180,7 +180,7 @@ if (currentRuntime === "Node") {
   });
 
   test("brings its file for systemd", async () => {
-    await access(`${app}/node_modules/promptledger/src/runtime/deploy/promptledger.service`);
+    await access(`${app}/node_modules/promptledger/src/deploy/promptledger.service`);
   });
 }
 

@@ -5,7 +5,7 @@ export type Runtime = "Node" | "Bun" | "Deno";
 
 export const currentRuntime: Runtime = "Bun" in globalThis ? "Bun" : "Deno" in globalThis ? "Deno" : "Node";
 
-const root = new URL("../", import.meta.url);
+const root = new URL("..", import.meta.url);
 
 /** The path of a file of the repository. */
 export const pathOf = (file: string): string => fileURLToPath(new URL(file, root));

@@ -1,6 +1,6 @@
 // What management works on. Every action of this folder takes it as its first argument, and throws a Refusal.
-import type { Clock, Source } from "../domain.ts";
-import type { Database } from "../store/database.ts";
+import type { Clock, Source } from "../common/domain.ts";
+import type { Database } from "../database/database.ts";
 
 export type Admin = {
   database: Database;

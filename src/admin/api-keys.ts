@@ -1,7 +1,7 @@
 // Managing API keys. A key's secret leaves here once, when it is made.
-import type { ApiKey, Page, PageRequest } from "../domain.ts";
-import { conflict, invalid, notFound } from "../errors.ts";
-import { hashApiKey, isApiKey, keyPrefixLength, newApiKey, newId } from "../ids.ts";
+import type { ApiKey, Page, PageRequest } from "../common/domain.ts";
+import { conflict, invalid, notFound } from "../common/errors.ts";
+import { hashApiKey, isApiKey, keyPrefixLength, newApiKey, newId } from "../common/ids.ts";
 import * as store from "../store/api-keys.ts";
 import type { Admin } from "./admin.ts";
 import { getWorkspace } from "./workspaces.ts";

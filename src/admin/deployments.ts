@@ -1,7 +1,7 @@
 // Managing deployments: which version of a prompt is live, and whether it is.
-import type { Deployment, DeploymentChange, Page, PageRequest, Reason } from "../domain.ts";
-import { conflict, deployNameInUse, notFound, outdated } from "../errors.ts";
-import { newId } from "../ids.ts";
+import type { Deployment, DeploymentChange, Page, PageRequest, Reason } from "../common/domain.ts";
+import { conflict, deployNameInUse, notFound, outdated } from "../common/errors.ts";
+import { newId } from "../common/ids.ts";
 import * as store from "../store/deployments.ts";
 import type { Change, Origin } from "../store/deployments.ts";
 import { publishTo, publishToNew } from "../store/publications.ts";

@@ -1,6 +1,6 @@
 // Records as files: one JSON document per line, or CSV (RFC 4180).
-import type { Diagnosis } from "../domain.ts";
-import { stringify } from "../json-text.ts";
+import type { Diagnosis } from "../common/domain.ts";
+import { stringify } from "../common/json-text.ts";
 
 export type ExportFormat = "ndjson" | "csv";
 

@@ -1,8 +1,8 @@
 // A prompt as its author keeps it: the JSON text of a file.
 import type { PromptInput } from "./prompts.ts";
-import { invalid } from "../errors.ts";
-import { describeJsonFault } from "../json-fault.ts";
-import { readMembers, stringifyMembers } from "../json-text.ts";
+import { invalid } from "../common/errors.ts";
+import { describeJsonFault } from "../common/json-fault.ts";
+import { readMembers, stringifyMembers } from "../common/json-text.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
 import { read } from "../schema/parse.ts";
 import { exactly, optional } from "../schema/struct.ts";

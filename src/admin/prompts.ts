@@ -1,10 +1,17 @@
 // Managing prompts and their versions.
-import type { Page, PageRequest, Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
-import { conflict, notFound } from "../errors.ts";
-import { newId } from "../ids.ts";
-import type { JsonText } from "../json-text.ts";
-import { jsonText } from "../json-text.ts";
-import { diffPrompts, fillVariables, variablesOf } from "../prompt-text.ts";
+import type {
+  Page,
+  PageRequest,
+  Prompt,
+  PromptContent,
+  PromptVersion,
+  PromptVersionSummary,
+} from "../common/domain.ts";
+import { conflict, notFound } from "../common/errors.ts";
+import { newId } from "../common/ids.ts";
+import type { JsonText } from "../common/json-text.ts";
+import { jsonText } from "../common/json-text.ts";
+import { diffPrompts, fillVariables, variablesOf } from "../management/prompt-text.ts";
 import * as store from "../store/prompts.ts";
 import type { Admin } from "./admin.ts";
 import { getWorkspace } from "./workspaces.ts";

@@ -1,5 +1,5 @@
 // Where a deployment can be rolled back to, by its history.
-import type { DeploymentChange } from "../domain.ts";
+import type { DeploymentChange } from "../common/domain.ts";
 
 type Change = Pick<DeploymentChange, "action" | "to">;
 

@@ -1,7 +1,7 @@
 // Managing workspaces.
-import type { Page, PageRequest, Workspace } from "../domain.ts";
-import { notFound } from "../errors.ts";
-import { newId } from "../ids.ts";
+import type { Page, PageRequest, Workspace } from "../common/domain.ts";
+import { notFound } from "../common/errors.ts";
+import { newId } from "../common/ids.ts";
 import * as store from "../store/workspaces.ts";
 import type { Admin } from "./admin.ts";
 

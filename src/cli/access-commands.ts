@@ -1,6 +1,6 @@
 // Commands for workspaces and keys: who may ask, and how often.
 import type { NewApiKey } from "../admin/api-keys.ts";
-import type { ApiKey } from "../domain.ts";
+import type { ApiKey } from "../common/domain.ts";
 import { defaultMonthlyLimit } from "../admin/workspaces.ts";
 import * as operations from "../operations/access-operations.ts";
 import { show } from "./command.ts";

@@ -1,5 +1,5 @@
 // Arguments of a command, read as its usage line says: the line is the one declaration of what a command takes.
-import { invalid } from "../errors.ts";
+import { invalid } from "../common/errors.ts";
 import { parseArgs } from "../runtime/terminal.ts";
 import { convert } from "./placeholders.ts";
 

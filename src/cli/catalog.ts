@@ -1,6 +1,6 @@
 // Lists of prompts and deployments, which say of each other what is live where, and histories with what a rollback can do.
 import { findRollbackTargets } from "../admin/rollback.ts";
-import type { Deployment, DeploymentChange } from "../domain.ts";
+import type { Deployment, DeploymentChange } from "../common/domain.ts";
 import { listDeploymentChanges, listDeployments } from "../operations/deployment-operations.ts";
 import { listPrompts } from "../operations/prompt-operations.ts";
 import type { Call, Outcome } from "./command.ts";

@@ -1,5 +1,5 @@
 // Numbers for people: tables with small bar charts of block characters.
-import type { DayUsage, Usage, VersionStats } from "../domain.ts";
+import type { DayUsage, Usage, VersionStats } from "../common/domain.ts";
 import { format } from "./format.ts";
 
 const barWidth = 20; // characters

@@ -1,14 +1,14 @@
 // Every command, in the order in which help shows them.
-import { readConfig } from "../config.ts";
-import type { DatabaseLocation } from "../config.ts";
+import { readConfig } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
 import { backUp } from "../runtime/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { listMissing } from "../store/migrate.ts";
-import { migrationNames, migrations } from "../store/migrations.ts";
-import { fileOf, openDatabase } from "../store/open.ts";
+import { listMissing } from "../database/migrate.ts";
+import { migrationNames, migrations } from "../database/migrations.ts";
+import { fileOf, openDatabase } from "../database/open.ts";
 import { accessCommands } from "./access-commands.ts";
 import { show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";

@@ -1,6 +1,6 @@
 // Commands for deployments: which version is live, and whether it is.
 import type { DeploymentResult } from "../admin/deployments.ts";
-import type { Deployment } from "../domain.ts";
+import type { Deployment } from "../common/domain.ts";
 import * as operations from "../operations/deployment-operations.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";

@@ -1,7 +1,7 @@
 // Exports: text that is written while it comes, so that it is never all in memory.
 import type { ExportFormat } from "../admin/export.ts";
-import { Refusal, unusable } from "../errors.ts";
-import { describeError } from "../log.ts";
+import { Refusal, unusable } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Outcome } from "./command.ts";
 

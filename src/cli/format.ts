@@ -1,5 +1,5 @@
 // Data for people: a list as a table, an object as lines. Programs get JSON instead.
-import { stringify } from "../json-text.ts";
+import { stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
 
 /** A list of objects as a table, one object as lines; each ends with a line break. */

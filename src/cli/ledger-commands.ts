@@ -1,6 +1,6 @@
 // Commands for what was counted: calls, quota and books.
-import type { Operation } from "../domain.ts";
-import { monthOf } from "../month.ts";
+import type { Operation } from "../common/domain.ts";
+import { monthOf } from "../common/month.ts";
 import * as operations from "../operations/record-operations.ts";
 import { usageText } from "./charts.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";

@@ -1,8 +1,8 @@
 // Lists, which operations answer in parts.
-import type { Page } from "../domain.ts";
-import { unusable } from "../errors.ts";
+import type { Page } from "../common/domain.ts";
+import { unusable } from "../common/errors.ts";
 import type { Operation } from "../operations/operation.ts";
-import { createCursorCheck, eachPage } from "../store/page.ts";
+import { createCursorCheck, eachPage } from "../database/page.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { show } from "./command.ts";

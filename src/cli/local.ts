@@ -1,7 +1,7 @@
 // Operations on the database that the environment names.
-import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../config.ts";
-import { invalid } from "../errors.ts";
-import { stringify } from "../json-text.ts";
+import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
+import { invalid } from "../common/errors.ts";
+import { stringify } from "../common/json-text.ts";
 import { perform } from "../operations/operation.ts";
 import { openConfigured } from "../runtime/boot.ts";
 import type { Terminal } from "../runtime/terminal.ts";

@@ -1,6 +1,6 @@
 // What a placeholder of a usage line stands for: it tells the type of a value, and what is refused as wrong usage.
-import { invalid } from "../errors.ts";
-import { isMonth } from "../month.ts";
+import { invalid } from "../common/errors.ts";
+import { isMonth } from "../common/month.ts";
 
 const day = 86_400_000; // ms
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: day };

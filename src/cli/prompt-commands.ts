@@ -2,10 +2,10 @@
 import type { DeploymentResult } from "../admin/deployments.ts";
 import { readPromptFile } from "../admin/prompt-file.ts";
 import type { PromptWithVariables, PushResult } from "../admin/prompts.ts";
-import { notFound } from "../errors.ts";
-import { jsonText, stringify } from "../json-text.ts";
+import { notFound } from "../common/errors.ts";
+import { jsonText, stringify } from "../common/json-text.ts";
 import * as operations from "../operations/prompt-operations.ts";
-import { describePrompt } from "../prompt-text.ts";
+import { describePrompt } from "../management/prompt-text.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";

@@ -1,6 +1,6 @@
 // Commands for diagnosis records: what came of the prompts.
 import type { ExportFormat } from "../admin/export.ts";
-import { invalid } from "../errors.ts";
+import { invalid } from "../common/errors.ts";
 import * as operations from "../operations/record-operations.ts";
 import type { Arguments } from "./arguments.ts";
 import { statsText } from "./charts.ts";

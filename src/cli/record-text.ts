@@ -1,6 +1,6 @@
 // A record for people: its input and output as they were written, or as a conversation where they hold messages.
-import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../json-text.ts";
-import { describeJson, describeMessage, describeText } from "../prompt-text.ts";
+import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
+import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
 import { format } from "./format.ts";
 

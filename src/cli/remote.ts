@@ -1,9 +1,9 @@
 // Operations by a service far away, over its management API.
 import type { ExportFormat } from "../admin/export.ts";
-import { adminTokenFault } from "../config.ts";
-import { conflict, invalid, notFound, unusable } from "../errors.ts";
+import { adminTokenFault } from "../common/config.ts";
+import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/admin.ts";
-import { readMembers, readValue, stringify, stringifyMembers } from "../json-text.ts";
+import { readMembers, readValue, stringify, stringifyMembers } from "../common/json-text.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";

@@ -1,7 +1,7 @@
 // From arguments to an exit code: find the command, run it here or far away, print.
-import { invalid, Refusal, withoutKeys } from "../errors.ts";
-import { stringify } from "../json-text.ts";
-import { describeError } from "../log.ts";
+import { invalid, Refusal, withoutKeys } from "../common/errors.ts";
+import { stringify } from "../common/json-text.ts";
+import { describeError } from "../common/log.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";

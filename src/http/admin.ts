@@ -1,8 +1,8 @@
 // Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
 import type { ExportFormat } from "../admin/export.ts";
-import { exportsOverloaded, givenTwice, invalidRevision, noRevision, Refusal, wrongField } from "../errors.ts";
-import { stringifyMembers } from "../json-text.ts";
-import { describeError } from "../log.ts";
+import { exportsOverloaded, givenTwice, invalidRevision, noRevision, Refusal, wrongField } from "../common/errors.ts";
+import { stringifyMembers } from "../common/json-text.ts";
+import { describeError } from "../common/log.ts";
 import { perform } from "../operations/operation.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { parse } from "../schema/parse.ts";

@@ -1,5 +1,5 @@
 // Asking the ledger, and noting for the log who asked for what.
-import type { Read, Recorded, Refused, Served, Submit } from "../store/admission.ts";
+import type { Read, Recorded, Refused, Served, Submit } from "../ledger/admission.ts";
 import { noteValidity } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";

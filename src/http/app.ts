@@ -1,7 +1,7 @@
 // Every route. The only importer of itty-router.
 import { Router } from "itty-router";
 import type { RouterType } from "itty-router";
-import { managementOff, methodNotAllowed } from "../errors.ts";
+import { managementOff, methodNotAllowed } from "../common/errors.ts";
 import { operations } from "../operations/operations.ts";
 import { adminPath, manage } from "./admin.ts";
 import { requireAdmin } from "./authorization.ts";

@@ -1,7 +1,7 @@
 // Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
-import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../errors.ts";
-import { hashApiKey, isApiKey, sha256 } from "../ids.ts";
-import type { Caller } from "../store/admission.ts";
+import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../common/errors.ts";
+import { hashApiKey, isApiKey, sha256 } from "../common/ids.ts";
+import type { Caller } from "../ledger/admission.ts";
 import { whileUnread } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";

@@ -1,9 +1,9 @@
 // Reading a request's body: bounded in bytes, chunks and time, within one budget for all bodies of the service, and as the
 // UTF-8 that JSON is. What is left of a body is never cancelled before the answer has gone out: that may never settle (a
 // cloned Request), may reset the connection before the answer, or may throw inside the host's adapter.
-import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../errors.ts";
-import { bodyTooSlow, Refusal } from "../errors.ts";
-import { withTimeout } from "../timeout.ts";
+import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../common/errors.ts";
+import { bodyTooSlow, Refusal } from "../common/errors.ts";
+import { withTimeout } from "../common/timeout.ts";
 import type { Asked, BodyBudget, BodyLimit, Context } from "./context.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -1,11 +1,11 @@
 // What every handler is handed: the request with what is noted of it, and what the service consists of. No globals.
 import type { Admin } from "../admin/admin.ts";
-import type { Cache } from "../cache.ts";
-import type { Clock } from "../domain.ts";
-import type { Log } from "../log.ts";
-import type { Refusal } from "../errors.ts";
-import type { Ledger } from "../store/ledger.ts";
-import type { Telemetry } from "../telemetry.ts";
+import type { Cache } from "../common/cache.ts";
+import type { Clock } from "../common/domain.ts";
+import type { Log } from "../common/log.ts";
+import type { Refusal } from "../common/errors.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Telemetry } from "../common/telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { LongWork } from "./long-work.ts";
 import type { Notes } from "./notes.ts";

@@ -1,8 +1,8 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
-import { isSameNumber, stringifyMembers } from "../json-text.ts";
+import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
 import { parse } from "../schema/parse.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
-import type { NewDiagnosis } from "../store/admission.ts";
+import type { NewDiagnosis } from "../ledger/admission.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";

@@ -1,11 +1,19 @@
 // What all requests have in common, whatever their route: an id, a bound on how many there are, what becomes of errors, the
 // headers of every answer, a line in the log, and measures.
-import { databaseAway, databaseBusy, internalError, invalidTarget, overloaded, Refusal, stopping } from "../errors.ts";
-import { unknownPath } from "../errors.ts";
-import { describeError } from "../log.ts";
-import type { LogLevel } from "../config.ts";
-import type { Clock } from "../domain.ts";
-import { failureOf } from "../store/database.ts";
+import {
+  databaseAway,
+  databaseBusy,
+  internalError,
+  invalidTarget,
+  overloaded,
+  Refusal,
+  stopping,
+} from "../common/errors.ts";
+import { unknownPath } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
+import type { LogLevel } from "../common/config.ts";
+import type { Clock } from "../common/domain.ts";
+import { failureOf } from "../database/database.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";

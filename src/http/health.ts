@@ -1,6 +1,6 @@
 // What an operator's probes ask: is the process alive, should it be sent requests, what has it measured.
-import { stopping } from "../errors.ts";
-import { metricsType } from "../metrics.ts";
+import { stopping } from "../common/errors.ts";
+import { metricsType } from "../common/metrics.ts";
 import type { Asked, Context } from "./context.ts";
 import { ok, refuse, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";

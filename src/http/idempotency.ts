@@ -1,7 +1,7 @@
 // The Idempotency-Key header: under it a client repeats a submit whose answer it has not got, and nothing happens twice.
-import { invalidIdempotencyKey } from "../errors.ts";
-import { sha256 } from "../ids.ts";
-import type { IdempotencyKey, NewDiagnosis } from "../store/admission.ts";
+import { invalidIdempotencyKey } from "../common/errors.ts";
+import { sha256 } from "../common/ids.ts";
+import type { IdempotencyKey, NewDiagnosis } from "../ledger/admission.ts";
 
 /** The key, bare or quoted, with what tells this request from another under the same key; undefined without the header. */
 export async function readIdempotencyKey(

@@ -1,6 +1,6 @@
 // Management that looks at much of the log: few at once, and none for a client that has left.
-import { clientGone, managementOverloaded } from "../errors.ts";
-import type { Database } from "../store/database.ts";
+import { clientGone, managementOverloaded } from "../common/errors.ts";
+import type { Database } from "../database/database.ts";
 
 /** Bounds how much long work is under way. */
 export type LongWork = {

@@ -1,5 +1,5 @@
 // What the log tells of a request besides its answer. Ids only: never a key, a body or a prompt.
-import type { Caller } from "../store/admission.ts";
+import type { Caller } from "../ledger/admission.ts";
 
 export type Notes = {
   workspaceId?: string;

@@ -1,7 +1,7 @@
 // What the description of the service says in more than one place: schemas, headers, parameters, and answers to what is
 // refused.
-import * as errors from "../errors.ts";
-import type { ErrorKind, Refusal } from "../errors.ts";
+import * as errors from "../common/errors.ts";
+import type { ErrorKind, Refusal } from "../common/errors.ts";
 import { described, isOptional, nameOf, optional, partsOf, refer, schemaOf } from "../schema/struct.ts";
 import type { JsonSchema } from "../schema/struct.ts";
 import { ErrorResponse, RateLimitErrorResponse } from "../schema/serving.ts";

@@ -2,7 +2,7 @@
 import { operations } from "../operations/operations.ts";
 import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
 import type { Described, Part } from "./openapi-components.ts";

@@ -1,6 +1,6 @@
 // GET /v1/prompts: the active prompt of a deployment.
-import { sha256 } from "../ids.ts";
-import type { JsonText } from "../json-text.ts";
+import { sha256 } from "../common/ids.ts";
+import type { JsonText } from "../common/json-text.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";

@@ -1,5 +1,5 @@
 // What a request asks for in its URL.
-import { invalidDeployId } from "../errors.ts";
+import { invalidDeployId } from "../common/errors.ts";
 import type { Asked } from "./context.ts";
 import { noteId } from "./notes.ts";
 

@@ -1,5 +1,5 @@
 // GET /: says what this service is and where its description is, as JSON, or as a page to whoever asks for HTML.
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 import type { Asked } from "./context.ts";
 import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";

@@ -1,5 +1,5 @@
 // GET /v1/usage: what the key's workspace has used of its quota. It costs nothing.
-import { invalidApiKey } from "../errors.ts";
+import { invalidApiKey } from "../common/errors.ts";
 import { readKeyHash } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";
 import { noteCaller } from "./notes.ts";

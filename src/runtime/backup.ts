@@ -1,13 +1,13 @@
 // Backups: a copy of a database file, made while a service serves on it.
 import { link, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { describeDatabase } from "../config.ts";
-import type { DatabaseLocation } from "../config.ts";
-import { conflict, invalid, unusable } from "../errors.ts";
-import { clearStamp } from "../store/file-identity.ts";
-import { isMigrated } from "../store/migrate.ts";
-import { fileOf, openDatabase } from "../store/open.ts";
-import { copyTo, sizeOf } from "../store/whole-file.ts";
+import { describeDatabase } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
+import { conflict, invalid, unusable } from "../common/errors.ts";
+import { clearStamp } from "../database/file-identity.ts";
+import { isMigrated } from "../database/migrate.ts";
+import { fileOf, openDatabase } from "../database/open.ts";
+import { copyTo, sizeOf } from "../database/maintenance.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import {
   createDatabasePart,
@@ -17,7 +17,7 @@ import {
   removeDatabasePart,
   syncFile,
   syncFolderOf,
-} from "./parts.ts";
+} from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type Backup = { file: string; bytes: number; createdAt: number };

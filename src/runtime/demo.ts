@@ -6,8 +6,8 @@ import process from "node:process";
 import { createApiKey } from "../admin/api-keys.ts";
 import { publishPrompt } from "../admin/deployments.ts";
 import { createWorkspace } from "../admin/workspaces.ts";
-import { readConfig } from "../config.ts";
-import { jsonText } from "../json-text.ts";
+import { readConfig } from "../common/config.ts";
+import { jsonText } from "../common/json-text.ts";
 import { openConfigured } from "./boot.ts";
 import { serve } from "./serve.ts";
 

@@ -1,8 +1,8 @@
 // Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power cut
 // can lose what was answered.
-import { describeDatabase } from "../config.ts";
-import { describeError } from "../log.ts";
-import type { Log } from "../log.ts";
+import { describeDatabase } from "../common/config.ts";
+import { describeError } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
 
 const timeout = 5_000; // ms
 

@@ -3,11 +3,11 @@ import { access, constants, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
-import { describeDatabase } from "../config.ts";
-import type { DatabaseLocation } from "../config.ts";
-import { Refusal, unusable } from "../errors.ts";
-import { describeError } from "../log.ts";
-import { fileOf } from "../store/open.ts";
+import { describeDatabase } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
+import { Refusal, unusable } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
+import { fileOf } from "../database/open.ts";
 
 /** The error for a configured database that cannot be used. */
 export async function unusableDatabase({ url }: DatabaseLocation, error: unknown): Promise<Refusal> {

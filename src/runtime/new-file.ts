@@ -1,7 +1,7 @@
 // Files that commands write: a file has its name only once it is whole, and replaces another only by force.
 import { link, open, realpath, rename, rm, stat } from "node:fs/promises";
-import { conflict } from "../errors.ts";
-import { createPart, exists, onFile, syncFolderOf } from "./parts.ts";
+import { conflict } from "../common/errors.ts";
+import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
 
 /** A file under a name of its own, `partPath`, until it is finished or left as it is; a device or a pipe has one name only. */
 export type NewFile = {

@@ -1,6 +1,6 @@
 // What is measured of the process, under the names that Prometheus has for it.
 import process from "node:process";
-import type { Metrics } from "../metrics.ts";
+import type { Metrics } from "../common/metrics.ts";
 
 const interval = 100; // ms between two looks at how late the event loop is
 

@@ -5,18 +5,18 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { percent } from "../admin/admin.ts";
 import { verify } from "../admin/records.ts";
-import { describeDatabase } from "../config.ts";
-import type { DatabaseLocation } from "../config.ts";
-import { conflict, invalid, Refusal, unusable } from "../errors.ts";
-import { describeError } from "../log.ts";
-import { isBusy } from "../store/database.ts";
-import type { Claim } from "../store/database.ts";
-import { isMigrated, migrate } from "../store/migrate.ts";
-import { openDatabase } from "../store/open.ts";
-import { findDamage, keepAlone, removeLog } from "../store/whole-file.ts";
+import { describeDatabase } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
+import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
+import { isBusy } from "../database/database.ts";
+import type { Claim } from "../database/database.ts";
+import { isMigrated, migrate } from "../database/migrate.ts";
+import { openDatabase } from "../database/open.ts";
+import { findDamage, keepAlone, removeLog } from "../database/maintenance.ts";
 import { databaseFileOf } from "./backup.ts";
-import { claimFile } from "../store/file-claim.ts";
-import { migrations } from "../store/migrations.ts";
+import { claimFile } from "../database/file-claim.ts";
+import { migrations } from "../database/migrations.ts";
 import {
   createDatabasePart,
   exists,
@@ -25,7 +25,7 @@ import {
   removeDatabasePart,
   syncFile,
   syncFolderOf,
-} from "./parts.ts";
+} from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `replaced` is what has become of the database that was there; `applied` are the migrations that the backup lacked. */

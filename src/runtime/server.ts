@@ -1,5 +1,5 @@
 // What the runtimes have in common: a way to listen, and a server that can be stopped.
-import type { OwnService } from "../service.ts";
+import type { OwnService } from "../http/service.ts";
 
 /**
  * A listening server. `stop` takes no new connections and resolves when every request in flight is answered. `refuseNew` is

@@ -1,9 +1,9 @@
 // From a signal to the end of the process: the same on Node, Bun and Deno.
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { describeError } from "../log.ts";
-import type { Log } from "../log.ts";
-import type { OwnService } from "../service.ts";
+import { describeError } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
+import type { OwnService } from "../http/service.ts";
 import type { LogOutput } from "./log-output.ts";
 import type { Server } from "./server.ts";
 

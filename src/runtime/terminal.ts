@@ -3,10 +3,10 @@ import { Buffer } from "node:buffer";
 import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { invalid } from "../errors.ts";
+import { invalid } from "../common/errors.ts";
 import { createNewFile } from "./new-file.ts";
 import type { NewFile } from "./new-file.ts";
-import { onFile } from "./parts.ts";
+import { onFile } from "./atomic-file.ts";
 
 /** Node's own reader of arguments, which Bun and Deno have too. */
 export { parseArgs };

@@ -1,7 +1,7 @@
 // From JSON text to values that have been checked.
-import { notJson, wrongField, wrongWhole } from "../errors.ts";
-import { isDeeper } from "../json-scan.ts";
-import { compact, isSameNumber, jsonText, makeWellFormed, readMembers } from "../json-text.ts";
+import { notJson, wrongField, wrongWhole } from "../common/errors.ts";
+import { isDeeper } from "../common/json-scan.ts";
+import { compact, isSameNumber, jsonText, makeWellFormed, readMembers } from "../common/json-text.ts";
 import { check, factsOf, hasType } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
 

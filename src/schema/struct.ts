@@ -3,8 +3,8 @@
 import { define, nullable as allowNull, optional as optionally, Struct } from "superstruct";
 import { type as membersOf, validate } from "superstruct";
 import type { Infer } from "superstruct";
-import { missingField, wrongField, wrongWhole } from "../errors.ts";
-import type { JsonText } from "../json-text.ts";
+import { missingField, wrongField, wrongWhole } from "../common/errors.ts";
+import type { JsonText } from "../common/json-text.ts";
 
 export type { Infer, Struct };
 export type Schema = Parameters<typeof membersOf>[0];

@@ -1,5 +1,5 @@
 // What single values must be, wherever they stand.
-import { isMonth } from "../month.ts";
+import { isMonth } from "../common/month.ts";
 import { described, isObject, nullable, oneOf, optional, refined, wanted } from "./struct.ts";
 
 const most = Number.MAX_SAFE_INTEGER;

@@ -1,8 +1,8 @@
 // Rows of api_keys and api_key_secrets. A secret passes through here only as its hash.
-import type { ApiKey, Page, PageRequest } from "../domain.ts";
-import type { Database, Row, Statement } from "./database.ts";
-import { readPage } from "./page.ts";
-import { integer, integerOrNull, text } from "./row.ts";
+import type { ApiKey, Page, PageRequest } from "../common/domain.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
 
 export async function createApiKey(database: Database, key: ApiKey, hash: string): Promise<void> {
   await database.write([

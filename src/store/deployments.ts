@@ -1,8 +1,8 @@
 // Rows of deployments and their history. Whatever changes a deployment adds to its history in the same transaction.
-import type { Deployment, DeploymentChange, Page, PageRequest, Reason, Source } from "../domain.ts";
-import type { Database, Row, Statement } from "./database.ts";
-import { readPage } from "./page.ts";
-import { integer, text } from "./row.ts";
+import type { Deployment, DeploymentChange, Page, PageRequest, Reason, Source } from "../common/domain.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
+import { integer, text } from "../database/row.ts";
 
 /** What the history says of a change besides what changed. */
 export type Origin = Reason & { source: Source; now: number };

@@ -1,9 +1,16 @@
 // Rows of prompts and prompt_versions. Versions are only ever added.
-import type { Page, PageRequest, Prompt, PromptContent, PromptVersion, PromptVersionSummary } from "../domain.ts";
-import { jsonText } from "../json-text.ts";
-import type { Database, Row, Statement } from "./database.ts";
-import { readPage } from "./page.ts";
-import { integer, text } from "./row.ts";
+import type {
+  Page,
+  PageRequest,
+  Prompt,
+  PromptContent,
+  PromptVersion,
+  PromptVersionSummary,
+} from "../common/domain.ts";
+import { jsonText } from "../common/json-text.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
+import { integer, text } from "../database/row.ts";
 
 /** Stores a new prompt with its version 1. */
 export async function createPrompt(database: Database, prompt: PromptVersion & { workspaceId: string }): Promise<void> {

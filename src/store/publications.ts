@@ -1,6 +1,6 @@
 // Publishing a prompt: its version and the deployment that serves it are written in one transaction.
-import type { Deployment, PromptContent, PromptVersion } from "../domain.ts";
-import type { Database, Row, Statement } from "./database.ts";
+import type { Deployment, PromptContent, PromptVersion } from "../common/domain.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
 import { addChange, toDeployment } from "./deployments.ts";
 import type { Origin } from "./deployments.ts";
 import { addVersion, toPromptVersion } from "./prompts.ts";

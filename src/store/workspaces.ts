@@ -1,8 +1,8 @@
 // Rows of workspaces.
-import type { Page, PageRequest, Workspace } from "../domain.ts";
-import type { Database, Row } from "./database.ts";
-import { readPage } from "./page.ts";
-import { integer, text, textOrNull } from "./row.ts";
+import type { Page, PageRequest, Workspace } from "../common/domain.ts";
+import type { Database, Row } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
 
 export async function createWorkspace(database: Database, workspace: Workspace): Promise<void> {
   const { id, name, monthlyLimit, upgradeUrl, createdAt } = workspace;

@@ -1,8 +1,8 @@
 // Data of any size, made by SQL as the service would have made it: the books balance. Nothing else may write meanwhile.
 import type { Admin } from "../../src/admin/admin.ts";
-import { newCommitId } from "../../src/ids.ts";
-import { monthOf } from "../../src/month.ts";
-import type { Statement } from "../../src/store/database.ts";
+import { newCommitId } from "../../src/common/ids.ts";
+import { monthOf } from "../../src/common/month.ts";
+import type { Statement } from "../../src/database/database.ts";
 import { promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { postBody, postMeasures } from "./load.ts";

@@ -1,6 +1,6 @@
 // `flood`: what a client still gets while another, with as many connections, sends requests that are refused; and, to
 // compare, while another sends requests that are accepted.
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import type { Runtime } from "../runtimes.ts";
 import { callOf, load, measure } from "./load.ts";
 import type { Call, Method } from "./load.ts";

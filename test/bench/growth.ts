@@ -3,7 +3,7 @@
 import { adminOf } from "../helpers.ts";
 import type { Admin } from "../../src/admin/admin.ts";
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { fillCatalog, fillRecords, keys, workspaces } from "./fill.ts";

@@ -1,6 +1,6 @@
 // A steady mixture of what a service meets: reads and submits, refusals of each kind, management now and then, and clients
 // that are slow or go away. Every answer is compared with what it must be.
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import type { HttpAnswer, HttpRequest } from "../conformance/http-client.ts";
 import { emptyOutcomes } from "../faults/load.ts";

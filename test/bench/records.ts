@@ -1,7 +1,7 @@
 // `records`: management on a file with a million records of one deployment, while the service serves: statistics, pages,
 // export, deletion, pruning and verifying, over HTTP.
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { adminOf, adminToken } from "../helpers.ts";

@@ -2,13 +2,13 @@
 // tells as a line of JSON on SIGUSR2, and GROUP_OF in the environment says how many requests may share a transaction.
 import { appOf } from "../helpers.ts";
 import process from "node:process";
-import { readConfig } from "../../src/config.ts";
-import { createLog } from "../../src/log.ts";
+import { readConfig } from "../../src/common/config.ts";
+import { createLog } from "../../src/common/log.ts";
 import { openConfigured } from "../../src/runtime/boot.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
-import { createContext } from "../../src/service.ts";
-import type { Database } from "../../src/store/database.ts";
+import { createContext } from "../../src/http/service.ts";
+import type { Database } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const { listen }: { listen: Listen } = await import(`../../src/runtime/${currentRuntime.toLowerCase()}.ts`);

@@ -2,7 +2,7 @@
 // log must stay as they are once it has warmed up, every answer must be as it should, and the books right in the end.
 import { readdir, stat } from "node:fs/promises";
 import process from "node:process";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import { audit, createBooks } from "../faults/books.ts";
 import { adminOf, adminToken, createTenant } from "../helpers.ts";

@@ -3,7 +3,7 @@ import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
 import { verify } from "../../src/admin/records.ts";
 import type { Admin } from "../../src/admin/admin.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import { adminOf, createTenant } from "../helpers.ts";

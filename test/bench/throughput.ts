@@ -1,6 +1,6 @@
 // `throughput`: requests per second of the service beside those of a bare handler on the same runtime, and beside those
 // of the same service when every request is a transaction of its own.
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { memoryOf, startFile } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
 import { workOf } from "./counting.ts";

@@ -7,7 +7,7 @@ import { nameOf } from "../../src/cli/command.ts";
 import type { Call, Command } from "../../src/cli/command.ts";
 import { commands } from "../../src/cli/commands.ts";
 import { help } from "../../src/cli/help.ts";
-import { stringify } from "../../src/json-text.ts";
+import { stringify } from "../../src/common/json-text.ts";
 import type { AnyOperation } from "../../src/operations/operation.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { read } from "../../src/schema/parse.ts";

@@ -2,7 +2,7 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { migrationNames } from "../../src/store/migrations.ts";
+import { migrationNames } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn } from "./places.ts";
 import type { Data, Place } from "./places.ts";
@@ -219,7 +219,7 @@ everywhere("verify exits 0 while the books balance", async () => {
 everywhere("verify exits 1 when they do not, and says which", async () => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
-  const { openDatabase } = await import("../../src/store/open.ts");
+  const { openDatabase } = await import("../../src/database/open.ts");
   const database = openDatabase(DATABASE_URL, "manage");
   await database.write([{ sql: "update quota_usage set reads = 2 where workspace_id = ?", args: [workspaceId] }]);
   const { code, said, json } = await cli(["verify", "--workspace", workspaceId, "--json"]);

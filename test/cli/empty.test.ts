@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { migrationNames } from "../../src/store/migrations.ts";
+import { migrationNames } from "../../src/database/migrations.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { runIn } from "./places.ts";

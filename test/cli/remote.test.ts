@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { createWorkspace, getWorkspace } from "../../src/operations/access-operations.ts";
 import { exportDiagnoses } from "../../src/operations/record-operations.ts";
 import { terminal } from "../../src/runtime/terminal.ts";

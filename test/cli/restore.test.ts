@@ -4,10 +4,10 @@ import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } fr
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createWorkspace } from "../../src/admin/workspaces.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { migrations } from "../../src/store/migrations.ts";
-import { openDatabase, openMigrated } from "../../src/store/open.ts";
-import { keepAlone, removeLog } from "../../src/store/whole-file.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { migrations } from "../../src/database/migrations.ts";
+import { openDatabase, openMigrated } from "../../src/database/open.ts";
+import { keepAlone, removeLog } from "../../src/database/maintenance.ts";
 import { createFolder, readFiles, runFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
 import { audit, createBooks } from "../faults/books.ts";

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { runIn } from "../cli/places.ts";
 import { createBooks } from "../faults/books.ts";
 import { goodBody, promptFile } from "../helpers.ts";

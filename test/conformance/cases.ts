@@ -2,9 +2,9 @@
 // status, body, and each header of ours, present or absent, so what passes on every runtime is identical on all.
 import * as assert from "uvu/assert";
 import { listDiagnoses } from "../../src/admin/records.ts";
-import { newApiKey } from "../../src/ids.ts";
-import { stringify } from "../../src/json-text.ts";
-import { endOfMonth, monthOf } from "../../src/month.ts";
+import { newApiKey } from "../../src/common/ids.ts";
+import { stringify } from "../../src/common/json-text.ts";
+import { endOfMonth, monthOf } from "../../src/common/month.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import type { Fixture } from "./fixture.ts";
 import { openConnection, send, serialize } from "./http-client.ts";

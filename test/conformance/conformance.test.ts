@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../../src/admin/records.ts";
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { currentRuntime } from "../runtimes.ts";
 import type { Runtime } from "../runtimes.ts";
 import { cases } from "./cases.ts";
@@ -45,7 +45,7 @@ for (const { runtime, store } of plans) {
     const settings = { DATABASE_URL: url };
     if (runtime === "workerd") await migrate(url);
     service = runtime === "workerd"
-      ? await startWorker("src/runtime/worker.ts", `${folder.path}/worker`, settings)
+      ? await startWorker("src/worker.ts", `${folder.path}/worker`, settings)
       : await startService(runtime, settings);
     const admin = adminOf(openDatabase(url), Date.now);
     target = { ...await createFixture(admin), base: service.url, maxBodyBytes };

@@ -3,7 +3,16 @@ import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import { authorization, deepOrTooDeep, headerText, method, object, path, queryText, wrongBody } from "../malformed.ts";
+import {
+  authorization,
+  deepOrTooDeep,
+  headerText,
+  method,
+  object,
+  path,
+  queryText,
+  wrongBody,
+} from "../http/malformed.ts";
 import type { Message } from "./exchange.ts";
 
 /** A request in parts; header lines are latin1, as bytes are. */

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/migrate.ts";
 import { createService } from "../../src/index.ts";
-import { openDatabase } from "../../src/store/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { liveDay } from "./day.ts";

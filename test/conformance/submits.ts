@@ -1,6 +1,6 @@
 // What becomes of a submit, found without anything of the service: whether it is accepted, and how its record comes back.
 import { Buffer } from "node:buffer";
-import { depthOf, isSame, membersOf } from "../json-tokens.ts";
+import { depthOf, isSame, membersOf } from "../common/json-tokens.ts";
 
 /** The text of a body, where it is one that a submit can have. */
 export function readBody(body: string | Uint8Array): string | undefined {

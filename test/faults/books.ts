@@ -3,13 +3,13 @@
 // log of a killed service is not recovered: so this process works on copies.
 import { copyFile } from "node:fs/promises";
 import { verify } from "../../src/admin/records.ts";
-import { describeError } from "../../src/log.ts";
-import { exists } from "../../src/runtime/parts.ts";
-import { migrations } from "../../src/store/migrations.ts";
-import { commitAt, idAt } from "../../src/store/blocks.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { fileOf, openDatabase } from "../../src/store/open.ts";
-import { copyTo, findDamage } from "../../src/store/whole-file.ts";
+import { describeError } from "../../src/common/log.ts";
+import { exists } from "../../src/runtime/atomic-file.ts";
+import { migrations } from "../../src/database/migrations.ts";
+import { commitAt, idAt } from "../../src/ledger/blocks.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { fileOf, openDatabase } from "../../src/database/open.ts";
+import { copyTo, findDamage } from "../../src/database/maintenance.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { adminOf, createTenant } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";

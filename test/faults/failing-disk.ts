@@ -1,5 +1,5 @@
 // The disk fails: strace makes system calls on the database file, or on its write-ahead log (WAL), fail under load.
-import { describeError } from "../../src/log.ts";
+import { describeError } from "../../src/common/log.ts";
 import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";

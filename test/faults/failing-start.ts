@@ -1,5 +1,5 @@
 // The disk fails while a service starts on what a killed one has left: a database, and a write-ahead log (WAL) to recover.
-import { describeError } from "../../src/log.ts";
+import { describeError } from "../../src/common/log.ts";
 import { startService } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";

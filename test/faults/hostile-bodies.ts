@@ -8,7 +8,7 @@ import { send } from "../conformance/http-client.ts";
 import { memoryOf, startFile, startService } from "../conformance/processes.ts";
 import { adminToken, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";

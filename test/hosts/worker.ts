@@ -1,6 +1,6 @@
 // Cloudflare Workers: the service in a Worker of one's own. The bindings come with the first request.
-import { createService } from "../../src/runtime/worker.ts";
-import type { Service } from "../../src/runtime/worker.ts";
+import { createService } from "../../src/worker.ts";
+import type { Service } from "../../src/worker.ts";
 import { limits } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 

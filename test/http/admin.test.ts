@@ -3,16 +3,16 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
-import { readConfig } from "../../src/config.ts";
-import { newApiKey } from "../../src/ids.ts";
+import { readConfig } from "../../src/common/config.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import type { AnyOperation } from "../../src/operations/operation.ts";
 import { operations } from "../../src/operations/operations.ts";
 import { createService } from "../../src/index.ts";
-import { serveDatabase } from "../../src/service.ts";
-import type { ServiceSettings } from "../../src/service.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import type { ServiceSettings } from "../../src/http/service.ts";
 import { adminToken, createTenant, createWorld, promptFile, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
-import { refused, taken } from "../admin/management.ts";
+import { refused, taken } from "../management/management.ts";
 
 const test = suite("management over HTTP");
 

@@ -1,9 +1,9 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { newApiKey } from "../../src/ids.ts";
-import { createLog } from "../../src/log.ts";
-import { createContext, serveDatabase } from "../../src/service.ts";
-import type { Ledger } from "../../src/store/ledger.ts";
+import { newApiKey } from "../../src/common/ids.ts";
+import { createLog } from "../../src/common/log.ts";
+import { createContext, serveDatabase } from "../../src/http/service.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
 import { adminOf, adminToken, appOf, createTenant, createWorld, goodBody } from "../helpers.ts";
 import { noon, openMemory, readAnswer } from "../helpers.ts";
 

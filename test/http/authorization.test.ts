@@ -2,7 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
 import { readUsage } from "../../src/admin/records.ts";
-import { newApiKey } from "../../src/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 
 const test = suite("authorization");

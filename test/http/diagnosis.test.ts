@@ -2,7 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { setDeploymentActive } from "../../src/admin/deployments.ts";
 import { listCalls, listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
-import { stringify } from "../../src/json-text.ts";
+import { stringify } from "../../src/common/json-text.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 

@@ -4,7 +4,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createTenant, createWorld, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { taken } from "../admin/management.ts";
+import { taken } from "../management/management.ts";
 
 const test = suite("ETag of GET /v1/prompts");
 

@@ -1,9 +1,9 @@
 // A service on a database whose reads can be held up, to see what is asked of it meanwhile.
 import { createLongWork } from "../../src/http/long-work.ts";
 import type { LongWork } from "../../src/http/long-work.ts";
-import { createLog } from "../../src/log.ts";
-import { createContext } from "../../src/service.ts";
-import type { Database } from "../../src/store/database.ts";
+import { createLog } from "../../src/common/log.ts";
+import { createContext } from "../../src/http/service.ts";
+import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
 import { adminOf, adminToken, appOf, createTenant, noon, openMemory, readAnswer } from "../helpers.ts";
 

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { listCalls, verify } from "../../src/admin/records.ts";
-import { balancedBooks } from "../admin/management.ts";
+import { balancedBooks } from "../management/management.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";
 

@@ -1,9 +1,9 @@
 // Whatever a client writes wherever it can write, an event of the log is one line that steers no terminal.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLog } from "../../src/log.ts";
-import { serveDatabase } from "../../src/service.ts";
-import type { Database, Statement } from "../../src/store/database.ts";
+import { createLog } from "../../src/common/log.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import type { Database, Statement } from "../../src/database/database.ts";
 import { adminOf, adminToken, createTenant, goodBody, noon, openMemory, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { listDiagnoses, verify } from "../../src/admin/records.ts";
-import { stringify } from "../../src/json-text.ts";
+import { stringify } from "../../src/common/json-text.ts";
 import { createWorld } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
-import { authorization, deep, method, object, path, queryText, seed, string, wrongBody } from "../malformed.ts";
+import { authorization, deep, method, object, path, queryText, seed, string, wrongBody } from "./malformed.ts";
 
 const test = suite("malformed requests");
 

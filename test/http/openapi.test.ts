@@ -7,12 +7,12 @@ import { operations } from "../../src/operations/operations.ts";
 import { DiagnosisRequest } from "../../src/schema/serving.ts";
 import { check, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
-import { serveDatabase } from "../../src/service.ts";
+import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
-import { cases, openWorld, spoil } from "../openapi-cases.ts";
-import type { Opened } from "../openapi-cases.ts";
-import { readContract } from "../openapi-contract.ts";
-import type { Asked, OpenApi } from "../openapi-contract.ts";
+import { cases, openWorld, spoil } from "./openapi-cases.ts";
+import type { Opened } from "./openapi-cases.ts";
+import { readContract } from "./openapi-contract.ts";
+import type { Asked, OpenApi } from "./openapi-contract.ts";
 
 const test = suite("OpenAPI");
 

@@ -1,8 +1,8 @@
 // GET / and what links from it.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { serveDatabase } from "../../src/service.ts";
-import { version } from "../../src/version.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import { version } from "../../src/common/version.ts";
 import { adminToken, createWorld, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("root");

@@ -1,9 +1,9 @@
 // What an operator sees of requests: their line in the log, their ids, probes and metrics.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLog } from "../../src/log.ts";
-import { createContext } from "../../src/service.ts";
-import type { Database } from "../../src/store/database.ts";
+import { createLog } from "../../src/common/log.ts";
+import { createContext } from "../../src/http/service.ts";
+import type { Database } from "../../src/database/database.ts";
 import { adminToken, appOf, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 

@@ -1,7 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { newApiKey } from "../../src/ids.ts";
-import { balancedBooks, refused, taken } from "../admin/management.ts";
+import { newApiKey } from "../../src/common/ids.ts";
+import { balancedBooks, refused, taken } from "../management/management.ts";
 import { createTenant, createWorld, noon } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/common/config.ts";
 import { createFolder, startService } from "../conformance/processes.ts";
 import { nodeVersions } from "../node-versions.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
@@ -17,7 +17,7 @@ const test = suite("deploy");
 if (currentRuntime === "Node") {
   const read = (file: string) => readFile(pathOf(file), "utf8");
   const manifest = JSON.parse(await read("package.json"));
-  const linesOf = async (file: string) => (await read(`src/runtime/deploy/${file}`)).split("\n").filter(isContent);
+  const linesOf = async (file: string) => (await read(`src/deploy/${file}`)).split("\n").filter(isContent);
 
   /** `NAME=value` of the unit, in order. */
   const unit = (await linesOf("promptledger.service")).flatMap((line) => {

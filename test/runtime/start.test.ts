@@ -12,7 +12,7 @@ import { createFolder, runFile, startFile, startScript, startService, until } fr
 import { createBooks } from "../faults/books.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/common/version.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 

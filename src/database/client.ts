@@ -1,0 +1,108 @@
+// Databases through @libsql/client, of which this is the only importer: a libSQL server over HTTP, or a client of the
+// caller's.
+import { createClient, LibsqlError } from "@libsql/client";
+import type { Client } from "@libsql/client";
+import { isFileUrl } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
+import { invalid } from "../common/errors.ts";
+import { inTurn } from "./connection.ts";
+import { bind, closedError, isBusy, isClosedError, tellingFailures } from "./database.ts";
+import type { Claim, Database, Failure, Purpose } from "./database.ts";
+import { text } from "./row.ts";
+import { withTimeout } from "../common/timeout.ts";
+
+export type { Client };
+
+/** Where a store is: a URL, a URL with its token, or a libSQL client of the caller's, which stays theirs to close. */
+export type DatabaseSource = string | DatabaseLocation | Client;
+
+const requestTimeouts: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // ms, for one round trip
+
+/**
+ * Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. The file of a client is
+ * claimed with `claimFile`.
+ */
+export function openRemote(
+  source: DatabaseSource,
+  purpose: Purpose,
+  claimFile?: (path: string) => Claim,
+): Database {
+  if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, claimFile);
+  const { url, authToken } = typeof source === "string" ? { url: source } : source;
+  if (isFileUrl(url)) throw invalid("The database must be remote: there are no files here");
+  const timeout = requestTimeouts[purpose];
+  const client = createClient({
+    url,
+    ...(authToken === undefined ? {} : { authToken }),
+    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
+  });
+  return tellingFailures(untilClosed(over(client), () => client.close()), judge);
+}
+
+function takeClient(client: Client, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+  const database = over(client);
+  if (client.protocol !== "file") {
+    return tellingFailures(untilClosed(within(requestTimeouts[purpose], database), () => {}), judge);
+  }
+  const connection = {
+    ...database,
+    async findPath() {
+      const [main] = await database.read({ sql: "select file from pragma_database_list where name = 'main'" });
+      return text(main!, "file");
+    },
+    // After a busy error the client keeps a statement open on its connection, and later commits fail there.
+    reopen: () => Promise.resolve(client.reconnect()),
+  };
+  return inTurn(connection, purpose, claimFile);
+}
+
+/** The same database, which refuses every operation once it is closed. */
+function untilClosed(database: Database, close: () => void): Database {
+  let isClosed = false;
+  return {
+    // deno-lint-ignore require-await -- a refusal must be a rejection
+    read: async (statement) => isClosed ? Promise.reject(closedError()) : database.read(statement),
+    // deno-lint-ignore require-await
+    write: async (statements) => isClosed ? Promise.reject(closedError()) : database.write(statements),
+    close() {
+      isClosed = true;
+      close();
+    },
+  };
+}
+
+/** A client of the caller's may wait for an answer for ever: here it is given up. */
+function within(timeout: number, database: Database): Database {
+  const limit = <T>(operation: Promise<T>): Promise<T> =>
+    withTimeout(timeout, operation, () => {
+      throw new DOMException(`No answer within ${timeout} ms`, "TimeoutError");
+    });
+  return {
+    read: (statement) => limit(database.read(statement)),
+    write: (statements) => limit(database.write(statements)),
+    close: database.close,
+  };
+}
+
+const over = (client: Client): Database => ({
+  read: async (statement) => (await client.execute(bind(statement))).rows,
+  write: async (statements) => (await client.batch(statements.map(bind), "write")).map(({ rows }) => rows),
+  close() {},
+});
+
+/** Told by class and code, never by the driver's words. */
+function judge(error: unknown): Failure | undefined {
+  if (isClosedError(error)) return "unavailable";
+  // Only what the server itself says of a statement tells that it took no effect; all else is a reply that did not come.
+  if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "unknown";
+  if (error.code === "SERVER_ERROR") return judgeStatus(error.cause);
+  return isBusy(error) ? "blocked" : "refused";
+}
+
+function judgeStatus(cause: unknown): Failure | undefined {
+  const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;
+  if (status === 429) return "blocked";
+  if (status >= 500) return "unknown";
+  // Without a valid token nothing can run, whatever the statements.
+  return status === 401 || status === 403 ? undefined : "refused";
+}

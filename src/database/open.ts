@@ -1,0 +1,78 @@
+// Opens whatever database is named: where there are files, a file too.
+import { existsSync } from "node:fs";
+import { filePathOf, isFileUrl } from "../common/config.ts";
+import { conflict } from "../common/errors.ts";
+import { openRemote } from "./client.ts";
+import type { DatabaseSource } from "./client.ts";
+import type { Database, Purpose } from "./database.ts";
+import { openFile } from "./file.ts";
+import { claimFile, createFile } from "./file-claim.ts";
+import { isMigrated, migrate, requireMigrated } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate.ts";
+import { migrations } from "./migrations.ts";
+
+/** Opens a database. Nothing is opened or sent until the first use. */
+export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"): Database {
+  const url = urlOf(source);
+  return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, claimFile);
+}
+
+type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };
+
+/**
+ * Opens a database and applies the migrations that it lacks; gives their names. One that is not there or is empty is made,
+ * unless the options refuse it.
+ */
+export async function openMigrated(
+  source: DatabaseSource,
+  purpose: Purpose,
+  { onEmpty = "create", ...options }: OpenOptions = {},
+): Promise<{ database: Database; applied: string[] }> {
+  const path = fileOf(source);
+  if (path !== undefined && onEmpty === "create") makeFile(path);
+  const database = openDatabase(source, purpose);
+  const applied = await orClose(database, async () => {
+    if (onEmpty === "refuse" && !await isMigrated(database)) {
+      throw conflict("it is empty. workspace create and migrate set it up");
+    }
+    return await migrate(database, migrations, Date.now(), options);
+  });
+  return { database, applied };
+}
+
+/** Opens a database that exists and lacks no migration; any other is refused. */
+export async function openChecked(source: DatabaseSource, purpose: Purpose): Promise<Database> {
+  const path = fileOf(source);
+  if (path !== undefined && !existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
+  const database = openDatabase(source, purpose);
+  await orClose(database, () => requireMigrated(database, migrations));
+  return database;
+}
+
+async function orClose<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Makes the file, if there is none: SQLite would let everyone read it. */
+export function makeFile(path: string): void {
+  try {
+    createFile(path);
+  } catch {
+    // Opening it as a database says why it cannot be made.
+  }
+}
+
+/** The path of the file that a database is in; undefined where it is on a server, in memory or a client of the caller's. */
+export function fileOf(source: DatabaseSource): string | undefined {
+  const url = urlOf(source);
+  const path = isFileUrl(url) ? filePathOf(url) : ":memory:";
+  return path === ":memory:" ? undefined : path;
+}
+
+const urlOf = (source: DatabaseSource): string =>
+  typeof source === "string" ? source : "url" in source ? source.url : "";

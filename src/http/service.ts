@@ -1,0 +1,191 @@
+// The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
+import { createCache } from "../common/cache.ts";
+import { defaultBodyBudgetBytes, defaultMaxBodyBytes } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
+import type { Clock } from "../common/domain.ts";
+import { createApp, createProbes, serveApp } from "./app.ts";
+import type { App } from "./app.ts";
+import type { Context } from "./context.ts";
+import type { Handler } from "./edge.ts";
+import { createInFlight } from "./in-flight.ts";
+import type { InFlight } from "./in-flight.ts";
+import { createLongWork } from "./long-work.ts";
+import { idSequence } from "../common/ids.ts";
+import { consoleLog } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
+import type { Metrics } from "../common/metrics.ts";
+import { checkSettings } from "./settings.ts";
+import type { Client, DatabaseSource } from "../database/client.ts";
+import { failureOf, withNoteOfErrors } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { GroupLimits } from "../ledger/waiting-room.ts";
+import { createLedger } from "../ledger/ledger.ts";
+import { readinessOf } from "../database/readiness.ts";
+import { createPromptCache } from "../ledger/prompt-cache.ts";
+import type { PromptCache } from "../ledger/prompt-cache.ts";
+import { givingWay } from "../database/yielding.ts";
+import { createTelemetry } from "../common/telemetry.ts";
+import { withTimeout } from "../common/timeout.ts";
+
+/** What has a default. */
+export type ServiceSettings = {
+  /** The path that the service is mounted under and sees in its requests, such as `/llm`. */
+  basePath?: `/${string}` | "" | undefined;
+  /** The largest request body that is read, in bytes; 1 MiB unless set. */
+  maxBodyBytes?: number | undefined;
+  /** How many bytes of request bodies are held at once, beyond which submits are answered 503; 64 MiB unless set. */
+  bodyBudgetBytes?: number | undefined;
+  /** The bearer token of the management API, at least 32 characters; without one there is no `/admin/v1`. */
+  adminToken?: string | undefined;
+  /** How long a request body may take to arrive, in ms; 30 s unless set. */
+  bodyTimeout?: number | undefined;
+  /** How long a client may take nothing of a long response before that breaks off, in ms; 60 s unless set. */
+  stallTimeout?: number | undefined;
+  /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
+  corsOrigins?: readonly string[] | undefined;
+  /** Whether `/metrics` is served, to the bearer of `adminToken`; not unless set. */
+  servesMetrics?: boolean | undefined;
+  /** Now, in Unix milliseconds. */
+  clock?: Clock | undefined;
+  /** Where requests and failures are logged; failures on the console unless set. */
+  log?: Log | undefined;
+};
+
+/**
+ * Where the store is: a URL, a URL with its token, or a libSQL client of the embedder's, which stays theirs to close. A
+ * client of a file needs `concurrency: 1`, since its pragmas hold for one connection.
+ */
+export type ServiceOptions =
+  & ServiceSettings
+  & ({ database: string | DatabaseLocation; client?: undefined } | { client: Client; database?: undefined });
+
+export type Service = {
+  /** Answers a request; never rejects. */
+  fetch(this: void, request: Request): Promise<Response>;
+  /** How many requests are being answered. */
+  countInFlight(this: void): number;
+  /** From now on `/readyz` is 503. Resolves when every request that is in flight now has been answered. */
+  drain(this: void): Promise<void>;
+  /**
+   * From now on every request is answered 503. Waits for those in flight, for 10 s unless `timeout` (ms) is set, then closes
+   * the database, unless it is a client of the embedder's.
+   */
+  close(this: void, options?: { timeout?: number | undefined }): Promise<void>;
+  [Symbol.asyncDispose](this: void): Promise<void>;
+};
+
+/** A service, and what the process that it has to itself asks of it. */
+export type OwnService = Service & {
+  /** Answers a request, and may be told whether its client has closed the connection. */
+  handle: Handler;
+  /** Answers probes, on an address of their own. */
+  probe: Handler;
+  metrics: Metrics;
+  /** From now on it refuses new requests. Resolves when every request that came before has been answered. */
+  refuseNew(): Promise<void>;
+};
+
+/** Gives `createService`, for where databases are opened in the given way. */
+export const serviceOver = (open: (source: DatabaseSource) => Database) => (options: ServiceOptions): Service => {
+  const source = checkSettings(options);
+  const { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose } = serveDatabase(open(source), options);
+  return { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose };
+};
+
+/** What all requests of a service may share, even where none may wait for what another one does. */
+export type Shared = {
+  app: App;
+  inFlight: InFlight;
+  keyHashes: Context["keyHashes"];
+  validKeys: Context["validKeys"];
+  prompts: PromptCache;
+};
+
+const mostUnreadBytes = 16 * 1024 * 1024; // of bodies that wait for their key to be looked up
+const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
+const mostValidKeys = 16_000;
+
+export const createShared = ({ basePath, servesMetrics, adminToken }: ServiceSettings): Shared => ({
+  app: createApp({ basePath, servesMetrics, hasManagement: adminToken !== undefined }),
+  inFlight: createInFlight(),
+  keyHashes: createCache(mostKeyCharacters),
+  validKeys: createCache(mostValidKeys),
+  prompts: createPromptCache(),
+});
+
+const closeTimeout = 10_000; // ms
+
+/** Makes a service on an open database, which it closes. The settings have been checked. */
+export function serveDatabase(
+  database: Database,
+  settings: ServiceSettings,
+  shared: Shared = createShared(settings),
+): OwnService {
+  const context = createContext(database, settings, {}, shared);
+  const { inFlight, log } = context;
+  database.watch?.((cause) => log.error("Database is unavailable until the service is restarted", { cause }));
+
+  async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
+    await withTimeout(timeout, inFlight.close(), () => {});
+    database.close();
+  }
+
+  const handle = serveApp(shared.app, context);
+  return {
+    handle,
+    fetch: (request) => handle(request),
+    probe: createProbes(context),
+    metrics: context.telemetry.metrics,
+    countInFlight: inFlight.count,
+    drain: inFlight.drain,
+    refuseNew: inFlight.close,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+const mostLongWork = 8; // at once
+const longWorkTimeout = 5_000; // ms for which more of it waits
+
+/** All that handlers work with. */
+export function createContext(
+  database: Database,
+  settings: ServiceSettings,
+  groupLimits: Partial<GroupLimits> = {},
+  { inFlight, keyHashes, validKeys, prompts }: Shared = createShared(settings),
+): Context {
+  const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, adminToken } = settings;
+  const { bodyBudgetBytes = defaultBodyBudgetBytes, stallTimeout = 60_000, log = consoleLog, corsOrigins = [] } =
+    settings;
+  const telemetry = createTelemetry();
+  const { gauge } = telemetry.metrics;
+  const observed = withNoteOfErrors(database, (error) => telemetry.databaseErrors(failureOf(error) ?? "other"));
+  const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
+  const bodyBudget = { most: bodyBudgetBytes, used: 0 };
+  gauge("promptledger_http_requests_in_flight", "Requests that are being answered", inFlight.count);
+  gauge("promptledger_waiting_requests", "Requests that wait to be decided", ledger.countWaiting);
+  gauge("promptledger_body_bytes", "Bytes of request bodies that are held", () => bodyBudget.used);
+  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held", () => bodyBudget.most);
+  return {
+    ledger,
+    keyHashes,
+    validKeys,
+    admin: { database: givingWay(observed), clock, source: "api" as const },
+    adminToken,
+    clock,
+    newRequestId: idSequence("req"),
+    log,
+    telemetry,
+    bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
+    bodyBudget,
+    // Of one body a runtime need not hold more than it declares, so that the largest one is let in alone.
+    unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
+    stallTimeout,
+    discards: { count: 0 },
+    exports: { count: 0 },
+    longWork: createLongWork(mostLongWork, longWorkTimeout),
+    corsOrigins,
+    inFlight,
+    findObstacle: readinessOf(observed, clock),
+  };
+}

@@ -1,0 +1,85 @@
+// What an embedder may hand to createService: checked at once, so that a mistake is an error there and not a 500 later.
+import { adminTokenFault, databaseUrlFault, isOrigin, mostBodyBytesOf, originsWanted } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
+import { invalid } from "../common/errors.ts";
+import type { Client, DatabaseSource } from "../database/client.ts";
+
+type Check = (value: never) => string | undefined;
+
+const isPositive = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
+const longestTimeout = 2 ** 31 - 1; // ms: timers know no longer one
+
+/** What is wrong with the value of an option, as the end of a sentence that begins with its name. */
+const checks: Record<string, Check> = {
+  database: (value: unknown) =>
+    isLocation(value) || isClient(value) ? undefined : "must be a URL, or an object with url",
+  client: (value: unknown) => isClient(value) ? undefined : "must be a client of @libsql/client",
+  basePath: (value: unknown) =>
+    typeof value === "string" && /^(\/[\w.~-]+)*\/?$/.test(value) ? undefined : "must be a path such as /llm",
+  maxBodyBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
+  bodyBudgetBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
+  adminToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
+  bodyTimeout: timeoutFault,
+  stallTimeout: timeoutFault,
+  corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsWanted,
+  servesMetrics: (value: unknown) => typeof value === "boolean" ? undefined : "must be true or false",
+  clock: (value: unknown) =>
+    typeof value === "function" ? undefined : "must be a function that gives Unix milliseconds",
+  log: logFault,
+};
+
+function timeoutFault(value: unknown): string | undefined {
+  const isTimeout = typeof value === "number" && value >= 1 && value <= longestTimeout;
+  return isTimeout ? undefined : `must be from 1 to ${longestTimeout} milliseconds`;
+}
+
+function logFault(value: unknown): string | undefined {
+  const log = value as Record<string, unknown>;
+  const isLog = typeof value === "object" && value !== null &&
+    ["debug", "info", "warn", "error"].every((level) => typeof log[level] === "function");
+  if (!isLog) return "must have the functions debug, info, warn and error, or be made with createLog";
+  // pino, bunyan and winston have the same names, but take their arguments the other way round.
+  return "child" in log ? "must take (message, fields): wrap a logger that takes (fields, message)" : undefined;
+}
+
+const isClient = (value: unknown): value is Client => typeof value === "object" && value !== null && "execute" in value;
+
+const isLocation = (value: unknown): value is string | DatabaseLocation =>
+  typeof value === "string" ||
+  typeof value === "object" && value !== null && "url" in value && typeof value.url === "string";
+
+/** Gives the database that the options name; throws what is wrong with any of them. */
+export function checkSettings(options: object): DatabaseSource {
+  if (typeof options !== "object" || options === null) throw invalid("createService needs an object of options");
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    const check = Object.hasOwn(checks, name) ? checks[name]! : undefined;
+    if (check === undefined) throw invalid(`Unknown option ${name}: the options are ${Object.keys(checks).join(", ")}`);
+    const fault = check(value as never);
+    if (fault !== undefined) throw invalid(`${name} ${fault}`);
+  }
+  const { database, client, maxBodyBytes, bodyBudgetBytes, servesMetrics, adminToken } = Object.fromEntries(given);
+  if (database !== undefined && client !== undefined) {
+    throw invalid("createService takes a database or a client, not both");
+  }
+  const source: DatabaseSource | undefined = database ?? client;
+  if (source === undefined) throw invalid("createService needs a database or a client");
+  const most = checkDatabase(source);
+  if (maxBodyBytes > most) throw invalid(`maxBodyBytes must be at most ${most} on this database`);
+  if (servesMetrics && adminToken === undefined) {
+    throw invalid("servesMetrics needs an adminToken, which /metrics asks for");
+  }
+  if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
+  return source;
+}
+
+/** Gives how large a body may be at most. */
+function checkDatabase(source: DatabaseSource): number {
+  if (typeof source === "object" && "execute" in source) {
+    return mostBodyBytesOf(source.protocol === "file" ? "file:" : "");
+  }
+  const url = typeof source === "string" ? source : source.url;
+  const fault = databaseUrlFault(url);
+  if (fault !== undefined) throw invalid(`database ${fault}`);
+  return mostBodyBytesOf(url);
+}

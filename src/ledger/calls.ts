@@ -1,0 +1,85 @@
+// Reads of the call log. It is written by the ledger alone.
+import type { Call, DayUsage, Operation, Page, PageRequest } from "../common/domain.ts";
+import { blocksOfStretch, commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import type { Stretch, TimeRange } from "./blocks.ts";
+import type { Database, Row } from "../database/database.ts";
+import { defaultPageSize } from "../database/page.ts";
+import { integer, text } from "../database/row.ts";
+
+/** Which accepted requests of a workspace to list. */
+export type CallFilter = TimeRange & {
+  workspaceId: string;
+  keyId?: string | undefined;
+  deployId?: string | undefined;
+  promptVersion?: number | undefined;
+  operation?: Operation | undefined;
+};
+
+const reach = { query: 65_536, page: 1_048_576 };
+
+/** The accepted requests of a workspace, newest first. */
+export async function listCalls(
+  database: Database,
+  filter: CallFilter,
+  { limit = defaultPageSize, cursor }: PageRequest,
+): Promise<Page<Call>> {
+  const { first, end } = await findStretch(database, filter);
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  const columns: Record<string, string> = {
+    workspaceId: "r.workspace_id",
+    keyId: "r.api_key_id",
+    deployId: "r.deployment_id",
+    promptVersion: "r.prompt_version",
+    operation: "r.operation",
+  };
+  const conditions = given.filter(([name]) => name in columns).map(([name]) => `${columns[name]} = :${name}`);
+  // A row stands for up to 256 calls, of which the first may lie before the stretch and the last behind it.
+  const condition = `${conditions.join(" and ")} and ${inTime(filter, "r.position")}`;
+  const sql = `
+    with recursive call(position, number, rest, row) as (
+      select position + count - 1, number + count - 1, count - 1, position
+      from calls where position in (${newestPositions("calls", condition, ":first - 255")})
+      union all select position - 1, number - 1, rest - 1, row from call where rest > 0
+      order by 1 desc limit :limit + 255
+    )
+    select call.position, ${idAt("call", "call.position")} as id, c.operation, call.number, m.month, c.api_key_id,
+      c.deployment_id, c.prompt_version, m.created_at
+    from call cross join calls c on c.position = call.row cross join ${commitAt("call.position")}
+    where call.position >= :first and call.position < :end
+    order by call.position desc limit :limit`;
+  const query = (stretch: Stretch & { limit: number }) => ({ sql, args: { ...Object.fromEntries(given), ...stretch } });
+  const before = Math.min(end, cursor === undefined ? end : Number(cursor));
+  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, limit, reach);
+  return { items: rows.map(toCall), nextCursor };
+}
+
+const toCall = (row: Row): Call => ({
+  id: text(row, "id"),
+  operation: row.operation as Call["operation"],
+  number: integer(row, "number"),
+  month: text(row, "month"),
+  keyId: text(row, "api_key_id"),
+  deployId: text(row, "deployment_id"),
+  promptVersion: integer(row, "prompt_version"),
+  createdAt: integer(row, "created_at"),
+});
+
+/** How many requests of a workspace were accepted on each day of a stretch of the log; those of a month. */
+export async function countDays(
+  database: Database,
+  workspaceId: string,
+  month: string,
+  { first, end }: Stretch,
+): Promise<DayUsage[]> {
+  const rows = await database.read({
+    sql: `${blocksOfStretch}
+      select date(m.created_at / 1000, 'unixepoch') as day,
+        sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits
+      from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId
+        and r.position >= :first and r.position < :end
+      cross join ${commitAt("r.position")} and m.month = :month
+      group by 1`,
+    args: { workspaceId, month, first, end },
+  });
+  return rows.map((row) => ({ day: text(row, "day"), reads: integer(row, "reads"), submits: integer(row, "submits") }));
+}

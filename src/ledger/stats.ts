@@ -1,0 +1,164 @@
+// What the records of a deployment say in numbers, from the index alone: a million of them is read in half a second.
+import type { VersionStats } from "../common/domain.ts";
+import { blocksOfStretch, findStretch, inTime } from "./blocks.ts";
+import type { Stretch, TimeRange } from "./blocks.ts";
+import type { Database } from "../database/database.ts";
+import { integerOrNull, textOrNull } from "../database/row.ts";
+
+const stretchLength = 4_096; // positions that one query looks at: 5 ms, in which no one else gets a turn
+
+/** Which records of a deployment to look at. */
+export type StatsFilter = TimeRange & { deployId: string; promptVersion?: number | undefined };
+
+/** Statistics of each version that has records, newest first; `report` is told how far it is, from 0 to 1. */
+export async function findStats(
+  database: Database,
+  filter: StatsFilter,
+  report: (share: number) => void,
+): Promise<VersionStats[]> {
+  const versions = new Map<number, Tally>();
+  const whole = await findStretch(database, filter);
+  for (let { first } = whole; first < whole.end; first += stretchLength) {
+    const stretch = { first, end: Math.min(first + stretchLength, whole.end) };
+    const numbers = await readNumbers(database, filter, stretch);
+    addRecords(versions, numbers);
+    report((stretch.end - whole.first) / (whole.end - whole.first));
+  }
+  return [...versions].sort(([a], [b]) => b - a).map(([version, tally]) => toStats(version, tally));
+}
+
+/** Five numbers of each record, one after the other: version, status, latency, prompt and completion tokens. */
+async function readNumbers(
+  database: Database,
+  { deployId, promptVersion, from, to }: StatsFilter,
+  stretch: Stretch,
+): Promise<(number | null)[]> {
+  const isInTime = await isWithin(database, { from, to }, stretch);
+  const sql = `${blocksOfStretch}
+    -- As it stands in the index
+    select group_concat(r.prompt_version || ',' || r.status || ',' || r.measures) as numbers
+    from block cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = :deployId
+      and r.position >= :first and r.position < :end
+      ${promptVersion === undefined ? "" : "and r.prompt_version = :promptVersion"}
+      ${isInTime ? "" : `and ${inTime({ from, to }, "r.position")}`}`;
+  const optional = { ...(promptVersion === undefined ? {} : { promptVersion }) };
+  const range = isInTime ? {} : { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const [row] = await database.read({ sql, args: { deployId, ...stretch, ...optional, ...range } });
+  return JSON.parse(`[${textOrNull(row!, "numbers") ?? ""}]`);
+}
+
+/** Whether all of a stretch lies in a time range, so that its records need not be looked at one by one. */
+async function isWithin(database: Database, { from, to }: TimeRange, { first, end }: Stretch): Promise<boolean> {
+  if (from === undefined && to === undefined) return true;
+  const [row] = await database.read({
+    sql: `select min(created_at) as earliest, max(created_at) as latest from commits
+      where position >= (select max(position) from commits where position <= :first) and position < :end`,
+    args: { first, end },
+  });
+  const earliest = integerOrNull(row!, "earliest");
+  const latest = integerOrNull(row!, "latest");
+  return earliest !== null && latest !== null && earliest >= (from ?? 0) && latest < (to ?? Infinity);
+}
+
+/** Counts of a version's records, so that it takes no more memory the more there are. */
+type Tally = {
+  records: number;
+  statuses: Map<number, number>;
+  /** By number of the bucket that a latency falls in. */
+  latencies: Map<number, number>;
+  measured: number;
+  tokens: { records: number; prompt: number; completion: number };
+};
+
+const emptyTally = (): Tally => ({
+  records: 0,
+  statuses: new Map(),
+  latencies: new Map(),
+  measured: 0,
+  tokens: { records: 0, prompt: 0, completion: 0 },
+});
+
+/** Counts records of five numbers each. */
+function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): void {
+  let version: number | undefined, tally = emptyTally();
+  for (let at = 0; at < numbers.length; at += 5) {
+    if (numbers[at] !== version) {
+      version = numbers[at]!;
+      tally = versions.get(version) ?? emptyTally();
+      versions.set(version, tally);
+    }
+    const status = numbers[at + 1]!, latency = numbers[at + 2]!;
+    const prompt = numbers[at + 3]!, completion = numbers[at + 4]!;
+    tally.records++;
+    increase(tally.statuses, status);
+    if (tally.statuses.size > mostStatuses) tally.statuses = mostFrequent(tally.statuses, mostStatuses / 2);
+    if (latency !== null) {
+      tally.measured++;
+      increase(tally.latencies, bucketOf(latency));
+    }
+    if (prompt !== null || completion !== null) {
+      tally.tokens.records++;
+      tally.tokens.prompt += prompt ?? 0;
+      tally.tokens.completion += completion ?? 0;
+    }
+  }
+}
+
+const mostStatuses = 2_000; // of a version that are counted apart: their number is up to clients
+const shownStatuses = 10;
+
+/** So many of the counts, the highest; of equal ones the first. */
+const mostFrequent = (counts: Map<number, number>, most: number): Map<number, number> =>
+  new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, most));
+
+function increase(counts: Map<number, number>, key: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+// Latencies are told apart by tenths of a millisecond below a second, and by four digits above: some thousand buckets per
+// power of ten, numbered from 0 and from 10,000 on.
+const fine = 10_000, perPower = 9_000;
+
+function bucketOf(latency: number): number {
+  if (latency < 1000) return Math.round(latency * 10);
+  let power = 3, unit = 1;
+  for (; latency >= 10_000 * unit; unit *= 10) power++;
+  return fine + (power - 3) * perPower + Math.round(latency / unit) - 1000;
+}
+
+/** The latency that a bucket stands for, in ms. */
+function latencyOf(bucket: number): number {
+  if (bucket < fine) return bucket / 10;
+  const power = Math.floor((bucket - fine) / perPower);
+  // Read as decimal: a product with a high power of ten would be a little off.
+  return Math.min(Number(`${1000 + (bucket - fine) % perPower}e${power}`), Number.MAX_VALUE);
+}
+
+function toStats(version: number, { records, statuses, latencies, measured, tokens }: Tally): VersionStats {
+  const ordered = [...latencies].sort(([a], [b]) => a - b);
+  const shareOf = (count: number) => ({ records: count, share: count / records });
+  const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
+  return {
+    version,
+    records,
+    statuses: shown.map(([status, count]) => ({ status, ...shareOf(count) })),
+    otherStatuses: shareOf(shown.reduce((rest, [, count]) => rest - count, records)),
+    latency: {
+      records: measured,
+      p50: percentile(ordered, measured, 0.5),
+      p95: percentile(ordered, measured, 0.95),
+      p99: percentile(ordered, measured, 0.99),
+    },
+    tokens,
+  };
+}
+
+/** The smallest latency that at least a share of all does not exceed (nearest rank). */
+function percentile(ordered: [bucket: number, count: number][], total: number, share: number): number | null {
+  let rank = Math.max(1, Math.ceil(share * total));
+  for (const [bucket, count] of ordered) {
+    rank -= count;
+    if (rank <= 0) return latencyOf(bucket);
+  }
+  return null;
+}

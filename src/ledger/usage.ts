@@ -1,0 +1,57 @@
+// Reads of the counted quota. The ledger alone writes it.
+import type { MonthUsage, Page, PageRequest, Usage } from "../common/domain.ts";
+import { endOfMonth } from "../common/month.ts";
+import type { Database, Row } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
+import { integer, text } from "../database/row.ts";
+
+/** What a workspace used of a month's quota; the limit is today's. Undefined where there is no such workspace. */
+export async function findUsage(database: Database, workspaceId: string, month: string): Promise<Usage | undefined> {
+  const rows = await database.read({
+    sql: `select w.monthly_limit, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
+      from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
+      where w.id = :workspaceId`,
+    args: { workspaceId, month },
+  });
+  return rows.map((row) =>
+    usageOf({
+      month,
+      limit: integer(row, "monthly_limit"),
+      reads: integer(row, "reads"),
+      submits: integer(row, "submits"),
+    })
+  )[0];
+}
+
+/** What was counted, and what follows from it. */
+export function usageOf({ month, limit, reads, submits }: Pick<Usage, "month" | "limit" | "reads" | "submits">): Usage {
+  const used = reads + submits;
+  return {
+    month,
+    limit,
+    used,
+    remaining: Math.max(0, limit - used),
+    reads,
+    submits,
+    resetTime: endOfMonth(month) / 1000,
+  };
+}
+
+/** The months in which a workspace used anything, newest first. */
+export function listMonths(database: Database, workspaceId: string, request: PageRequest): Promise<Page<MonthUsage>> {
+  const sql = `select month, reads, submits from quota_usage
+    where workspace_id = :workspaceId and month < coalesce(replace(:cursor, '_', '-'), '~') order by month desc limit :rows`;
+  return readPage(
+    database,
+    request,
+    (page) => ({ sql, args: { workspaceId, ...page } }),
+    toMonth,
+    ({ month }) => month.replace("-", "_"),
+  );
+}
+
+function toMonth(row: Row): MonthUsage {
+  const reads = integer(row, "reads");
+  const submits = integer(row, "submits");
+  return { month: text(row, "month"), used: reads + submits, reads, submits };
+}

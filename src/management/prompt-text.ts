@@ -1,0 +1,143 @@
+// What is read out of a prompt's text and made of it: its variables, the text of a version for people, and the
+// difference of two versions. Content is as the service takes it: `messages` holds objects with role and content.
+import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
+import type { PromptContent } from "../common/domain.ts";
+import { invalid } from "../common/errors.ts";
+import type { JsonText } from "../common/json-text.ts";
+import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+
+const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
+const mostFilled = 16 * 1024 * 1024; // characters
+// A brace, too, may be written as an escape.
+const mayHoldPlaceholder = /\{\{|\\u007b/i;
+
+/** The names of the `{{name}}` placeholders in the strings of messages, each once, in order of first appearance. */
+export const variablesOf = (messages: JsonText): string[] => fillVariables(messages, {}).missing;
+
+/**
+ * Puts values in the place of `{{name}}` placeholders, as they are: nothing in a value is replaced again. Strings without
+ * any, and keys, stay as they were written. `missing` names the placeholders that have no value; they stay as well. Refuses
+ * values that make more of the messages than 16 Mi characters.
+ */
+export function fillVariables(
+  messages: JsonText,
+  values: Record<string, string>,
+): { messages: JsonText; missing: string[] } {
+  const missing = new Set<string>();
+  let length = messages.text.length;
+  const text = mapStrings(messages.text, (string) => {
+    if (!mayHoldPlaceholder.test(string)) return string;
+    let isFilled = false;
+    const filled = (JSON.parse(string) as string).replace(placeholder, (whole, name: string) => {
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      if (value === undefined) {
+        missing.add(name);
+        return whole;
+      }
+      isFilled = true;
+      length += value.length;
+      if (length > mostFilled) throw invalid(`The values make the messages longer than ${mostFilled} characters`);
+      return value.toWellFormed();
+    });
+    return isFilled ? JSON.stringify(filled) : string;
+  });
+  return { messages: jsonText(text), missing: [...missing] };
+}
+
+/**
+ * A prompt's content as text for people, in lines that diff well. Contents with the same text are the same JSON, but for
+ * the order of the members of a message.
+ */
+export function describePrompt({ title, description, messages, llmConfig }: PromptContent): string {
+  const lines = [
+    describeField("title", title),
+    describeField("description", description),
+    ...readItems(messages.text).flatMap(describeMessage),
+    "--- llmConfig",
+    describeJson(llmConfig.text),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+const context = 3; // lines
+const mostEdits = 300; // lines; the time it takes grows with their square: at 300 it is some 20 ms
+const mostText = 500_000; // characters of both
+
+/** The unified diff from one content to another, as describePrompt writes them; empty when they have the same text. */
+export function diffPrompts(
+  from: { label: string; content: PromptContent },
+  to: { label: string; content: PromptContent },
+): string {
+  const before = describePrompt(from.content), after = describePrompt(to.content);
+  if (before === after) return "";
+  const options = { context, maxEditLength: mostEdits, headerOptions: FILE_HEADERS_ONLY };
+  const patch = before.length + after.length > mostText
+    ? undefined
+    : createTwoFilesPatch(from.label, to.label, before, after, undefined, undefined, options);
+  return patch ??
+    formatPatch({
+      oldFileName: from.label,
+      newFileName: to.label,
+      oldHeader: undefined,
+      newHeader: undefined,
+      hunks: [wholeChange(before, after)],
+    }, FILE_HEADERS_ONLY);
+}
+
+/** The change between two different texts as one hunk: all lines from the first that differs to the last. */
+function wholeChange(before: string, after: string) {
+  const from = before.slice(0, -1).split("\n"), to = after.slice(0, -1).split("\n");
+  const least = Math.min(from.length, to.length);
+  let start = 0, rest = 0;
+  while (start < least && from[start] === to[start]) start++;
+  while (rest < least - start && from.at(-1 - rest) === to.at(-1 - rest)) rest++;
+  const first = Math.max(start - context, 0), tail = Math.min(rest, context);
+  const lines = [
+    ...from.slice(first, start).map((line) => ` ${line}`),
+    ...from.slice(start, from.length - rest).map((line) => `-${line}`),
+    ...to.slice(start, to.length - rest).map((line) => `+${line}`),
+    ...from.slice(from.length - rest, from.length - rest + tail).map((line) => ` ${line}`),
+  ];
+  const count = (all: string[]) => all.length - rest + tail - first;
+  return { oldStart: first + 1, oldLines: count(from), newStart: first + 1, newLines: count(to), lines };
+}
+
+/** Lines after the first are indented, so that none is taken for a heading. */
+const describeField = (name: string, value: string): string =>
+  value === "" ? `${name}:` : `${name}: ${describeText(value).replace(/\n(?!\n|$)/g, "\n  ")}`;
+
+/** The lines of a message, which is the JSON text of an object. */
+export function describeMessage(text: string): string[] {
+  const members = readMembers(text);
+  const role = members.get("role") ?? "null", content = members.get("content") ?? "null";
+  members.delete("role");
+  members.delete("content");
+  const lines = [
+    `--- ${describeRole(role)}`,
+    content.startsWith('"') ? describeContent(JSON.parse(content) as string) : describeJson(content),
+  ];
+  return members.size === 0 ? lines : [...lines, "--- with", describeJson(stringifyMembers(members))];
+}
+
+/** A role that is one word stands without quotes, unless it would read as another heading. */
+function describeRole(role: string): string {
+  const word = /^"([\p{L}\p{N}_.-]+)"$/u.exec(role)?.[1];
+  return word === undefined || word === "with" || word === "llmConfig" ? describeJson(role) : word;
+}
+
+/** Lines that would read as a heading, or a first line that would read as an array, are told apart by a backslash. */
+const describeContent = (value: string): string =>
+  describeText(value).replace(/^\\*--- /gm, "\\$&").replace(/^\\*\[\]?(?=\n|$)/, "\\$&");
+
+// Control characters could steer the terminal that the text is shown on. Their escapes are unlike any text: the
+// backslash of a text that looks like one is escaped itself.
+const controls = /[^\P{Cc}\n\t]/gu;
+const likeEscape = /\\(?=u00(?:[0189][\da-f]|5c|7f))/g;
+
+const toEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Text whose control characters are written as escapes. */
+export const describeText = (value: string): string => value.replace(likeEscape, toEscape).replace(controls, toEscape);
+
+/** Only control characters above ASCII can stand in JSON text, in its strings, where an escape says the same. */
+export const describeJson = (text: string): string => indent(text).replace(controls, toEscape);

@@ -1,0 +1,194 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { describeDatabase, readConfig } from "../../src/common/config.ts";
+import { newApiKey } from "../../src/common/ids.ts";
+
+const test = suite("config");
+
+const refusal = (env: Record<string, string>): string => {
+  try {
+    readConfig(env);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return assert.unreachable("the settings are not refused") as unknown as string;
+};
+
+test("without settings it serves a file in the working directory on loopback", () => {
+  assert.equal(readConfig({}), {
+    database: { url: "file:promptledger.db", authToken: undefined },
+    databaseAdminUrl: undefined,
+    host: "127.0.0.1",
+    port: 8787,
+    maxBodyBytes: 1048576,
+    bodyBudgetBytes: 67108864,
+    adminToken: undefined,
+    logLevel: "info",
+    logFormat: "text",
+    migrates: true,
+    metricsPort: undefined,
+    metricsHost: "127.0.0.1",
+    shutdownDelay: 0,
+    shutdownTimeout: 10_000,
+    corsOrigins: [],
+  });
+});
+
+test("DATABASE_URL goes before TURSO_DATABASE_URL, and so do their tokens", () => {
+  const turso = { TURSO_DATABASE_URL: "libsql://a.turso.io", TURSO_AUTH_TOKEN: "turso" };
+  assert.equal(readConfig(turso).database, { url: "libsql://a.turso.io", authToken: "turso" });
+  const both = { ...turso, DATABASE_URL: "http://127.0.0.1:8080", DATABASE_AUTH_TOKEN: "own" };
+  assert.equal(readConfig(both).database, { url: "http://127.0.0.1:8080", authToken: "own" });
+});
+
+test("an empty value counts as not set", () => {
+  assert.equal(readConfig({ PORT: "", DATABASE_URL: "", LOG_LEVEL: "" }), readConfig({}));
+});
+
+test("settings cannot be changed once they are read", () => {
+  assert.ok(Object.isFrozen(readConfig({})));
+});
+
+test("one message names every fault", () => {
+  const message = refusal({
+    PORT: "http",
+    LOG_LEVEL: "loud",
+    LOG_FORMAT: "xml",
+    DATABASE_URL: "mysql://x",
+    HOST: "a b",
+  });
+  for (const name of ["PORT", "LOG_LEVEL", "LOG_FORMAT", "DATABASE_URL", "HOST"]) assert.match(message, name);
+});
+
+test("METRICS_PORT, SHUTDOWN_TIMEOUT in seconds and CORS_ORIGIN are read", () => {
+  const origins = "https://app.example.com, http://localhost:3000";
+  const config = readConfig({ METRICS_PORT: "9100", SHUTDOWN_TIMEOUT: "25", CORS_ORIGIN: origins });
+  assert.is(config.metricsPort, 9100);
+  assert.is(config.shutdownTimeout, 25_000);
+  assert.equal(config.corsOrigins, ["https://app.example.com", "http://localhost:3000"]);
+  assert.equal(readConfig({ CORS_ORIGIN: "*" }).corsOrigins, ["*"]);
+});
+
+test("ports and times must fit together", () => {
+  assert.match(refusal({ PORT: "9100", METRICS_PORT: "9100" }), "METRICS_PORT must be another port than PORT");
+  assert.match(refusal({ SHUTDOWN_DELAY: "10" }), "SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
+  assert.is(readConfig({ SHUTDOWN_DELAY: "5" }).shutdownDelay, 5_000);
+  assert.is(readConfig({ PORT: "0", METRICS_PORT: "0" }).metricsPort, 0);
+});
+
+test("METRICS_HOST is loopback whatever HOST is, unless it is set", () => {
+  assert.is(readConfig({ HOST: "0.0.0.0", METRICS_PORT: "9100" }).metricsHost, "127.0.0.1");
+  assert.is(readConfig({ METRICS_PORT: "9100", METRICS_HOST: "10.0.0.7" }).metricsHost, "10.0.0.7");
+  assert.match(refusal({ METRICS_HOST: "a b" }), "METRICS_HOST must be a host name or an address");
+});
+
+test("MIGRATE is true or false", () => {
+  assert.is(readConfig({ MIGRATE: "false" }).migrates, false);
+  assert.is(readConfig({ MIGRATE: "true" }).migrates, true);
+  assert.match(refusal({ MIGRATE: "0" }), "MIGRATE must be one of true, false");
+});
+
+const noOrigins = [
+  "app.example.com",
+  "https://app.example.com/",
+  "https://a.b/c",
+  "null",
+  "https://a,",
+  "ftp://a",
+  "HTTPS://a",
+];
+for (const origin of noOrigins) {
+  test(`refuses CORS_ORIGIN=${origin}`, () => assert.match(refusal({ CORS_ORIGIN: origin }), "CORS_ORIGIN must be"));
+}
+
+for (const timeout of ["0", "3601", "10s", "1.5"]) {
+  test(`refuses SHUTDOWN_TIMEOUT=${timeout}`, () =>
+    assert.match(refusal({ SHUTDOWN_TIMEOUT: timeout }), "SHUTDOWN_TIMEOUT must be an integer from 1 to 3600"));
+}
+
+for (const port of ["-1", "65536", "80.5", "0x50", "8787 ", "1e3"]) {
+  test(`refuses PORT=${port}`, () => assert.match(refusal({ PORT: port }), "PORT must be an integer from 0 to 65535"));
+}
+
+for (
+  const url of [
+    "file:",
+    "file://",
+    "file:?x=1",
+    "file::memory:",
+    "file:%3Amemory%3A",
+    "file://localhost",
+    "file:a%00b",
+    "file://elsewhere/ledger.db",
+    "http://user:pass@host",
+    ":memory:",
+    "ws://host",
+    "http://",
+    "promptledger.db",
+  ]
+) {
+  test(`refuses DATABASE_URL=${url}`, () => assert.match(refusal({ DATABASE_URL: url }), "DATABASE_URL must"));
+}
+
+test("refuses a token that is no header, and does not repeat it", () => {
+  const message = refusal({ DATABASE_AUTH_TOKEN: "SECRET\ntoken" });
+  assert.match(message, "DATABASE_AUTH_TOKEN must be printable ASCII");
+  assert.not.match(message, "SECRET");
+});
+
+test("takes an admin token of 32 characters or more, which is no API key, and never repeats it", () => {
+  const token = "SECRET-of-32-printable-characters";
+  assert.is(readConfig({ ADMIN_TOKEN: token }).adminToken, token);
+  for (const bad of [token.slice(2), `${token} `, `${token}ä`]) {
+    const message = refusal({ ADMIN_TOKEN: bad });
+    assert.match(message, "ADMIN_TOKEN must be at least 32 printable ASCII characters");
+    assert.not.match(message, "SECRET");
+  }
+  const key = newApiKey();
+  const message = refusal({ ADMIN_TOKEN: key });
+  assert.match(message, "ADMIN_TOKEN must not be an API key");
+  assert.not.match(message, key);
+});
+
+test("a file may be anywhere", () => {
+  for (
+    const url of [
+      "file:ledger.db",
+      "file:./a/b.db",
+      "file:/var/lib/ledger.db",
+      "file:///var/lib/ledger.db",
+      "file:../x",
+    ]
+  ) {
+    assert.is(readConfig({ DATABASE_URL: url }).database.url, url);
+  }
+});
+
+test("names the variable that holds the fault", () => {
+  assert.match(refusal({ TURSO_DATABASE_URL: "nonsense" }), "TURSO_DATABASE_URL must");
+});
+
+test("a body may be as large as the store can take it", () => {
+  assert.is(readConfig({ MAX_BODY_BYTES: "10485760" }).maxBodyBytes, 10485760);
+  assert.match(refusal({ MAX_BODY_BYTES: "0" }), "MAX_BODY_BYTES must");
+  assert.match(refusal({ MAX_BODY_BYTES: "10485760", DATABASE_URL: "http://127.0.0.1:8080" }), "MAX_BODY_BYTES must");
+});
+
+test("DATABASE_ADMIN_URL is a server's, and goes unread where the database is a file", () => {
+  const server = { DATABASE_URL: "http://127.0.0.1:8080" };
+  const DATABASE_ADMIN_URL = "http://127.0.0.1:9090";
+  assert.is(readConfig({ ...server, DATABASE_ADMIN_URL }).databaseAdminUrl, DATABASE_ADMIN_URL);
+  assert.is(readConfig({ DATABASE_ADMIN_URL }).databaseAdminUrl, undefined);
+  for (const url of ["127.0.0.1:9090", "libsql://127.0.0.1:9090", "http://", "http://ann:secret@127.0.0.1:9090"]) {
+    const message = refusal({ ...server, DATABASE_ADMIN_URL: url });
+    assert.match(message, "DATABASE_ADMIN_URL must be a URL");
+    assert.not.match(message, "secret");
+  }
+});
+
+test("a database is described without its secrets", () => {
+  assert.is(describeDatabase("libsql://user:secret@host/path?authToken=secret"), "libsql://host/path");
+  assert.is(describeDatabase("file:/var/lib/ledger.db"), "file:/var/lib/ledger.db");
+});
+
+test.run();

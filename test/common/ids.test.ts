@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, placedId } from "../../src/common/ids.ts";
+
+const test = suite("ids");
+
+const noon = Date.UTC(2026, 10, 15, 12);
+
+test("an id is its prefix and 26 characters of Crockford's base 32", () => {
+  assert.match(newId("ws", Date.UTC(2026, 10, 15)), /^ws_[0-9a-hjkmnp-tv-z]{26}$/);
+});
+
+test("ids sort by the time they were made at", () => {
+  fc.assert(fc.property(fc.nat({ max: 2 ** 47 }), fc.integer({ min: 1, max: 10 ** 9 }), (at, later) => {
+    assert.ok(newId("dep", at) < newId("dep", at + later));
+  }));
+});
+
+test("ids made in the same millisecond differ", () => {
+  const ids = Array.from({ length: 1000 }, () => newId("call", 0));
+  assert.is(new Set(ids).size, 1000);
+});
+
+test("what is committed at once has ids that end in its place, a record that of its call", () => {
+  const commit = newCommitId(noon);
+  assert.match(placedId("call", commit, 0), /^call_[0-9a-hjkmnp-tv-z]{24}00$/);
+  assert.is(placedId("diag", commit, 255), `diag_${commit}ff`);
+  assert.is(commit.slice(0, 10), newId("ws", noon).slice(3, 13));
+});
+
+test("a key is pl_, 43 characters of secret and 6 of checksum", () => {
+  assert.match(newApiKey(), /^pl_[0-9A-Za-z]{49}$/);
+  assert.ok(isApiKey(newApiKey()));
+});
+
+test("a typing error in a key fails its checksum", () => {
+  const key = newApiKey();
+  for (let index = 3; index < key.length; index++) {
+    const wrong = key[index] === "a" ? "b" : "a";
+    assert.not(isApiKey(key.slice(0, index) + wrong + key.slice(index + 1)), `character ${index}`);
+  }
+  for (const text of ["", "pl_", key.slice(1), `${key}x`, ` ${key}`, `${key}\n`, key.toUpperCase()]) {
+    assert.not(isApiKey(text));
+  }
+});
+
+test("a key is hashed with SHA-256", async () => {
+  assert.is(await hashApiKey("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+test.run();

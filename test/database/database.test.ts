@@ -1,0 +1,203 @@
+import { copyFile, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createClient } from "@libsql/client";
+import { createFolder } from "../conformance/processes.ts";
+import { makeFile, openDatabase } from "../../src/database/open.ts";
+import { failureOf } from "../../src/database/database.ts";
+import type { Database, Failure } from "../../src/database/database.ts";
+
+const test = suite("database");
+
+async function onFile(run: (url: string) => Promise<void>): Promise<void> {
+  const folder = await createFolder();
+  try {
+    await run(`file:${folder.path}/ledger.db`);
+  } finally {
+    await folder.remove();
+  }
+}
+
+const createTable = { sql: "create table numbers (value integer) strict" };
+const count = async (database: Database) =>
+  (await database.read({ sql: "select count(*) as count from numbers" }))[0]!.count;
+
+test("a file is opened in WAL mode, with every commit synced and foreign keys enforced", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    const pragma = async (name: string) => Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
+    assert.equal([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")], [
+      "wal",
+      2,
+      1,
+    ]);
+    database.close();
+  }));
+
+const pragmaOf = async (database: Database, name: string) =>
+  Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
+
+test("a service that is closed leaves all of it in the file", () =>
+  onFile(async (url) => {
+    makeFile(url.replace("file:", ""));
+    const database = openDatabase(url, "serve");
+    await database.write([createTable, { sql: "insert into numbers values (1)" }]);
+    database.close();
+    database.close();
+    const path = url.replace("file:", "");
+    // libsql leaves the connection to the garbage collector, which may have removed the log meanwhile.
+    assert.is(await stat(`${path}-wal`).then(({ size }) => size, () => 0), 0);
+    await copyFile(path, `${path}-copy`);
+    const copy = openDatabase(`${url}-copy`);
+    assert.is(await count(copy), 1);
+    copy.close();
+  }));
+
+test("says of a failure whether it may pass", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    const failure = (operation: Promise<unknown>) => operation.then(() => "none", failureOf);
+    assert.is(await failure(database.write([createTable])), "none");
+    assert.is(await failure(database.write([{ sql: "insert into nowhere values (1)" }])), "refused");
+    assert.is(await failure(database.read({ sql: "nonsense" })), "refused");
+    database.close();
+    const away = openDatabase("http://127.0.0.1:1");
+    assert.is(await failure(away.read({ sql: "select 1" })), "unknown");
+    assert.is(await failure(away.write([{ sql: "select 1" }])), "unknown");
+    assert.is(failureOf(new Error("another")), undefined);
+    away.close();
+  }));
+
+const statuses: [status: number, failure: Failure | undefined][] = [
+  [401, undefined],
+  [403, undefined],
+  [413, "refused"],
+  [429, "blocked"],
+  [500, "unknown"],
+  [502, "unknown"],
+];
+
+for (const [status, failure] of statuses) {
+  test(`takes a server's ${status} as ${failure ?? "nothing that another attempt would change"}`, async () => {
+    const server = createServer((_, response) => response.writeHead(status).end("{}"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const database = openDatabase(`http://127.0.0.1:${port}`);
+    await database.write([createTable]).then(
+      () => assert.unreachable(),
+      (error) => assert.is(failureOf(error), failure),
+    );
+    database.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+}
+
+test("a reply that is none leaves unknown what took effect", async () => {
+  const server = createServer((_, response) => response.end("<html></html>"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const database = openDatabase(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await database.write([createTable]).then(
+    () => assert.unreachable(),
+    (error) => assert.is(failureOf(error), "unknown"),
+  );
+  database.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test("waits for a lock that another process holds, and works on with the same pragmas", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url, "manage");
+    await database.write([createTable]);
+    const foreign = createClient({ url, concurrency: 1 });
+    for (let round = 0; round < 3; round++) {
+      const lock = await foreign.transaction("write");
+      const writes = [1, 2, 3].map((value) =>
+        database.write([{ sql: "insert into numbers values (?)", args: [value] }])
+      );
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await lock.rollback();
+      await Promise.all(writes);
+      assert.is(await count(database), 3 * (round + 1));
+      // Applied again on the new connection: a connection's own is 1000.
+      assert.is(await pragmaOf(database, "wal_autocheckpoint"), 0);
+    }
+    foreign.close();
+    database.close();
+  }));
+
+test("those who wait in line for a lock wait no longer than the first, and none of them writes", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    await database.write([createTable]);
+    const foreign = createClient({ url, concurrency: 1 });
+    const lock = await foreign.transaction("write");
+    const start = performance.now();
+    const writes = Array.from({ length: 10 }, () => database.write([{ sql: "insert into numbers values (1)" }]));
+    const outcomes = await Promise.allSettled(writes);
+    assert.ok(outcomes.every(({ status }) => status === "rejected"));
+    assert.ok(performance.now() - start < 8_000);
+    await lock.rollback();
+    assert.is(await count(database), 0);
+    await database.write([{ sql: "insert into numbers values (1)" }]);
+    assert.is(await count(database), 1);
+    foreign.close();
+    database.close();
+  }));
+
+test("a client of the caller's recovers from a lock too", () =>
+  onFile(async (url) => {
+    const client = createClient({ url, concurrency: 1 });
+    const database = openDatabase(client);
+    await database.write([createTable]);
+    const foreign = createClient({ url, concurrency: 1 });
+    const lock = await foreign.transaction("write");
+    const write = database.write([{ sql: "insert into numbers values (1)" }]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await lock.rollback();
+    await write;
+    for (let value = 2; value <= 5; value++) {
+      await database.write([{ sql: "insert into numbers values (?)", args: [value] }]);
+    }
+    assert.is(await count(database), 5);
+    foreign.close();
+    client.close();
+  }));
+
+test("what is in memory outlives an error", async () => {
+  for (const source of [":memory:", "file::memory:", createClient({ url: ":memory:" })]) {
+    const database = openDatabase(source);
+    await database.write([createTable]);
+    await database.write([{ sql: "insert into nowhere values (1)" }]).catch(() => {});
+    assert.is(await count(database), 0);
+  }
+});
+
+test("a batch that fails leaves nothing, and the next one works", () =>
+  onFile(async (url) => {
+    const database = openDatabase(url);
+    await database.write([createTable]);
+    const insert = { sql: "insert into numbers values (1)" };
+    await database.write([insert, { sql: "insert into nowhere values (1)" }]).then(
+      () => assert.unreachable(),
+      (error) => assert.match(error.message, "no such table"),
+    );
+    assert.is(await count(database), 0);
+    await database.write([insert]);
+    assert.is(await count(database), 1);
+    database.close();
+  }));
+
+test("whole numbers are bound as integers, others as they are", async () => {
+  const database = openDatabase(":memory:");
+  const [row] = await database.read({
+    sql: "select typeof(:whole) as whole, typeof(:half) as half, typeof(:text) as text, typeof(:none) as none",
+    args: { whole: 1, half: 0.5, text: "a", none: null },
+  });
+  assert.equal({ ...row }, { whole: "integer", half: "real", text: "text", none: "null" });
+});
+
+test.run();

@@ -1,0 +1,268 @@
+// A store that fails at every operation and statement, with every kind of error: nothing is half written, nothing counted
+// that was not answered, but where a reply was lost, and the next request is served.
+import process from "node:process";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { verify } from "../../src/admin/records.ts";
+import { createLog } from "../../src/common/log.ts";
+import { createContext } from "../../src/http/service.ts";
+import { failureOf } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import {
+  adminOf,
+  adminToken,
+  appOf,
+  createTenant,
+  goodBody,
+  noon,
+  openMemory,
+  promptFile,
+  readAnswer,
+} from "../helpers.ts";
+import type { Answer } from "../helpers.ts";
+import { createFaultyClient, errors, secret } from "./faulty-client.ts";
+import type { Fault, Outcome } from "./faulty-client.ts";
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => void unhandled.push(reason);
+
+/** A service of so much patience on a database that fails as it is told, and what is really in there. */
+async function createStage(protocol: "file" | "http", patience: number) {
+  const memory = await openMemory();
+  const { client, fail, seen } = createFaultyClient(memory, protocol);
+  const database = openDatabase(client);
+  const clock = () => noon;
+  const books = adminOf(memory, clock);
+  const tenant = await createTenant(books, 1e9);
+  const logged: string[] = [];
+  const log = createLog({ level: "error", format: "json", clock, write: (line) => void logged.push(line) });
+  const settings = { clock, log, adminToken, maxBodyBytes: 4096, bodyTimeout: 1000 };
+  const fetch = appOf(createContext(database, settings, { patience }));
+  // Has all that a service asks of a database when it first uses it.
+  await database.read({ sql: "select 1" });
+
+  async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const Authorization = `Bearer ${path.startsWith("/admin") ? adminToken : tenant.key}`;
+    const init = { method, headers: { Authorization, ...headers } };
+    const request = new Request(
+      `http://ledger.test${path}`,
+      body === undefined ? init : { ...init, body: JSON.stringify(body) },
+    );
+    return readAnswer(await fetch(request));
+  }
+
+  /** What is counted, and how much is there of all else. */
+  const countAll = async (): Promise<Counts> => ({ ...(await memory.read({ sql: countSql }))[0] }) as Counts;
+
+  return { ...tenant, send, countAll, books, fail, seen, logged };
+}
+
+const tables = [
+  "calls",
+  "diagnoses",
+  "idempotency_keys",
+  "workspaces",
+  "api_keys",
+  "api_key_secrets",
+  "prompt_versions",
+];
+const countSql = `select ${tables.map((table) => `(select count(*) from ${table}) as ${table}`)},
+  (select coalesce(sum(reads), 0) from quota_usage) as reads, (select coalesce(sum(submits), 0) from quota_usage) as submits,
+  (select sum(revision) from deployments) as revisions, (select count(*) from deployment_changes) as changes`;
+
+type Stage = Awaited<ReturnType<typeof createStage>>;
+
+type Counts = Record<string, number>;
+
+type Ask = {
+  name: string;
+  /** Its status when it succeeds, and what it then adds to the counts. */
+  status: number;
+  adds: Counts;
+  /** What may be done of it when it fails in its midst: each step is a whole in itself, and a repeat does the rest. */
+  steps?: Counts;
+  ask(stage: Stage): Promise<Answer>;
+};
+
+let sent = 0;
+
+const record = { calls: 1, diagnoses: 1, submits: 1 };
+const submitTo = (deployId: string) => `/v1/diagnosis?deployId=${deployId}`;
+
+/** What the ledger decides. */
+const asks: Ask[] = [
+  {
+    name: "GET",
+    status: 200,
+    adds: { calls: 1, reads: 1 },
+    ask: ({ send, deployId }) => send("GET", `/v1/prompts?deployId=${deployId}`),
+  },
+  { name: "POST", status: 201, adds: record, ask: ({ send, deployId }) => send("POST", submitTo(deployId), goodBody) },
+  {
+    name: "POST under an Idempotency-Key",
+    status: 201,
+    adds: { ...record, idempotency_keys: 1 },
+    ask: ({ send, deployId }) => send("POST", submitTo(deployId), goodBody, { "Idempotency-Key": `${sent++}` }),
+  },
+  { name: "POST of nothing", status: 400, adds: {}, ask: ({ send, deployId }) => send("POST", submitTo(deployId)) },
+  { name: "GET of nothing", status: 404, adds: {}, ask: ({ send }) => send("GET", "/v1/prompts?deployId=dep_0") },
+  { name: "GET /v1/usage", status: 200, adds: {}, ask: ({ send }) => send("GET", "/v1/usage") },
+];
+
+/** What is asked of the database itself. */
+const others: Ask[] = [
+  { name: "verify", status: 200, adds: {}, ask: ({ send }) => send("GET", "/admin/v1/verify") },
+  {
+    name: "a new workspace",
+    status: 201,
+    adds: { workspaces: 1 },
+    ask: ({ send }) => send("POST", "/admin/v1/workspaces", { name: "A" }),
+  },
+  {
+    name: "a new key",
+    status: 201,
+    adds: { api_keys: 1, api_key_secrets: 1 },
+    ask: ({ send, workspaceId }) => send("POST", `/admin/v1/workspaces/${workspaceId}/keys`, {}),
+  },
+  {
+    name: "a published version",
+    status: 200,
+    adds: { prompt_versions: 1, revisions: 1, changes: 1 },
+    steps: { prompt_versions: 1 },
+    ask: ({ send, workspaceId, deployId }) =>
+      send("POST", `/admin/v1/workspaces/${workspaceId}/publish`, {
+        ...promptFile,
+        title: `${sent++}`,
+        deploy: deployId,
+      }),
+  },
+  {
+    name: "another name",
+    status: 200,
+    adds: { revisions: 1, changes: 1 },
+    ask: ({ send, deployId }) => send("POST", `/admin/v1/deployments/${deployId}/rename`, { name: `${sent++}` }),
+  },
+];
+
+/** A 500 says nothing of its cause, which stands in the log under its id. Management says of a lock that it is one. */
+function isFailure({ logged }: Stage, { status, text, headers }: Answer, thrown: unknown): void {
+  if (failureOf(thrown) === "blocked" && status === 503) return assert.is(text, '{"error":"Database is busy"}');
+  assert.equal([status, text], [500, '{"error":"Internal server error"}']);
+  assert.not.ok(JSON.stringify([...headers]).includes(secret));
+  const index = logged.findIndex((line) => JSON.parse(line).requestId === headers.get("X-Request-Id"));
+  assert.ok(index >= 0);
+  const { cause } = JSON.parse(logged.splice(index, 1)[0]!);
+  assert.ok(String(cause).includes(thrown === undefined ? "undefined" : secret), `${cause} is logged`);
+}
+
+const plus = (counts: Counts, adds: Counts): Counts =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, count + (adds[name] ?? 0)]));
+
+function isOneOf(counts: Counts, ...wanted: Counts[]): void {
+  const [found, ...texts] = [counts, ...wanted].map((one) => JSON.stringify(one));
+  assert.ok(texts.includes(found!), `${found} is not among ${texts.join(" ")}`);
+}
+
+/** Makes a request meet a fault. Gives whether it did: there may have been nothing to fail at. */
+async function meet(stage: Stage, { name, status, adds, steps = {}, ask }: Ask, fault: Fault, outcome: Outcome) {
+  const about = `${name}, failing ${fault.operation}. ${fault.at}`;
+  const before = await stage.countAll();
+  stage.fail(fault);
+  const answer = await ask(stage);
+  const { failed } = stage.seen;
+  stage.fail(undefined);
+  const after = await stage.countAll();
+  const isRefused = failed && (outcome === "refused" || outcome !== "retried" && answer.status === 500);
+  assert.is(answer.status >= 400, isRefused || status >= 400, about);
+  if (isRefused) {
+    isFailure(stage, answer, fault.thrown);
+    isOneOf(after, before, plus(before, steps), ...(fault.at === "after" ? [plus(before, adds)] : []));
+  } else {
+    assert.equal([answer.status, after, stage.logged], [status, plus(before, adds), []], about);
+  }
+  if (!failed || fault.at !== "before" || fault.operation > 0) return failed;
+  const next = await ask(stage);
+  assert.equal([next.status, await stage.countAll()], [status, plus(after, adds)], `the next after ${about}`);
+  return true;
+}
+
+const failingOnce = (make: () => unknown) => (at: Fault["at"], operation: number): Fault => ({
+  at,
+  operation,
+  thrown: make(),
+  lasts: false,
+});
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+for (const protocol of ["file", "http"] as const) {
+  const test = suite(`faults of a ${protocol === "file" ? "file" : "server"}`);
+  test.before(() => void process.on("unhandledRejection", note));
+  test.after(() => void process.off("unhandledRejection", note));
+  const stage = await createStage(protocol, 2_000);
+  const hasty = await createStage(protocol, 3);
+
+  for (const { name, make, ...outcomes } of errors) {
+    const outcome = outcomes[protocol];
+    if (outcome === undefined) continue;
+    const once = failingOnce(make);
+
+    test(`a request that meets ${name} is ${outcome}, whichever statement meets it`, async () => {
+      for (const ask of asks) {
+        for (const at of ["before", "after"] as const) assert.ok(await meet(stage, ask, once(at, 0), outcome));
+        const { statements } = stage.seen;
+        // A read takes three, a submit four, and one under a key six; whose key it is takes one.
+        assert.ok(statements >= (Object.keys(ask.adds).length === 0 ? 1 : 3));
+        if (ask.status < 300) {
+          for (const at of upTo(statements)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
+        }
+      }
+      assert.ok((await verify(stage.books)).balanced);
+    });
+
+    test(`what asks the database itself and meets ${name} is refused, whichever operation meets it`, async () => {
+      for (const ask of others) {
+        let operation = 0;
+        while (await meet(stage, ask, once("before", operation), "refused")) operation++;
+        assert.ok(operation > 0);
+      }
+      assert.ok((await verify(stage.books)).balanced);
+    });
+
+    if (outcome !== "retried") continue;
+    test(`requests at once that meet ${name} again and again are refused, and counted once at most`, async () => {
+      for (const at of ["before", "after"] as const) {
+        const before = await hasty.countAll();
+        const thrown = make();
+        hasty.fail({ at, operation: 0, thrown, lasts: true });
+        const answers = await Promise.all(asks.map(({ ask }) => ask(hasty)));
+        hasty.fail(undefined);
+        for (const answer of answers) isFailure(hasty, answer, thrown);
+        const { reads, diagnoses, ...counts } = await hasty.countAll();
+        if (at !== "after") assert.equal({ ...counts, reads, diagnoses }, before);
+        assert.ok(reads! <= before.reads! + 1 && diagnoses! <= before.diagnoses! + 2);
+        assert.ok((await verify(hasty.books)).balanced);
+        for (const { ask, status } of asks) assert.is((await ask(hasty)).status, status);
+      }
+    });
+  }
+
+  test("what asks the database itself fails as a whole, whichever statement fails", async () => {
+    const once = failingOnce(() => new Error(secret));
+    for (const ask of others) {
+      for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {
+        for (const at of ["after", ...upTo(stage.seen.statements)] as const) {
+          assert.ok(await meet(stage, ask, once(at, operation), "refused"));
+        }
+      }
+    }
+    assert.ok((await verify(stage.books)).balanced);
+  });
+
+  test("no rejection was left unhandled", async () => {
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.equal(unhandled, []);
+  });
+
+  test.run();
+}

@@ -1,0 +1,168 @@
+// How a database file is named and opened, whatever its path is made of.
+import { copyFile, mkdir, open, readdir, symlink } from "node:fs/promises";
+import process from "node:process";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import Libsql from "libsql";
+import type { Database } from "../../src/database/database.ts";
+import { fileOf, openDatabase } from "../../src/database/open.ts";
+import { createFolder } from "../conformance/processes.ts";
+
+const test = suite("file");
+
+const { path: folder, remove } = await createFolder();
+test.after(remove);
+
+let folders = 0;
+
+/** An empty folder for a test. */
+async function createPlace(): Promise<string> {
+  const place = `${folder}/${++folders}`;
+  await mkdir(place);
+  return place;
+}
+
+const createTable = { sql: "create table numbers (value integer) strict" };
+const insert = { sql: "insert into numbers values (1)" };
+const count = async (database: Database) =>
+  (await database.read({ sql: "select count(*) as count from numbers" }))[0]!.count;
+
+/** Opens a database by a URL and writes to it. */
+async function writeTo(url: string): Promise<void> {
+  const database = openDatabase(url);
+  await database.write([createTable, insert]);
+  database.close();
+}
+
+/** The names in a folder, but for those that SQLite derives from a database's. */
+const databasesIn = async (place: string) => (await readdir(place)).filter((name) => !/-(wal|shm)$/.test(name));
+
+/** How many rows the file at an absolute path has, which libSQL is given as it is. */
+const countIn = (path: string) =>
+  (new Libsql(path).prepare("select count(*) as count from numbers").get([]) as { count: number }).count;
+
+const names = [
+  "ledger.db",
+  "two words.db",
+  "100%.db",
+  "100%41.db",
+  "%00.db",
+  "what?.db",
+  "what?mode=ro&vfs=unix-none",
+  "hash#tag.db",
+  "a&b=c+d;e,f@g.db",
+  `"double" and 'single'.db`,
+  "back\\slash.db",
+  "naïve 日本 😀.db",
+  "line\nbreak.db",
+  "file:ledger.db",
+  "file:ledger.db?vfs=no-such-vfs",
+  "http:",
+  ":memory:ledger.db",
+];
+
+for (const name of names) {
+  test(`opens ${JSON.stringify(name)} by an absolute path`, async () => {
+    const place = await createPlace();
+    const url = `file:${place}/${encodeURIComponent(name)}`;
+    await writeTo(url);
+    assert.equal(await databasesIn(place), [name]);
+    assert.is(fileOf(url), `${place}/${name}`);
+    assert.is(countIn(`${place}/${name}`), 1);
+  });
+
+  test(`opens ${JSON.stringify(name)} by a relative path`, async () => {
+    const place = await createPlace();
+    const cwd = process.cwd();
+    process.chdir(place);
+    await writeTo(`file:${encodeURIComponent(name)}`).finally(() => process.chdir(cwd));
+    assert.equal(await databasesIn(place), [name]);
+    assert.is(countIn(`${place}/${name}`), 1);
+  });
+}
+
+for (const prefix of ["file:", "file://", "file://localhost", "file:///", "FILE:"]) {
+  test(`takes an absolute path after ${prefix}`, async () => {
+    const place = await createPlace();
+    await writeTo(`${prefix}${place}/ledger.db`);
+    assert.is(countIn(`${place}/ledger.db`), 1);
+  });
+}
+
+for (const suffix of ["?mode=ro", "?vfs=unix-none", "?vfs=no-such-vfs", "?mode=memory&cache=shared", "#mode", "?"]) {
+  test(`leaves ${suffix} out of account`, async () => {
+    const place = await createPlace();
+    await writeTo(`file:${place}/ledger.db${suffix}`);
+    assert.equal(await databasesIn(place), ["ledger.db"]);
+    assert.is(countIn(`${place}/ledger.db`), 1);
+  });
+}
+
+test("refuses a path with NUL, at which SQLite would end it", async () => {
+  const place = await createPlace();
+  for (const nul of ["\0", "%00"]) {
+    assert.throws(() => openDatabase(`file:${place}/ledger${nul}.db`), /must not contain NUL/);
+  }
+  assert.equal(await readdir(place), []);
+});
+
+test("makes no folder, and no file elsewhere", async () => {
+  const place = await createPlace();
+  for (const url of [`file:${place}/no/ledger.db`, `file:${place}`, "file:"]) {
+    const reading = openDatabase(url).read({ sql: "select 1" });
+    await reading.then(() => assert.unreachable(), (error) => assert.match(String(error), "Unable to open"));
+  }
+  assert.equal(await readdir(place), []);
+});
+
+test("follows a link to the database, beside which its log is", async () => {
+  const place = await createPlace();
+  await mkdir(`${place}/data`);
+  await symlink(`${place}/data/ledger.db`, `${place}/link.db`);
+  const database = openDatabase(`file:${place}/link.db`);
+  await database.write([createTable, insert]);
+  assert.equal((await readdir(`${place}/data`)).sort(), ["ledger.db", "ledger.db-shm", "ledger.db-wal"]);
+  assert.equal((await readdir(place)).sort(), ["data", "link.db"]);
+  database.close();
+  assert.is(countIn(`${place}/data/ledger.db`), 1);
+});
+
+test("reads what another connection of libSQL has left in the log", async () => {
+  const place = await createPlace();
+  const before = new Libsql(`${place}/before.db`);
+  for (const sql of ["pragma journal_mode = wal", createTable.sql, insert.sql]) before.exec(sql);
+  for (const suffix of ["", "-wal"]) await copyFile(`${place}/before.db${suffix}`, `${place}/ledger.db${suffix}`);
+  const database = openDatabase(`file:${place}/ledger.db`);
+  assert.is(await count(database), 1);
+  database.close();
+  before.close();
+});
+
+test("two databases in memory are two, and leave no file", async () => {
+  const place = await createPlace();
+  const cwd = process.cwd();
+  process.chdir(place);
+  try {
+    const [first, second] = [openDatabase(":memory:"), openDatabase("file::memory:")];
+    await first.write([createTable, insert]);
+    await second.write([createTable]);
+    assert.equal([await count(first), await count(second)], [1, 0]);
+  } finally {
+    process.chdir(cwd);
+  }
+  assert.equal(await readdir(place), []);
+});
+
+test("does without the VFS of SQLite3 Multiple Ciphers, which would take a key", async () => {
+  const place = await createPlace();
+  const database = openDatabase(`file:${place}/ledger.db`);
+  await database.read({ sql: "pragma key = 'secret'" });
+  await database.write([createTable]);
+  database.close();
+  const file = await open(`${place}/ledger.db`);
+  const { buffer } = await file.read(new Uint8Array(16), 0, 16, 0);
+  await file.close();
+  assert.is(new TextDecoder().decode(buffer), "SQLite format 3\0");
+});
+
+test.run();

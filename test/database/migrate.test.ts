@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { generated } from "../../sql/generate.ts";
+import { listMissing, migrate } from "../../src/database/migrate.ts";
+import type { Migration } from "../../src/database/migrate.ts";
+import { migrationNames, migrations } from "../../src/database/migrations.ts";
+import { openDatabase, openMigrated } from "../../src/database/open.ts";
+import { createFolder } from "../conformance/processes.ts";
+import { noon, openMemory } from "../helpers.ts";
+import { pathOf } from "../runtimes.ts";
+
+const test = suite("migrate");
+
+type Database = ReturnType<typeof openDatabase>;
+
+const tables = async (database: Database) =>
+  (await database.read({ sql: "select name, sql from sqlite_master where type = 'table' order by name" }))
+    .map((row) => [String(row.name), String(row.sql)] as const);
+
+const migration = (name: string, sql: string): Migration => ({
+  name,
+  checksum: createHash("sha256").update(sql).digest("hex"),
+  sql,
+});
+
+async function messageOf(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  assert.unreachable();
+  return "";
+}
+
+for (const [path, generate] of Object.entries(generated)) {
+  test(`${path} is what npm run generate writes`, async () => {
+    assert.is(await readFile(pathOf(path), "utf8"), await generate());
+  });
+}
+
+// A database that has applied a migration refuses another text, so a line here never changes; new migrations add one.
+const landed = {
+  "001-create-catalog": "a044d092fd9639b0b661b27db7eb57292f26547b57f10db98457efdcbb018ef8",
+  "002-create-ledger": "dc684343bf54d1453b2a945e39e1af70d930a9f10fede8f5e5c3dd79639c8efc",
+  "003-index-commits-by-time": "85d359d9681b0c8417022a30dfdc346add4397797665a76e3e01ab830a85b845",
+  "004-index-version-times": "fd23281f4719ddb49a97931ad112caeed9b699d7d6b034155ed322e823ac888e",
+};
+
+test("a migration that has landed is never edited", () => {
+  const checksums = Object.fromEntries(migrations.map(({ name, checksum }) => [name, checksum]));
+  assert.equal(checksums, landed);
+  assert.equal(migrationNames, Object.keys(landed));
+});
+
+test("applies every migration in order, once, and records its checksum", async () => {
+  const database = openDatabase(":memory:");
+  assert.ok(migrationNames.every((name, index) => name.startsWith(String(index + 1).padStart(3, "0"))));
+  assert.equal(await migrate(database, migrations, noon), migrationNames);
+  assert.equal(await migrate(database, migrations, noon), []);
+  const recorded = await database.read({ sql: "select * from promptledger_migrations order by name" });
+  assert.equal(
+    recorded.map((row) => [row.name, row.applied_at, row.checksum]),
+    migrations.map(({ name, checksum }) => [name, noon, checksum]),
+  );
+});
+
+test("makes every table strict", async () => {
+  const found = await tables(await openMemory());
+  assert.ok(found.length >= 9);
+  for (const [name, sql] of found) assert.match(sql, /\)\s*strict(, without rowid)?$/i, name);
+});
+
+test("applies nothing of a migration that fails, and goes on when it is mended", async () => {
+  const database = openDatabase(":memory:");
+  const first = migration("001-first", "create table one (id integer) strict;\n");
+  const broken = migration("002-second", "create table two (id integer) strict;\ncreate table one (id integer);\n");
+  assert.match(await messageOf(() => migrate(database, [first, broken], noon)), "already exists");
+  assert.equal((await tables(database)).map(([name]) => name), ["one", "promptledger_migrations"]);
+  const mended = migration("002-second", "create table two (id integer) strict;\n");
+  assert.equal(await migrate(database, [first, mended], noon), ["002-second"]);
+});
+
+const future = migration("999-from-the-future", "create table later (id integer) strict;\n");
+
+test("refuses a database that a newer version has migrated, and leaves it as it is", async () => {
+  const database = openDatabase(":memory:");
+  await migrate(database, [...migrations, future], noon);
+  const before = await tables(database);
+  const next = migration("003-next", "create table next (id integer) strict;\n");
+  assert.is(
+    await messageOf(() => migrate(database, [...migrations, next], noon)),
+    "The database is newer than this promptledger: it has migration 999-from-the-future. Run a newer version",
+  );
+  assert.equal(await tables(database), before);
+});
+
+test("accepts a database that a newer version has migrated, if told to", async () => {
+  const database = openDatabase(":memory:");
+  await migrate(database, [...migrations, future], noon);
+  assert.equal(await migrate(database, migrations, noon, { onNewer: "accept" }), []);
+  assert.equal(await listMissing(database, migrations, { onNewer: "accept" }), []);
+});
+
+test("refuses a migration whose text differs from the one that was applied, and leaves the database as it is", async () => {
+  const database = openDatabase(":memory:");
+  const original = migration("001-first", "create table one (id integer) strict;\n");
+  await migrate(database, [original], noon);
+  const before = await tables(database);
+  const edited = migration("001-first", "create table one (id integer, name text) strict;\n");
+  for (const attempt of [migrate(database, [edited, future], noon), listMissing(database, [edited])]) {
+    assert.is(
+      await messageOf(() => attempt),
+      "Migration 001-first of the database differs from the one in this promptledger (checksum " +
+        `${original.checksum.slice(0, 12)}, expected ${edited.checksum.slice(0, 12)}): another build made the database`,
+    );
+  }
+  assert.equal(await tables(database), before);
+});
+
+/** A database as it was made before checksums were recorded. */
+async function openWithoutChecksums(sqlOf: (migration: Migration) => string): Promise<Database> {
+  const database = openDatabase(":memory:");
+  await migrate(database, migrations.map((known) => ({ ...known, sql: sqlOf(known) })), noon);
+  await database.write([{ sql: "alter table promptledger_migrations drop column checksum" }]);
+  return database;
+}
+
+test("records the checksums of a database that was made without, once its tables are found to be the same", async () => {
+  const database = await openWithoutChecksums(({ sql }) => sql.replace(/--.*$/gm, "-- Another comment."));
+  assert.equal(await migrate(database, migrations, noon), []);
+  const recorded = await database.read({ sql: "select checksum from promptledger_migrations order by name" });
+  assert.equal(recorded.map(({ checksum }) => checksum), Object.values(landed));
+});
+
+test("refuses a database that was made without checksums and has other tables", async () => {
+  const database = await openWithoutChecksums(({ sql }) => sql.replace("upgrade_url text,", "upgrade_link text,"));
+  assert.match(
+    await messageOf(() => migrate(database, migrations, noon)),
+    /^Migration 001-create-catalog of the database differs from the one in this promptledger \(checksum none, /,
+  );
+});
+
+test("several that start at once apply each migration once", async () => {
+  const folder = await createFolder();
+  try {
+    const opened = await Promise.all(
+      Array.from({ length: 4 }, () => openMigrated(`file:${folder.path}/ledger.db`, "manage")),
+    );
+    assert.equal(opened.flatMap(({ applied }) => applied).sort(), migrationNames);
+    for (const { database } of opened) database.close();
+  } finally {
+    await folder.remove();
+  }
+});
+
+test.run();

@@ -1,0 +1,293 @@
+// What is asked of each operation that the service describes, so that it gives each of the answers described.
+import * as assert from "uvu/assert";
+import { isBusy, tellingFailures } from "../../src/database/database.ts";
+import type { Database } from "../../src/database/database.ts";
+import { createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import type { Asked } from "./openapi-contract.ts";
+
+/** A world in which everything has happened that operations tell of, on a database that can be made to fail. */
+export async function openWorld(options: { bodyTimeout?: number } = {}) {
+  const memory = await openMemory();
+  const state: { intercept?: () => Promise<never> } = {};
+  const failing: Database = {
+    ...memory,
+    read: (statement) => state.intercept?.() ?? memory.read(statement),
+    write: (statements) => state.intercept?.() ?? memory.write(statements),
+  };
+  const database = tellingFailures(failing, (error) => isBusy(error) ? "blocked" : undefined);
+  const world = await createWorld({ database, servesMetrics: true, ...options });
+  const tokens = { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } };
+  const times = { latency: 840.5, startAt: world.now - 900, endAt: world.now };
+  await world.read();
+  await world.submit();
+  const { json } = await world.submit({ ...goodBody, ...times, additional_properties: tokens, id: "mine", other: [1] });
+  const { id: diagnosisId } = json as { id: string };
+  const rotation = { overlapMs: 3_600_000, expiresAt: world.now + 86_400_000 };
+  const done: [path: string, body?: unknown][] = [
+    [`/prompts/${world.promptId}/versions`, { ...promptFile, title: "Hi", note: "Shorter" }],
+    [`/deployments/${world.deployId}/promote`, { version: 2, actor: "Ada", note: "Better" }],
+    [`/deployments/${world.deployId}/rename`, { name: "live" }],
+    [`/deployments/${world.deployId}/deactivate`],
+    [`/deployments/${world.deployId}/activate`],
+    [`/keys/${world.keyId}/rotate`, rotation],
+  ];
+  for (const [path, body] of done) {
+    const { status, text } = await world.manage("POST", path, body);
+    assert.ok(status < 300, text);
+  }
+  await world.submit();
+  return Object.assign(world, { diagnosisId, state });
+}
+
+export type Opened = Awaited<ReturnType<typeof openWorld>>;
+export type Ask = (world: Opened) => Asked | Promise<Asked>;
+
+const content = { title: "Greeting", messages: [{ role: "user", content: [{ type: "text", text: "Hi {{name}}" }] }] };
+
+const ofWorkspace = ({ workspaceId }: World) => ({ path: { workspaceId } });
+const thatWorkspace = ({ workspaceId }: World) => ({ path: { id: workspaceId } });
+const thatKey = ({ keyId }: World) => ({ path: { id: keyId } });
+const thatPrompt = ({ promptId }: World) => ({ path: { id: promptId } });
+const thatDeployment = ({ deployId }: World) => ({ path: { id: deployId } });
+const ofDeployment = ({ deployId }: World) => ({ path: { deployId } });
+const thatDiagnosis = ({ diagnosisId }: Opened) => ({ path: { id: diagnosisId } });
+const named = ({ deployId }: World) => ({ query: { deployId } });
+const submitting: Ask = (world) => ({ ...named(world), body: goodBody });
+const paged = { limit: "1" };
+
+const reading: Record<number, Ask[]> = {
+  200: [named, (world) => ({ ...named(world), headers: { "If-None-Match": '"other"' } })],
+  304: [(world) => ({ ...named(world), headers: { "If-None-Match": "*" } })],
+};
+
+const submits: Record<number, Ask[]> = {
+  201: [
+    submitting,
+    (world) => ({ ...submitting(world), headers: { "Idempotency-Key": '"a"' } }) as Asked,
+    (world) => ({ ...named(world), body: { ...goodBody, content: { output: "" }, latency: 0, anything: null } }),
+  ],
+  422: [
+    async (world) => {
+      await world.submit(goodBody, world.deployId, world.key, { "Idempotency-Key": "a" });
+      return { ...named(world), body: { ...goodBody, status: 2 }, headers: { "Idempotency-Key": "a" } };
+    },
+  ],
+};
+
+const describing: Record<number, Ask[]> = {
+  200: [() => ({})],
+  // As from a client whose Host header is none.
+  400: [() => ({ url: "http://a b/openapi.json" })],
+};
+
+const readiness: Record<number, Ask[]> = {
+  ...describing,
+  503: [
+    async (world) => {
+      await world.drain();
+      return {};
+    },
+  ],
+};
+
+/** Requests to each operation by the status that they get; for what is refused alike everywhere there is `spoil`. */
+export const cases: Record<string, Record<number, Ask[]>> = {
+  readPrompt: reading,
+  probePrompt: reading,
+  submitDiagnosis: submits,
+  submitDiagnosisToPrompts: submits,
+  readQuota: { 200: [() => ({})] },
+  probeQuota: { 200: [() => ({})] },
+  readRoot: describing,
+  probeRoot: describing,
+  describe: describing,
+  probeDescription: describing,
+  checkHealth: { ...describing, 200: [() => ({})] },
+  probeHealth: { ...describing, 200: [() => ({})] },
+  checkReadiness: readiness,
+  probeReadiness: readiness,
+  readMetrics: { ...describing, 200: [() => ({})] },
+  probeMetrics: { ...describing, 200: [() => ({})] },
+
+  createWorkspace: {
+    201: [
+      () => ({ body: { name: "Acme" } }),
+      () => ({ body: { name: "Acme", monthlyLimit: 0, upgradeUrl: "https://acme.test/ü pgrade" } }),
+    ],
+  },
+  listWorkspaces: {
+    200: [
+      () => ({}),
+      async (world) => {
+        await world.manage("POST", "/workspaces", { name: "Second" });
+        return { query: paged };
+      },
+    ],
+  },
+  getWorkspace: { 200: [thatWorkspace] },
+  updateWorkspace: { 200: [thatWorkspace, (world) => ({ ...thatWorkspace(world), body: { upgradeUrl: null } })] },
+  createApiKey: {
+    201: [ofWorkspace, (world) => ({ ...ofWorkspace(world), body: { name: "CI", expiresAt: world.now } })],
+  },
+  listApiKeys: { 200: [ofWorkspace] },
+  getApiKey: { 200: [thatKey] },
+  revokeApiKey: { 200: [thatKey] },
+  rotateApiKey: {
+    200: [thatKey, (world) => ({ ...thatKey(world), body: { overlapMs: 1000, expiresAt: null } })],
+    409: [
+      async (world) => {
+        await world.manage("POST", `/keys/${world.keyId}/revoke`);
+        return thatKey(world);
+      },
+    ],
+  },
+
+  createPrompt: { 201: [(world) => ({ ...ofWorkspace(world), body: { ...content, llmConfig: {}, note: "First" } })] },
+  pushPrompt: {
+    201: [(world) => ({ ...thatPrompt(world), body: content })],
+    200: [(world) => ({ ...thatPrompt(world), body: { ...promptFile, title: "Hi" } })],
+  },
+  publishPrompt: {
+    201: [(world) => ({ ...ofWorkspace(world), body: { ...content, deploy: "staging", actor: "CI" } })],
+    200: [
+      (world) => ({ ...ofWorkspace(world), body: { ...content, deploy: world.deployId } }),
+      async (world) => {
+        const body = { ...content, deploy: "staging" };
+        await world.manage("POST", `/workspaces/${world.workspaceId}/publish`, body);
+        return { ...ofWorkspace(world), body };
+      },
+    ],
+    409: [
+      async (world) => {
+        const { workspaceId, promptId } = world;
+        await world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: "live", promptId });
+        return { ...ofWorkspace(world), body: { ...content, deploy: "live" } };
+      },
+    ],
+  },
+  listPrompts: { 200: [ofWorkspace] },
+  getPrompt: { 200: [thatPrompt] },
+  listPromptVersions: { 200: [thatPrompt, (world) => ({ ...thatPrompt(world), query: { ...paged, cursor: "3" } })] },
+  getPromptVersion: { 200: [({ promptId }) => ({ path: { id: promptId, version: "1" } })] },
+  renderPrompt: {
+    200: [(world) => ({ ...thatPrompt(world), body: { version: 1, values: { name: "Ada" } } })],
+    409: [(world) => ({ ...thatPrompt(world), body: { values: {} } })],
+  },
+  diffVersions: {
+    200: [
+      (world) => ({ ...thatPrompt(world), query: { from: "1" } }),
+      (world) => ({ ...thatPrompt(world), query: { from: "1", to: "1" } }),
+    ],
+  },
+
+  createDeployment: {
+    201: [
+      (world) => ({ ...ofWorkspace(world), body: { name: "b", promptId: world.promptId, version: 1, note: "Try" } }),
+    ],
+  },
+  listDeployments: { 200: [ofWorkspace] },
+  getDeployment: { 200: [thatDeployment] },
+  promoteDeployment: {
+    200: [
+      (world) => ({ ...thatDeployment(world), body: { version: 1 }, headers: { "If-Match": '"5"' } }),
+      (world) => ({ ...thatDeployment(world), body: { version: 2 }, headers: { "If-Match": "*" } }),
+    ],
+  },
+  rollBackDeployment: {
+    200: [thatDeployment],
+    409: [
+      async (world) => {
+        const { workspaceId, promptId } = world;
+        const { json } = await world.manage("POST", `/workspaces/${workspaceId}/deployments`, {
+          name: "new",
+          promptId,
+        });
+        return { path: { id: (json as { id: string }).id } };
+      },
+    ],
+  },
+  activateDeployment: { 200: [thatDeployment] },
+  deactivateDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { actor: "", note: "Broken" } })] },
+  renameDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { name: "main" } })] },
+  listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
+
+  listDiagnoses: {
+    200: [
+      ofDeployment,
+      (world) => ({
+        ...ofDeployment(world),
+        query: {
+          sessionId: "session-1",
+          status: "1",
+          promptVersion: "1",
+          from: "0",
+          to: "1798761600000",
+          text: "hello",
+        },
+      }),
+    ],
+  },
+  exportDiagnoses: {
+    200: [ofDeployment, (world) => ({ ...ofDeployment(world), query: { format: "csv", promptVersion: "1" } })],
+  },
+  getDiagnosis: {
+    200: [thatDiagnosis],
+    410: [
+      async (world) => {
+        await world.manage("DELETE", `/diagnoses/${world.diagnosisId}`);
+        return thatDiagnosis(world);
+      },
+    ],
+  },
+  deleteDiagnosis: { 200: [thatDiagnosis] },
+  deleteSession: { 200: [(world) => ({ ...ofDeployment(world), query: { sessionId: "session-1" } })] },
+  readStats: { 200: [ofDeployment, (world) => ({ ...ofDeployment(world), query: { promptVersion: "2", from: "1" } })] },
+  listCalls: {
+    200: [
+      ofWorkspace,
+      ({ workspaceId, keyId, deployId }) => ({
+        path: { workspaceId },
+        query: { ...paged, keyId, deployId, promptVersion: "1", operation: "submit", from: "0", to: "1798761600000" },
+      }),
+    ],
+  },
+  listMonths: { 200: [ofWorkspace] },
+  readUsage: {
+    200: ["1000-01", "2026-11"].map((month) => ({ workspaceId }) => ({ path: { workspaceId, month } })),
+  },
+  prune: {
+    200: [
+      (world) => {
+        world.now += 100 * 86_400_000;
+        return { body: { olderThanMs: 86_400_000 } };
+      },
+    ],
+  },
+  verify: { 200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })] },
+};
+
+const nothing = (values: Record<string, string> = {}) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, /id$/i.test(name) ? "nothing" : value]));
+
+/** What makes a good request one that is refused, by the status that it then gets. */
+export const spoil: Record<number, (good: Asked, hasBody: boolean, world: Opened) => Asked | Promise<Asked>> = {
+  400: (good, hasBody) => hasBody ? { ...good, body: { unexpected: true } } : { ...good, query: { unexpected: "1" } },
+  401: (good) => ({ ...good, headers: { Authorization: "Bearer of news" } }),
+  404: (good) => ({ ...good, path: nothing(good.path), query: nothing(good.query) }),
+  408: (good) => ({ ...good, body: new ReadableStream() }),
+  412: (good) => ({ ...good, headers: { "If-Match": '"99"' } }),
+  413: (good) => ({ ...good, body: { padding: "x".repeat(5000) } }),
+  429: async (good, _, { workspaceId, manage }) => {
+    await manage("PATCH", `/workspaces/${workspaceId}`, { monthlyLimit: 0 });
+    return good;
+  },
+  500: (good, _, { state }) => {
+    state.intercept = () => Promise.reject(new Error("disk on fire"));
+    return good;
+  },
+  503: (good, _, { state }) => {
+    state.intercept = () => Promise.reject(Object.assign(new Error("locked"), { code: "SQLITE_BUSY" }));
+    return good;
+  },
+};

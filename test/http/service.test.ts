@@ -1,0 +1,122 @@
+import { writeFile } from "node:fs/promises";
+import { createClient } from "@libsql/client";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createService } from "../../src/index.ts";
+import type { ServiceOptions } from "../../src/index.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import { migrate } from "../../src/migrate.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { createFolder } from "../conformance/processes.ts";
+import { adminOf, createTenant, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
+
+const test = suite("createService");
+
+test("mounts under a base path, and answers 404 to all else", async () => {
+  const database = await openMemory();
+  const { key, deployId } = await createTenant(adminOf(database, Date.now));
+  const service = serveDatabase(database, { basePath: "/tools/llm" });
+  const get = async (path: string) => {
+    const headers = { Authorization: `Bearer ${key}` };
+    return (await service.fetch(new Request(`https://example.com${path}?deployId=${deployId}`, { headers }))).status;
+  };
+  assert.is(await get("/tools/llm/v1/prompts"), 200);
+  assert.is(await get("/v1/prompts"), 404);
+  assert.is(await get("/other/v1/prompts"), 404);
+  assert.is(await get("/tools/llm/v1"), 404);
+});
+
+test("works on a client of the embedder's, and leaves it open", async () => {
+  const client = createClient({ url: ":memory:" });
+  assert.ok((await migrate(client)).length > 0);
+  assert.equal(await migrate(client), []);
+  const { key, deployId } = await createTenant(adminOf(openDatabase(client), Date.now));
+  const service = createService({ client });
+  const answer = await service.fetch(
+    new Request(`https://example.com/v1/diagnosis?deployId=${deployId}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}` },
+      body: JSON.stringify(goodBody),
+    }),
+  );
+  assert.is(answer.status, 201);
+  await service.close();
+  assert.is((await client.execute("select count(*) as count from diagnoses")).rows[0]!.count, 1);
+});
+
+test("takes a location, a clock and a log; a database that was not migrated is a 500 that is logged", async () => {
+  const folder = await createFolder();
+  await writeFile(`${folder.path}/ledger.db`, "");
+  const logged: string[] = [];
+  const write = (message: string) => void logged.push(message);
+  const log = { debug: write, info: write, warn: write, error: write };
+  const service = createService({ database: { url: `file:${folder.path}/ledger.db` }, clock: () => noon, log });
+  const { key } = await createTenant(adminOf(await openMemory()));
+  const headers = { Authorization: `Bearer ${key}` };
+  const answer = await readAnswer(
+    await service.fetch(new Request("https://example.com/v1/prompts?deployId=x", { headers })),
+  );
+  assert.equal([answer.status, answer.json, logged], [500, { error: "Internal server error" }, ["Request"]]);
+  await service.close();
+  await folder.remove();
+});
+
+test("limits a body to 1 MiB unless told otherwise", async () => {
+  const database = await openMemory();
+  const { key, deployId } = await createTenant(adminOf(database, Date.now));
+  const submit = async (service: ReturnType<typeof createService>, bytes: number) => {
+    const url = `https://example.com/v1/prompts?deployId=${deployId}`;
+    const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(bytes) } });
+    const headers = { Authorization: `Bearer ${key}` };
+    return (await service.fetch(new Request(url, { method: "POST", headers, body }))).status;
+  };
+  assert.is(await submit(serveDatabase(database, {}), 1024 * 1024 - 200), 201);
+  assert.is(await submit(serveDatabase(database, {}), 1024 * 1024), 413);
+  assert.is(await submit(serveDatabase(database, { maxBodyBytes: 100 }), 100), 413);
+});
+
+const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map((name) => [name, () => {}]));
+
+const unusable: [name: string, options: object | undefined, error: string][] = [
+  ["no options", undefined, "createService needs an object of options"],
+  ["no store", { database: undefined }, "createService needs a database or a client"],
+  ["two stores", { client: createClient({ url: ":memory:" }) }, "createService takes a database or a client, not both"],
+  ["a client that is none", { database: undefined, client: {} }, "client must be a client of @libsql/client"],
+  ["a database in memory", { database: ":memory:" }, "database must be a URL with the scheme file:"],
+  ["a database in memory by its URL", { database: { url: "file::memory:" } }, "database must name a file"],
+  ["another database", { database: "postgres://localhost/x" }, "database must be a URL with the scheme file:"],
+  ["a database of another type", { database: 7 }, "database must be a URL, or an object with url"],
+  ["an unknown option", { adminTokens: [] }, "Unknown option adminTokens: the options are database, client, "],
+  ["a base path without a slash", { basePath: "llm" }, "basePath must be a path such as /llm"],
+  ["a base path with a bracket", { basePath: "/a(b" }, "basePath must be a path such as /llm"],
+  ["a body limit of another type", { maxBodyBytes: "1mb" }, "maxBodyBytes must be a positive integer"],
+  [
+    "a body that no server takes",
+    { database: "http://localhost", maxBodyBytes: 3_000_000 },
+    "maxBodyBytes must be at most 2097152 on this database",
+  ],
+  [
+    "a budget below a body",
+    { bodyBudgetBytes: 10, maxBodyBytes: 11 },
+    "bodyBudgetBytes must be at least maxBodyBytes",
+  ],
+  ["no time for a body", { bodyTimeout: 0 }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
+  ["no time for a response", { stallTimeout: "1s" }, "stallTimeout must be from 1 to 2147483647 milliseconds"],
+  ["all the time for a body", { bodyTimeout: Infinity }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
+  ["metrics for everyone", { servesMetrics: true }, "servesMetrics needs an adminToken, which /metrics asks for"],
+  ["a clock that stands still", { clock: 1 }, "clock must be a function that gives Unix milliseconds"],
+  ["origins that are none", { corsOrigins: "https://a.test" }, "corsOrigins must be * or origins"],
+  ["a log that is none", { log: console.log }, "log must have the functions debug, info, warn and error"],
+  ["a log of pino's", { log: pino }, "log must take (message, fields): wrap a logger that takes (fields, message)"],
+];
+
+for (const [name, options, error] of unusable) {
+  test(`refuses ${name} at once`, () => {
+    assert.throws(
+      () => createService((options && { database: "file:ledger.db", ...options }) as ServiceOptions),
+      (thrown: Error) => thrown.message.startsWith(error),
+    );
+  });
+}
+
+test.run();

@@ -1,0 +1,392 @@
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { Refusal } from "../../src/common/errors.ts";
+import { groupCommit } from "../../src/ledger/group-commit.ts";
+import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
+
+const test = suite("group commit");
+
+type Attempt = { isApart: boolean };
+type Decide = (items: string[], attempt: Attempt) => Promise<Map<string, string>>;
+
+/** Decides all: the result of a text is the text in capitals. */
+const decideAll: Decide = (items) => Promise.resolve(new Map(items.map((item) => [item, item.toUpperCase()])));
+
+const failing = (failure: "blocked" | "unknown" | "refused" | undefined, message = "no luck") =>
+  new Error(message, { cause: failure });
+
+const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, patience: 60_000 };
+
+/**
+ * A group commit of texts that keeps what it was asked to decide, and with what. A text is as large as it is long, and
+ * texts with the same beginning up to a colon are kept apart.
+ */
+function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
+  const groups: string[] = [];
+  const attempts: Attempt[] = [];
+  const { submit } = groupCommit<string, string, Attempt>({
+    begin: (isApart) => ({ isApart }),
+    decide: (items, attempt) => {
+      groups.push(items.join(" "));
+      attempts.push(attempt);
+      return decide(items, attempt);
+    },
+    failureOf: (error) => (error as { cause?: "blocked" | "unknown" | "refused" }).cause,
+    sizeOf: (item) => item.length,
+    ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
+    aloneBy: (item) => /^(.*):/.exec(item)?.[1],
+    isGone: (item) => item.startsWith("gone"),
+  }, { ...wide, ...limits });
+  const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
+  const settleAll = (texts: string) => Promise.allSettled(texts.split(" ").map(submit));
+  return { submit, submitAll, settleAll, groups, attempts };
+}
+
+/** Decides all, but not before it is told to, one group at a time. */
+function hold() {
+  const held: (() => void)[] = [];
+  const decide: Decide = async (items, attempt) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    return decideAll(items, attempt);
+  };
+  return { decide, release: () => held.shift()!() };
+}
+
+const nextTurn = () => new Promise((resolve) => setTimeout(resolve));
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 100_000 && !holds(); turn++) await nextTurn();
+  assert.ok(holds(), String(holds));
+}
+
+/** What became of promises: results as they are, errors by their message. */
+const outcomes = (settled: PromiseSettledResult<string>[]) =>
+  settled.map((one) => one.status === "fulfilled" ? one.value : (one.reason as Error).message);
+
+test("a lone item is decided at once, alone", async () => {
+  const { submit, groups, attempts } = start();
+  assert.is(await submit("a"), "A");
+  assert.is(await submit("b"), "B");
+  assert.equal([groups, attempts], [["a", "b"], [{ isApart: false }, { isApart: false }]]);
+});
+
+test("what arrives in one turn of the event loop is decided together, in order of arrival", async () => {
+  const { submit, submitAll, groups } = start();
+  const first = submit("b");
+  for (let step = 0; step < 100; step++) await Promise.resolve();
+  assert.equal([await submitAll("a d c"), await first], [["A", "D", "C"], "B"]);
+  assert.equal(groups, ["b a d c"]);
+});
+
+test("what arrives while a group is under way waits for its end, and forms the next", async () => {
+  const { decide, release } = hold();
+  const { submit, groups } = start(decide);
+  const results = [submit("a")];
+  await until(() => groups.length === 1);
+  for (const item of ["b", "c"]) {
+    results.push(submit(item));
+    await nextTurn();
+  }
+  assert.equal(groups, ["a"]);
+  release();
+  await until(() => groups.length === 2);
+  release();
+  assert.equal([await Promise.all(results), groups], [["A", "B", "C"], ["a", "b c"]]);
+});
+
+test("however items arrive, one group is under way at a time, and each is decided once and in order", async () => {
+  const burst = fc.record({ size: fc.integer({ min: 1, max: 8 }), turns: fc.nat({ max: 3 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(burst, { maxLength: 10 }), fc.array(fc.nat({ max: 3 })), async (bursts, durations) => {
+      let underWay = 0;
+      const { submit, groups } = start(async (items, attempt) => {
+        assert.is(++underWay, 1);
+        for (let turns = durations.shift() ?? 0; turns > 0; turns--) await nextTurn();
+        underWay--;
+        return decideAll(items, attempt);
+      }, { items: 5 });
+      const items: string[] = [];
+      const results: Promise<string>[] = [];
+      for (const { size, turns } of bursts) {
+        for (let count = 0; count < size; count++) results.push(submit(items[items.push(`i${items.length}`) - 1]!));
+        for (let turn = 0; turn < turns; turn++) await nextTurn();
+      }
+      assert.equal(await Promise.all(results), items.map((item) => item.toUpperCase()));
+      assert.equal(groups.flatMap((group) => group.split(" ")), items);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("a group has no more items than the limit", async () => {
+  const { submitAll, groups } = start(decideAll, { items: 2 });
+  assert.equal(await submitAll("a b c d e"), ["A", "B", "C", "D", "E"]);
+  assert.equal(groups, ["a b", "c d", "e"]);
+});
+
+test("a group is no larger than the limit, but for an item that is larger by itself", async () => {
+  const { submitAll, groups } = start(decideAll, { size: 5 });
+  await submitAll("aaa bb c dddddd e");
+  assert.equal(groups, ["aaa bb", "c", "dddddd", "e"]);
+});
+
+for (
+  const [name, limits, waiting, tooMuch] of [
+    ["items", { waitingItems: 4 }, ["b", "c"], "d"],
+    ["characters", { waitingSize: 10 }, ["bb", "ccc"], "d"],
+  ] as const
+) {
+  test(`where too many ${name} wait, one more is rejected at once as overloaded, and the others are decided`, async () => {
+    const { decide, release } = hold();
+    const { submit, groups } = start(decide, limits);
+    const first = submit("a");
+    await until(() => groups.length === 1);
+    const others = waiting.map(submit);
+    const error: unknown = await submit(tooMuch).catch((error) => error);
+    assert.instance(error, Refusal);
+    assert.is((error as Refusal).kind, "overloaded");
+
+    release();
+    await until(() => groups.length === 2);
+    // The second group is under way, so there is room again.
+    const later = submit(tooMuch);
+    release();
+    await until(() => groups.length === 3);
+    release();
+    await Promise.all([first, ...others, later]);
+    assert.equal(groups, ["a", waiting.join(" "), tooMuch]);
+  });
+}
+
+test("items that must be decided one after the other keep nobody else waiting", async () => {
+  const { submitAll, groups } = start();
+  assert.equal(await submitAll("x:1 x:2 a x:3 y:1 b y:2"), ["X:1", "X:2", "A", "X:3", "Y:1", "B", "Y:2"]);
+  assert.equal(groups, ["x:1 a y:1 b", "x:2 y:2", "x:3"]);
+});
+
+test("an item that must wait for another comes into line although that one fails", async () => {
+  const { settleAll, groups } = start((items, attempt) =>
+    items.includes("x:1") ? Promise.reject(failing(undefined)) : decideAll(items, attempt)
+  );
+  assert.equal(outcomes(await settleAll("x:1 x:2 x:gone")), ["no luck", "X:2", "X:GONE"]);
+  assert.equal(groups, ["x:1", "x:2", "x:gone"]);
+});
+
+test("owners take turns: each has its share of a group, and what one leaves free the others take", async () => {
+  const { submitAll, groups } = start(decideAll, { items: 4 });
+  await submitAll("a/1 a/2 a/3 a/4 a/5 a/6 b/1 c/1 c/2 c/3");
+  assert.equal(groups, ["a/1 b/1 c/1 a/2", "c/2 c/3 a/3 a/4", "a/5 a/6"]);
+});
+
+test("no owner takes more of the room than is left for the others", async () => {
+  const { decide, release } = hold();
+  const { submit, groups } = start(decide, { waitingItems: 8 });
+  const first = submit("first");
+  await until(() => groups.length === 1);
+  const enter = (owner: string, count: number) => Array.from({ length: count }, (_, nth) => submit(`${owner}/${nth}`));
+  const settled = Promise.allSettled([...enter("a", 6), ...enter("b", 3), ...enter("c", 2)]);
+  release();
+  await until(() => groups.length === 2);
+  release();
+  await first;
+  const refused = (await settled).flatMap(({ status }, index) => status === "rejected" ? [index] : []);
+  assert.equal(refused, [4, 5, 8, 10]);
+});
+
+test("an item that waits for another ends with its patience, and leaves the order to those before and behind it", async () => {
+  const { decide, release } = hold();
+  const { submit, groups } = start(decide, { patience: 300 });
+  const first = submit("x:1");
+  await until(() => groups.length === 1);
+  const late = submit("x:2");
+  assert.equal(outcomes(await Promise.allSettled([late])), ["Timed out after 0.3 s waiting for a commit"]);
+  const next = submit("x:3");
+  release();
+  assert.is(await first, "X:1");
+  await until(() => groups.length === 2);
+  release();
+  assert.is(await next, "X:3");
+});
+
+test("a group that is refused is halved until the one item at fault fails by itself", async () => {
+  const { settleAll, groups } = start((items, attempt) =>
+    items.includes("d") ? Promise.reject(failing("refused", `at fault: ${items}`)) : decideAll(items, attempt)
+  );
+  assert.equal(outcomes(await settleAll("a b c d e")), ["A", "B", "C", "at fault: d", "E"]);
+  assert.equal(groups, ["a b c d e", "a b", "c d e", "c", "d e", "d", "e"]);
+});
+
+test("whatever is at fault, goes only apart or fails in passing, each item gets what it would get alone", async () => {
+  const kinds = fc.array(fc.constantFrom("good", "good", "bad", "apart"), { minLength: 1, maxLength: 30 });
+  const failures = fc.array(fc.boolean(), { maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(kinds, fc.integer({ min: 1, max: 20 }), failures, async (kinds, most, failures) => {
+      const decided: string[] = [];
+      const kindOf = (item: string) => item.split("-")[0];
+      const { settleAll } = start((items, { isApart }) => {
+        if (failures.shift()) return Promise.reject(failing("blocked"));
+        if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("refused", items.join(" ")));
+        const results = items.filter((item) => isApart || items.length === 1 || kindOf(item) === "good");
+        decided.push(...results);
+        return decideAll(results, { isApart });
+      }, { items: most });
+      const items = kinds.map((kind, index) => `${kind}-${index}`);
+      const expected = items.map((item) => kindOf(item) === "bad" ? item : item.toUpperCase());
+      assert.equal(outcomes(await settleAll(items.join(" "))), expected);
+      assert.equal(decided.sort(), items.filter((item) => kindOf(item) !== "bad").sort());
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a failure in passing is repeated with the very same attempt, and a new group has a new one", async () => {
+  let failures = 3;
+  const { submitAll, groups, attempts } = start((items, attempt) =>
+    failures-- > 0 ? Promise.reject(failing("unknown")) : decideAll(items, attempt)
+  );
+  assert.equal(await submitAll("a b"), ["A", "B"]);
+  await submitAll("c");
+  assert.equal(groups, ["a b", "a b", "a b", "a b", "c"]);
+  assert.is(new Set(attempts.slice(0, 4)).size, 1);
+  assert.is(new Set(attempts).size, 2);
+});
+
+test("failures in passing that do not end reject the group when its patience ends, and what waits when its own does", async () => {
+  let isDown = true;
+  const { submit, submitAll, groups } = start(
+    (items, attempt) => isDown ? Promise.reject(failing("unknown")) : decideAll(items, attempt),
+    { patience: 50 },
+  );
+  const results = [submit("a"), submit("b")];
+  await until(() => groups.length === 1);
+  results.push(submit("c"));
+  const settled = await Promise.allSettled(results);
+  assert.equal(settled.map(({ status }) => status), ["rejected", "rejected", "rejected"]);
+  isDown = false;
+  groups.length = 0;
+  assert.equal(await submitAll("d"), ["D"]);
+  assert.equal(groups, ["d"]);
+});
+
+test("once an attempt may have taken effect unseen, it is not halved, whatever comes after", async () => {
+  const failures = [failing("unknown"), failing("refused"), failing(undefined), failing("blocked")];
+  const { submitAll, groups, attempts } = start((items, attempt) => {
+    const failure = failures.shift();
+    return failure === undefined ? decideAll(items, attempt) : Promise.reject(failure);
+  });
+  assert.equal(await submitAll("a b"), ["A", "B"]);
+  assert.equal(groups, ["a b", "a b", "a b", "a b", "a b"]);
+  assert.is(new Set(attempts).size, 1);
+});
+
+for (const [failure, last] of [["blocked", "young"], ["unknown", "old young"]] as const) {
+  test(`where attempts are ${failure}, each item ends with its own patience, and "${last}" is decided at last`, async () => {
+    const { decide, release } = hold();
+    let isDown = false;
+    const { submit, groups } = start(
+      (items, attempt) => isDown ? Promise.reject(failing(failure)) : decide(items, attempt),
+      { patience: 1000 },
+    );
+    const before = submit("before");
+    await until(() => groups.length === 1);
+    const old = submit("old");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const young = submit("young");
+    isDown = true;
+    release();
+    await before;
+    assert.equal(outcomes(await Promise.allSettled([old])), ["no luck"]);
+    isDown = false;
+    const decided = groups.length;
+    await until(() => groups.length > decided);
+    release();
+    assert.is(await young, "YOUNG");
+    assert.is(groups.at(-1), last);
+  });
+}
+
+test("an item that is larger than all that may wait is taken where nothing else waits", async () => {
+  const { submit } = start(decideAll, { waitingSize: 3 });
+  assert.is(await submit("abcd"), "ABCD");
+});
+
+test("an item whose patience ends while it waits is rejected, never decided, and no longer in the way of others", async () => {
+  const { decide, release } = hold();
+  const { submit, groups } = start(decide, { patience: 50, waitingItems: 4, waitingSize: 8 });
+  const first = submit("a");
+  await until(() => groups.length === 1);
+  const waiting = await Promise.allSettled([submit("bb"), submit("cc")]);
+  assert.equal(outcomes(waiting), [
+    "Timed out after 0.05 s waiting for a commit",
+    "Timed out after 0.05 s waiting for a commit",
+  ]);
+  const later = [submit("dd"), submit("ee")];
+  release();
+  assert.is(await first, "A");
+  await until(() => groups.length === 2);
+  release();
+  await Promise.all(later);
+  assert.equal(groups, ["a", "dd ee"]);
+});
+
+test("an error of neither kind rejects the group without another attempt, and the next one is decided", async () => {
+  const { settleAll, groups } = start((items, attempt) =>
+    items.includes("a") ? Promise.reject(failing(undefined)) : decideAll(items, attempt)
+  );
+  assert.equal(outcomes(await settleAll("a b")), ["no luck", "no luck"]);
+  assert.equal(outcomes(await settleAll("c")), ["C"]);
+  assert.equal(groups, ["a b", "c"]);
+});
+
+test("an item that nobody waits for any more is not decided, and takes no place of the others", async () => {
+  const { settleAll, groups } = start(decideAll, { items: 2 });
+  assert.equal(outcomes(await settleAll("a gone b gone2 c")), [
+    "A",
+    "Client closed the connection before the request was decided",
+    "B",
+    "Client closed the connection before the request was decided",
+    "C",
+  ]);
+  assert.equal(groups, ["a b", "c"]);
+});
+
+test("a group that cannot even begin is rejected, and the next one is decided", async () => {
+  let isBroken = true;
+  const { submit } = groupCommit<string, string, undefined>({
+    begin: () => {
+      if (isBroken) throw new Error("no beginning");
+    },
+    decide: (items) => decideAll(items, { isApart: false }),
+    failureOf: () => undefined,
+    sizeOf: () => 1,
+    ownerOf: () => "",
+    aloneBy: () => undefined,
+    isGone: () => false,
+  }, wide);
+  assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);
+  isBroken = false;
+  assert.is(await submit("a"), "A");
+});
+
+test("items that get no result are decided again, apart and in order", async () => {
+  const { submitAll, groups, attempts } = start((items, attempt) =>
+    decideAll(attempt.isApart ? items : items.filter((item) => item > "b"), attempt)
+  );
+  assert.equal(await submitAll("b c a d"), ["B", "C", "A", "D"]);
+  assert.equal(groups, ["b c a d", "b a"]);
+  assert.equal(attempts, [{ isApart: false }, { isApart: true }]);
+});
+
+test("a group that is apart when it is refused stays so in its halves", async () => {
+  const { submitAll, groups, attempts } = start((items, attempt) =>
+    attempt.isApart && items.length > 1
+      ? Promise.reject(failing("refused"))
+      : decideAll(attempt.isApart ? items : [], attempt)
+  );
+  assert.equal(await submitAll("a b"), ["A", "B"]);
+  assert.equal(groups, ["a b", "a b", "a", "b"]);
+  assert.equal(attempts.map(({ isApart }) => isApart), [false, true, true, true]);
+});
+
+test.run();

@@ -1,0 +1,614 @@
+// What the ledger does with many requests at once, and with a database that fails it.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createApiKey } from "../../src/admin/api-keys.ts";
+import { createDeployment, promoteDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
+import { createPrompt, pushPrompt } from "../../src/admin/prompts.ts";
+import { listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
+import { updateWorkspace } from "../../src/admin/workspaces.ts";
+import { hashApiKey, newApiKey } from "../../src/common/ids.ts";
+import { stringify } from "../../src/common/json-text.ts";
+import type { Read, Submit, Verdict } from "../../src/ledger/admission.ts";
+import { tellingFailures } from "../../src/database/database.ts";
+import type { Database, Row } from "../../src/database/database.ts";
+import { createLedger } from "../../src/ledger/ledger.ts";
+import { forgetKeys, keepKeys } from "../../src/ledger/idempotency-keys.ts";
+import * as statements from "../../src/ledger/statements.ts";
+import { counting, createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
+import type { Answer, Tenant, World } from "../helpers.ts";
+
+const test = suite("groups");
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+const idOf = ({ json }: Answer) => (json as { id: string }).id;
+const isAccepted = ({ status }: Answer) => status === 200 || status === 201;
+
+/** After all that can go on without waiting has done so. */
+const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 10));
+
+/** How many answers there are of each status. */
+function statusesOf(answers: Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** The numbers that accepted requests have in their month, sorted. */
+const numbersOf = (answers: Answer[]) =>
+  answers.filter(isAccepted).map(({ headers }) => Number(headers.get("X-RateLimit-Used"))).sort((a, b) => a - b);
+
+/** The records of a deployment, as `ID SESSION`, sorted. */
+const recordsOf = async ({ admin }: World, deployId: string) =>
+  (await listDiagnoses(admin, { deployId }, { limit: 10_000 })).items
+    .map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`).sort();
+
+const bodyOf = (sessionId: string) => ({ ...goodBody, sessionId });
+
+/** A ledger to ask without the router, where the order of arrival matters: how long a router takes is its own affair. */
+const ledgerOf = (world: World) => createLedger(world.database, () => world.now);
+
+const readBy = async ({ key, workspaceId, deployId }: Tenant): Promise<Read | Submit> => ({
+  operation: "read",
+  keyHash: await hashApiKey(key),
+  workspaceId,
+  deployId,
+});
+
+const submitBy = async (
+  { key, workspaceId, deployId }: Tenant,
+  idempotencyKey?: string,
+): Promise<Read | Submit> => ({
+  operation: "submit",
+  keyHash: await hashApiKey(key),
+  workspaceId,
+  deployId,
+  record: { sessionId: "s", status: 1, measures: "null,null,null", document: '{"sessionId":"s"}' },
+  idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
+});
+
+test("many requests at once of several workspaces, good and bad, each get the answer they would get alone", async () => {
+  const world = await createWorld();
+  const { admin, workspaceId, promptId, deployId } = world;
+  const other = await createTenant(admin, 1000, "Other");
+  const { key: secondKey } = await createApiKey(admin, workspaceId, { name: "second", expiresAt: null });
+  const { id: inactive } = await createDeployment(admin, workspaceId, { name: "inactive", promptId });
+  await setDeploymentActive(admin, inactive, false);
+
+  const sent: [tenant: string, request: Promise<Answer>, status: number, found: unknown][] = [];
+  const stored: Record<string, string[]> = { [workspaceId]: [], [other.workspaceId]: [] };
+  for (let round = 0; round < 12; round++) {
+    const sessions = upTo(3).map((turn) => `session ${round}.${turn}`);
+    sent.push(
+      [workspaceId, world.read(), 200, deployId],
+      [workspaceId, world.submit(bodyOf(sessions[0]!)), 201, sessions[0]],
+      [other.workspaceId, world.read(other.deployId, other.key), 200, other.deployId],
+      ["", world.read(deployId, newApiKey()), 401, "Invalid API key"],
+      [workspaceId, world.read(deployId, secondKey), 200, deployId],
+      ["", world.submit("{}"), 400, "Missing required field sessionId"],
+      ["", world.read("dep_0"), 404, "Deploy not found or not accessible"],
+      [other.workspaceId, world.submit(bodyOf(sessions[1]!), other.deployId, other.key), 201, sessions[1]],
+      ["", world.submit(goodBody, deployId, other.key), 404, "Deploy not found or not accessible"],
+      ["", world.submit(goodBody, inactive), 404, "Deploy not found or not accessible"],
+      [workspaceId, world.submit(bodyOf(sessions[2]!), deployId, secondKey), 201, sessions[2]],
+      ["", world.submit("{}", "dep_0", newApiKey()), 401, "Invalid API key"],
+    );
+  }
+  const numbers: Record<string, Answer[]> = { [workspaceId]: [], [other.workspaceId]: [] };
+  for (const [tenant, request, status, found] of sent) {
+    const answer = await request;
+    assert.is(answer.status, status);
+    const body = answer.json as { error?: string; deploy?: { id: string } };
+    if (status === 201) stored[tenant]!.push(`${idOf(answer)} ${found}`);
+    else assert.is(body.error ?? body.deploy?.id, found);
+    numbers[tenant]?.push(answer);
+  }
+  assert.equal(numbersOf(numbers[workspaceId]!), upTo(48));
+  assert.equal(numbersOf(numbers[other.workspaceId]!), upTo(24));
+  assert.equal(await recordsOf(world, deployId), stored[workspaceId]!.sort());
+  assert.equal(await recordsOf(world, other.deployId), stored[other.workspaceId]!.sort());
+  assert.ok((await verify(admin)).balanced);
+});
+
+test("more requests than fit in a group are all decided", async () => {
+  const world = await createWorld({ monthlyLimit: 601 });
+  // Bodies under a key that is not known yet are bounded more tightly.
+  assert.is((await world.read()).status, 200);
+  const answers = await Promise.all(upTo(610).map(() => world.submit()));
+  assert.is(statusesOf(answers)[429], 10);
+  assert.equal(numbersOf(answers), upTo(601).slice(1));
+  const records = answers.filter(({ status }) => status === 201).map((answer) => `${idOf(answer)} session-1`);
+  assert.equal(await recordsOf(world, world.deployId), records.sort());
+  // An id has room for the place of one request in 256.
+  assert.ok(records.every((record) => /^diag_[0-9a-z]{26} /.test(record)));
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("a workspace has half of the 10,000 places to wait in, one more request is answered 503, and others have room", async () => {
+  const memory = await openMemory();
+  let release = () => {};
+  let isUnderWay = Promise.resolve();
+  const database: Database = {
+    ...memory,
+    write: async (statements) => {
+      await isUnderWay;
+      return memory.write(statements);
+    },
+  };
+  const world = await createWorld({ database, monthlyLimit: 100_000 });
+  const other = await createTenant(world.admin);
+  await world.read();
+  isUnderWay = new Promise((resolve) => release = resolve);
+  const first = world.read();
+  await nextTurn();
+  const others = Array.from({ length: 5_000 }, () => world.read());
+  await nextTurn();
+  const refused = await world.read();
+  assert.equal([refused.status, refused.json], [503, { error: "Too many requests are waiting" }]);
+  assert.is(refused.headers.get("Retry-After"), "1");
+  // Keys of which nothing is known yet share one place among the workspaces.
+  others.push(world.read(other.deployId, other.key), world.read(other.deployId, newApiKey()));
+  await nextTurn();
+  release();
+  assert.equal(statusesOf(await Promise.all([first, ...others])), { 200: 5_002, 401: 1 });
+});
+
+for (
+  const [name, alternating] of [
+    ["reads and submits", async (world: World) => [await readBy(world), await submitBy(world)]],
+    ["two keys of one workspace", async (world: World) => {
+      const { key } = await createApiKey(world.admin, world.workspaceId, { name: "second", expiresAt: null });
+      return [await readBy(world), await readBy({ ...world, key })];
+    }],
+  ] as const
+) {
+  test(`where the quota ends within a group, the first to arrive are accepted: ${name} in turn`, async () => {
+    const world = await createWorld({ monthlyLimit: 7 });
+    const ledger = ledgerOf(world);
+    const [first, second] = await alternating(world);
+    const verdicts = await Promise.all(
+      upTo(20).map((index) => ledger.admit({ ...(index % 2 === 1 ? first! : second!) })),
+    );
+    const accepted = verdicts.map(({ outcome }) => outcome !== "quota_exhausted");
+    assert.equal(accepted, upTo(20).map((index) => index <= 7));
+    assert.equal(
+      verdicts.map((verdict) => "quota" in verdict && verdict.quota.used),
+      upTo(20).map((index) => Math.min(index, 7)),
+    );
+    assert.ok((await verify(world.admin)).balanced);
+  });
+}
+
+/** A database, and how often it was asked since that was last set to 0. */
+test("a group in which all is refused, after another such group, takes no write lock", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, monthlyLimit: 1 });
+  const unknownKey = newApiKey();
+  await world.read();
+  const refused = () =>
+    Promise.all([
+      world.read(),
+      world.read("dep_0"),
+      world.read(world.deployId, unknownKey),
+      world.read(world.deployId, unknownKey),
+    ]);
+  await refused();
+  counts.writes = 0;
+  assert.equal(statusesOf(await refused()), { 429: 1, 404: 1, 401: 2 });
+  assert.is(counts.writes, 0);
+
+  await updateWorkspace(world.admin, world.workspaceId, { monthlyLimit: 2 });
+  assert.equal(statusesOf(await refused()), { 200: 1, 404: 1, 401: 2 });
+});
+
+test("a lone request takes one round trip, of whatever kind it is", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, monthlyLimit: 4 });
+  const { deployId, key } = world;
+  const idempotent = { "Idempotency-Key": "a" };
+  const requests: [send: () => Promise<Answer>, status: number][] = [
+    [() => world.read(deployId, newApiKey()), 401],
+    [() => world.read(), 200],
+    [() => world.submit(), 201],
+    [() => world.submit(goodBody, deployId, key, idempotent), 201],
+    [() => world.submit(goodBody, deployId, key, idempotent), 201],
+    [() => world.submit(bodyOf("another"), deployId, key, idempotent), 422],
+    [() => world.read("dep_0"), 404],
+    [() => world.submit("{}"), 400],
+    [() => world.submit("{}", deployId, newApiKey()), 401],
+    [() => world.read(), 200],
+    [() => world.read(), 429],
+    [() => world.submit(), 429],
+  ];
+  for (const [send, status] of requests) {
+    counts.reads = counts.writes = 0;
+    assert.is((await send()).status, status);
+    assert.is(counts.reads + counts.writes, 1);
+  }
+});
+
+/** A database whose write takes effect, but whose reply is lost, so many times; `meanwhile` something else happens. */
+function losingReplies(database: Database, loss: { times: number; meanwhile?: () => Promise<unknown> }): Database {
+  const lost = new Error("The reply was lost");
+  return tellingFailures({
+    ...database,
+    write: async (statements) => {
+      const results = await database.write(statements);
+      if (loss.times === 0) return results;
+      loss.times--;
+      await loss.meanwhile?.();
+      throw lost;
+    },
+  }, (error) => error === lost ? "unknown" : "refused");
+}
+
+for (const times of [1, 4]) {
+  test(`a request whose reply is lost ${times} times is answered as it was decided, and takes effect once`, async () => {
+    const loss = { times: 0 };
+    const world = await createWorld({ database: losingReplies(await openMemory(), loss) });
+    const key = { "Idempotency-Key": "a" };
+    const requests: [send: () => Promise<Answer>, status: number, used: number][] = [
+      [() => world.read(), 200, 1],
+      [() => world.submit(bodyOf("first")), 201, 2],
+      [() => world.submit(bodyOf("second"), world.deployId, world.key, key), 201, 3],
+      [() => world.submit(bodyOf("second"), world.deployId, world.key, key), 201, 3],
+    ];
+    const answers: Answer[] = [];
+    for (const [send, status, used] of requests) {
+      loss.times = times;
+      const answer = await send();
+      assert.equal([answer.status, answer.headers.get("X-RateLimit-Used")], [status, String(used)]);
+      answers.push(answer);
+    }
+    const [, first, second, repeat] = answers;
+    assert.is(idOf(repeat!), idOf(second!));
+    assert.equal(await recordsOf(world, world.deployId), [`${idOf(first!)} first`, `${idOf(second!)} second`].sort());
+    const { reads, submits } = await readUsage(world.admin, world.workspaceId);
+    assert.equal({ reads, submits }, { reads: 1, submits: 2 });
+    assert.ok((await verify(world.admin)).balanced);
+    assert.equal(world.logged, []);
+  });
+}
+
+test("where the quota ends within a group, lost replies change nothing, also after a group that was refused", async () => {
+  const loss = { times: 0 };
+  const world = await createWorld({ database: losingReplies(await openMemory(), loss), monthlyLimit: 5 });
+  const other = await createTenant(world.admin, 3, "Other");
+  const send = () =>
+    Promise.all(
+      upTo(6).flatMap((index) => [
+        world.read(),
+        world.submit(goodBody, world.deployId, world.key, { "Idempotency-Key": `${world.now} ${index}` }),
+        world.submit(goodBody, other.deployId, other.key),
+      ]),
+    );
+  const all: Answer[][] = [];
+  for (const limit of [5, 5, 9]) {
+    await updateWorkspace(world.admin, world.workspaceId, { monthlyLimit: limit });
+    world.now += 1;
+    loss.times = 3;
+    all.push(await send());
+    loss.times = 0;
+  }
+  const [first, second, third] = all;
+  assert.equal(numbersOf(first!), [...upTo(5), ...upTo(3)].sort());
+  assert.equal(statusesOf(second!), { 429: 18 });
+  assert.equal(numbersOf(third!), [6, 7, 8, 9]);
+  const records = all.flat().filter(({ status }) => status === 201).map((answer) => `${idOf(answer)} session-1`);
+  const stored = [...await recordsOf(world, world.deployId), ...await recordsOf(world, other.deployId)];
+  assert.equal(stored.sort(), records.sort());
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("what another process does while a reply is lost stays its own", async () => {
+  const memory = await openMemory();
+  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const world = await createWorld({ database: losingReplies(memory, loss) });
+  const elsewhere = await createWorld({ database: memory });
+  const exhausted = await createTenant(world.admin, 0, "Exhausted");
+  const ledger = ledgerOf(world);
+  const group = await Promise.all([
+    readBy(world),
+    submitBy(world, "a"),
+    submitBy(exhausted),
+    submitBy(exhausted, "b"),
+    submitBy(exhausted),
+    submitBy(exhausted),
+  ]);
+  loss.times = 1;
+  // These calls take the positions after those of the lost commit, where the refused ones would have stood.
+  loss.meanwhile = async () => {
+    await elsewhere.read();
+    await elsewhere.submit(bodyOf("elsewhere"));
+    await elsewhere.read(world.deployId, world.key);
+    await elsewhere.read();
+  };
+  const verdicts = await Promise.all(group.map((admission) => ledger.admit(admission)));
+  const refused = "quota_exhausted";
+  assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", refused, refused, refused, refused]);
+  const [, recorded] = verdicts;
+  assert.equal(await recordsOf(world, world.deployId), [`${recorded?.outcome === "recorded" && recorded.recordId} s`]);
+  assert.equal((await recordsOf(world, elsewhere.deployId)).map((record) => record.split(" ")[1]), ["elsewhere"]);
+  const kept = await memory.read({ sql: "select workspace_id from idempotency_keys" });
+  assert.equal(kept.map(({ workspace_id }) => workspace_id), [world.workspaceId]);
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("a request that was accepted is answered so, though its deployment goes while the reply is lost", async () => {
+  const memory = await openMemory();
+  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const world = await createWorld({ database: losingReplies(memory, loss) });
+  const admin = { ...world.admin, database: memory };
+  for (const [send, status] of [[() => world.read(), 200], [() => world.submit(), 201]] as const) {
+    loss.times = 1;
+    loss.meanwhile = () => setDeploymentActive(admin, world.deployId, false);
+    assert.is((await send()).status, status);
+    await setDeploymentActive(admin, world.deployId, true);
+  }
+});
+
+test("a request that the database cannot take fails alone, whoever else is in its group", async () => {
+  const memory = await openMemory();
+  const poison = "poison";
+  const database = tellingFailures({
+    ...memory,
+    write: (statements) =>
+      JSON.stringify(statements).includes(poison)
+        ? Promise.reject(new Error("A document cannot be stored"))
+        : memory.write(statements),
+  }, () => "refused");
+  const world = await createWorld({ database });
+  const answers = await Promise.all(
+    upTo(30).map((index) => index % 3 === 0 ? world.read() : world.submit(bodyOf(index === 13 ? poison : `s${index}`))),
+  );
+  assert.equal(statusesOf(answers), { 200: 10, 201: 19, 500: 1 });
+  assert.is(answers.findIndex(({ status }) => status === 500), 12);
+  assert.equal(numbersOf(answers), upTo(29));
+  assert.is((await recordsOf(world, world.deployId)).length, 19);
+  assert.ok((await verify(world.admin)).balanced);
+  assert.is(world.logged.length, 1);
+});
+
+test("no statement goes through a table", async () => {
+  const database = await openMemory();
+  const entries: statements.RunEntry[] = [
+    ["0".repeat(64), "dep_1", "read", 0, 1, "", null],
+    ["0".repeat(64), "dep_1", "submit", 1, 1, null, "key"],
+  ];
+  const payload: statements.Payload = {
+    runs: JSON.stringify(entries),
+    commit: "commit",
+    now: 1,
+    month: "2026-11",
+    isApart: 0,
+    records: { documents: '[null,"{}"]', sessions: '[null,"s"]', statuses: "[null,1]", measures: '[null,"1,2,3"]' },
+    keys: { keys: '[null,"key"]', fingerprints: '[null,"f"]' },
+  };
+  const { logCalls, addCommit, countCalls, storeRecords, findGroup } = statements;
+  const all = [
+    logCalls(payload),
+    addCommit(payload),
+    countCalls(payload),
+    storeRecords(payload.records!, payload),
+    keepKeys(payload.keys!, payload),
+    forgetKeys(payload),
+    findGroup(payload),
+  ];
+  // The requests themselves are gone through, and what was made of them before; of commits, only the last one is read.
+  const harmless = /^SCAN (r VIRTUAL TABLE .*|\(subquery-\d+\)|CONSTANT ROW|s|commits)$/;
+  for (const { sql, args } of all) {
+    const plan = await database.read({ sql: `explain query plan ${sql}`, args: args! });
+    const details = plan.map(({ detail }) => String(detail));
+    assert.ok(details.some((detail) => /^SEARCH /.test(detail)));
+    assert.equal(details.filter((detail) => /^SCAN |AUTOMATIC/.test(detail) && !harmless.test(detail)), []);
+    const lastCommit = /select next_position from commits order by position desc limit 1/;
+    assert.is(details.includes("SCAN commits"), lastCommit.test(sql));
+  }
+});
+
+test("the texts of a prompt are read for an accepted request, and once for all that share its group", async () => {
+  const memory = await openMemory();
+  let longest = 0;
+  const note = (row: Row | undefined) => {
+    longest = Math.max(longest, String(row?.findings ?? "").length);
+  };
+  const database: Database = {
+    ...memory,
+    read: async (statement) => {
+      const rows = await memory.read(statement);
+      note(rows[0]);
+      return rows;
+    },
+    write: async (statements) => {
+      const results = await memory.write(statements);
+      note(results.at(-1)?.[0]);
+      return results;
+    },
+  };
+  const world = await createWorld({ database, monthlyLimit: 10 });
+  const size = 100_000;
+  const { workspaceId } = world;
+  const long = toPrompt({ title: "Long", messages: [{ role: "user", content: "x".repeat(size) }] });
+  const { id: promptId } = await createPrompt(world.admin, workspaceId, long);
+  const { id: deployId } = await createDeployment(world.admin, workspaceId, { name: "long", promptId });
+  const answers = await Promise.all(upTo(40).map(() => world.read(deployId)));
+  assert.equal(statusesOf(answers), { 200: 10, 429: 30 });
+  assert.ok(longest > size && longest < 2 * size);
+  longest = 0;
+  assert.is((await world.read(deployId)).status, 429);
+  assert.ok(longest < 1000);
+});
+
+test("of many prompts that are new to a service a few come with their group, and the others by four after it", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
+  const tenants: Tenant[] = [];
+  for (const index of upTo(10)) tenants.push(await createTenant(world.admin, 1000, `Tenant ${index}`));
+  const admissions = await Promise.all(tenants.map(readBy));
+  const ledger = ledgerOf(world);
+  for (const operations of [{ writes: 1, reads: 2 }, { writes: 1, reads: 0 }]) {
+    counts.reads = counts.writes = 0;
+    const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+    const prompts = verdicts.map((verdict) => verdict.outcome === "read" && JSON.parse(verdict.prompt.text));
+    assert.equal(prompts.map(({ workspace }) => workspace.name), upTo(10).map((index) => `Tenant ${index}`));
+    assert.ok(prompts.every(({ messages }) => messages.length > 0));
+    assert.equal({ ...counts }, operations);
+  }
+});
+
+test("a prompt of a database that was set back is served as it is there, though its version has a number that was known", async () => {
+  const world = await createWorld();
+  const { promptId, deployId } = world;
+  const publish = async (text: string) => {
+    await pushPrompt(world.admin, promptId, toPrompt({ title: "T", messages: [{ role: "user", content: text }] }));
+    await promoteDeployment(world.admin, deployId, { version: 2 });
+  };
+  await publish("lost");
+  assert.match((await world.read()).text, /lost/);
+  await world.database.write([
+    { sql: "update deployments set current_version = 1" },
+    { sql: "delete from prompt_versions where version = 2" },
+  ]);
+  world.now += 1;
+  await publish("found");
+  assert.match((await world.read()).text, /found/);
+});
+
+test("a reply that was meant for another group is not believed, and the group is asked about again", async () => {
+  const memory = await openMemory();
+  let last: Row[][] = [];
+  let isRepeated = false;
+  const database: Database = {
+    ...memory,
+    write: async (statements) => {
+      const repeated = isRepeated ? last : undefined;
+      isRepeated = false;
+      last = await memory.write(statements);
+      return repeated ?? last;
+    },
+  };
+  const world = await createWorld({ database });
+  const first = await world.submit();
+  isRepeated = true;
+  const second = await world.submit();
+  assert.equal([first.status, second.status], [201, 201]);
+  assert.is.not((first.json as { id: string }).id, (second.json as { id: string }).id);
+  assert.equal((await recordsOf(world, world.deployId)).length, 2);
+  assert.ok((await verify(world.admin)).balanced);
+});
+
+test("usage that many ask for at once, with good keys and bad ones, is told by few operations that write nothing", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
+  await world.read();
+  await world.submit();
+  counts.reads = counts.writes = 0;
+  const ask = (key: string) => world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } });
+  const answers = await Promise.all(upTo(500).map((index) => ask(index % 2 === 1 ? world.key : newApiKey())));
+  assert.equal(statusesOf(answers), { 200: 250, 401: 250 });
+  assert.is(counts.writes, 0);
+  assert.ok(counts.reads < 20, `${counts.reads} reads`);
+  const { used, reads, submits } = answers[0]!.json as Record<string, number>;
+  assert.equal([used, reads, submits], [2, 1, 1]);
+});
+
+/** The books as they are thought: what becomes of requests that are decided one after the other. */
+function createModel(tenants: Tenant[], limits: number[]) {
+  const used = tenants.map(() => 0);
+  const kept = new Map<string, { of: number; fingerprint: string }>();
+  let records = 0;
+
+  return {
+    used,
+    /** Gives what a request is answered, and for a submit which record, by the number of its storing. */
+    decide({ tenant, kind, idempotencyKey }: Step): [outcome: Verdict["outcome"], record?: number] {
+      if (kind === "bad key") return ["key_invalid"];
+      const name = `${tenant} ${idempotencyKey}`;
+      const known = idempotencyKey === undefined || kind === "read" ? undefined : kept.get(name);
+      if (known !== undefined) return known.fingerprint === kind ? ["recorded", known.of] : ["key_reused"];
+      if (kind === "inactive") return ["deployment_not_found"];
+      if (used[tenant]! >= limits[tenant]!) return ["quota_exhausted"];
+      used[tenant]!++;
+      if (kind === "read") return ["read"];
+      if (idempotencyKey !== undefined) kept.set(name, { of: records, fingerprint: kind });
+      return ["recorded", records++];
+    },
+  };
+}
+
+/** The order in which requests are decided that come at once: repeats under a key wait for the first, and nobody for them. */
+function inRounds(steps: Step[]): Step[] {
+  if (steps.length === 0) return [];
+  const seen = new Set<string>();
+  const later = steps.filter(({ kind, tenant, idempotencyKey }) => {
+    if (kind === "read" || idempotencyKey === undefined) return false;
+    const name = `${tenant} ${idempotencyKey}`;
+    return seen.has(name) || !seen.add(name);
+  });
+  return [...steps.filter((step) => !later.includes(step)), ...inRounds(later)];
+}
+
+type Step = {
+  tenant: number;
+  kind: "read" | "submit" | "bad key" | "inactive";
+  idempotencyKey: string | undefined;
+};
+
+test("whatever groups come, they are decided as if their requests came one after the other", async () => {
+  const step: fc.Arbitrary<Step> = fc.record({
+    tenant: fc.nat({ max: 2 }),
+    kind: fc.constantFrom("read", "read", "submit", "submit", "bad key", "inactive"),
+    idempotencyKey: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),
+  });
+  const group = fc.array(step, { minLength: 1, maxLength: 15 });
+  const limits = fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(group, { minLength: 1, maxLength: 6 }), limits, async (groups, limits) => {
+      const world = await createWorld();
+      const tenants: Tenant[] = [];
+      for (const limit of limits) tenants.push(await createTenant(world.admin, limit));
+      const ledger = ledgerOf(world);
+      const model = createModel(tenants, limits);
+      const ids = new Map<number, string>();
+      for (const steps of groups) {
+        world.now += 1;
+        const admissions = await Promise.all(steps.map(({ tenant, kind, idempotencyKey }) => {
+          const from = { ...tenants[tenant]! };
+          if (kind === "bad key") from.key = "unknown";
+          if (kind === "inactive") from.deployId = "inactive";
+          return kind === "read" ? readBy(from) : submitBy(from, idempotencyKey);
+        }));
+        const before = [...model.used];
+        const expected = new Map(inRounds(steps).map((step) => [step, model.decide(step)]));
+        const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+        const numbers = tenants.map(() => new Set<number>());
+        for (const [index, step] of steps.entries()) {
+          const verdict: Verdict = verdicts[index]!;
+          const [outcome, record] = expected.get(step)!;
+          assert.is(verdict.outcome, outcome);
+          if (verdict.outcome === "recorded") {
+            ids.set(record!, ids.get(record!) ?? verdict.recordId);
+            assert.is(verdict.recordId, ids.get(record!));
+          }
+          if (verdict.outcome === "recorded" || verdict.outcome === "read") {
+            numbers[step.tenant]!.add(verdict.quota.used);
+          }
+        }
+        for (const [tenant, numbersNow] of numbers.entries()) {
+          for (let number = before[tenant]! + 1; number <= model.used[tenant]!; number++) {
+            assert.ok(numbersNow.has(number));
+          }
+        }
+      }
+      const { balanced, ledgers } = await verify(world.admin);
+      assert.ok(balanced);
+      const used = tenants.map(({ workspaceId }) => ledgers.find((one) => one.workspaceId === workspaceId)?.used ?? 0);
+      assert.equal(used, model.used);
+      assert.is(new Set(ids.values()).size, ledgers.reduce((sum, { records }) => sum + records, 0));
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test.run();

@@ -1,0 +1,209 @@
+// A service with its model beside it: runs commands on both, and compares them.
+import * as assert from "uvu/assert";
+import type { Call, Diagnosis } from "../../src/common/domain.ts";
+import { balancedBooks, readAll, refused, taken } from "../management/management.ts";
+import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
+import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";
+import type { Asked, Deployment, Key, Workspace } from "./model.ts";
+import { day, minute } from "./model-commands.ts";
+import type { Command, RequestCommand } from "./model-commands.ts";
+
+const at = <T>(items: T[], index: number): T => items[index % items.length]!;
+const momentOf = (now: number, lifetime: number | null) => lifetime === null ? Infinity : now + lifetime;
+const toJson = (moment: number) => moment === Infinity ? null : moment;
+
+const notGiven = { latency: null, startAt: null, endAt: null, additional_properties: null };
+
+/** A service and its model: two workspaces, the first with two deployments of its prompt, and one that is always accepted. */
+export async function createStage() {
+  const world = await createWorld({ monthlyLimit: 1e9 });
+  const model = createModel();
+  const workspaces: Workspace[] = [];
+  const keys: Key[] = [];
+  const deployments: Deployment[] = [];
+  let furthest = world.now;
+
+  function take(tenant: Awaited<ReturnType<typeof createTenant>>, limit: number): [Workspace, Key, Deployment] {
+    const { workspaceId: id, keyId, key, promptId, deployId } = tenant;
+    const workspace = { id, name: "Acme", limit, promptId, titles: [promptFile.title] };
+    const secrets = [{ key, until: Infinity }];
+    return [
+      workspace,
+      { id: keyId, workspace, expiry: Infinity, isRevoked: false, secrets },
+      { id: deployId, workspace, name: "production", stack: [1], isActive: true },
+    ];
+  }
+
+  for (const limit of [4, 6]) {
+    const [workspace, key, deployment] = take(await createTenant(world.admin, limit), limit);
+    workspaces.push(workspace);
+    keys.push(key);
+    deployments.push(deployment);
+  }
+  const [first] = workspaces as [Workspace];
+  const body = { name: "second", promptId: first.promptId };
+  const made = taken<{ id: string }>(await world.manage("POST", `/workspaces/${first.id}/deployments`, body), 201);
+  deployments.push({ id: made.id, workspace: first, name: "second", stack: [1], isActive: true });
+  const [, keeperKey, keeperDeployment] = take(world, 1e9);
+
+  async function ask(asked: Asked[]): Promise<void> {
+    const answers = await Promise.all(asked.map((one) => {
+      const { kind, secret: { key }, deployment: { id } = { id: "dep_0" }, idempotencyKey } = one;
+      if (kind === "usage") return world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } });
+      const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
+      return kind === "read" ? world.read(id, key) : world.submit(bodyOf(one), id, key, headers);
+    }));
+    const told = answers.map(({ status, text, headers }, index) => {
+      const { kind, session, idempotencyKey, deployment } = asked[index]!;
+      return [kind, session, idempotencyKey, deployment?.id, status, headers.get("X-RateLimit-Used"), text].join(" ");
+    });
+    assert.ok(model.explain(asked, answers, world.now), `no order explains these answers:\n${told.join("\n")}`);
+  }
+
+  function toAsked({ key: which, deployment, isOwn, ...rest }: RequestCommand): Asked {
+    const key = at(keys, which);
+    const own = deployments.filter(({ workspace }) => workspace === key.workspace);
+    const choice = isOwn ? at(own, deployment) : at([...deployments, undefined], deployment);
+    return { ...rest, key, secret: at(key.secrets, key.secrets.length - 1 + which), deployment: choice };
+  }
+
+  const change = async (deployment: Deployment, action: string, body: object = {}) =>
+    await world.manage("POST", `/deployments/${deployment.id}/${action}`, body);
+
+  async function run(command: Command): Promise<void> {
+    const { now } = world;
+    if ("requests" in command) return await ask(command.requests.map(toAsked));
+    if ("wait" in command || "turnOfMonth" in command) {
+      const next = "wait" in command ? now + command.wait : endOfMonth(monthOf(now)) + command.turnOfMonth;
+      // As far as the clocks of a service may differ.
+      world.now = Math.max(next, furthest - 50 * minute);
+      furthest = Math.max(furthest, world.now);
+    } else if ("room" in command) {
+      const workspace = at(workspaces, command.workspace);
+      const { used } = model.balances().find(({ workspaceId, month }) =>
+        workspaceId === workspace.id && month === monthOf(now)
+      ) ?? { used: 0 };
+      workspace.limit = Math.max(0, used + command.room);
+      taken(await world.manage("PATCH", `/workspaces/${workspace.id}`, { monthlyLimit: workspace.limit }));
+    } else if ("rotate" in command) {
+      const key = at(keys, command.rotate);
+      const expiry = command.lifetime === 0 ? key.expiry : momentOf(now, command.lifetime);
+      const body = { overlapMs: command.overlapMs, ...(expiry === key.expiry ? {} : { expiresAt: toJson(expiry) }) };
+      const answer = await world.manage("POST", `/keys/${key.id}/rotate`, body);
+      if (key.isRevoked) return refused(answer, 409, `API key ${key.id} is revoked`);
+      if (expiry <= now) return refused(answer, 409, `API key ${key.id} has expired: give it a new expiry`);
+      const end = command.overlapMs === 0 ? 0 : now + command.overlapMs;
+      for (const secret of key.secrets) secret.until = Math.min(secret.until, end, expiry);
+      key.secrets.push({ key: taken<{ key: string }>(answer).key, until: expiry });
+      key.expiry = expiry;
+    } else if ("lifetime" in command) {
+      const workspace = at(workspaces, command.workspace);
+      const expiry = momentOf(now, command.lifetime);
+      const answer = await world.manage("POST", `/workspaces/${workspace.id}/keys`, { expiresAt: toJson(expiry) });
+      const { id, key } = taken<{ id: string; key: string }>(answer, 201);
+      keys.push({ id, workspace, expiry, isRevoked: false, secrets: [{ key, until: expiry }] });
+    } else if ("revoke" in command) {
+      const key = at(keys, command.revoke);
+      taken(await world.manage("POST", `/keys/${key.id}/revoke`));
+      key.isRevoked = true;
+      for (const secret of key.secrets) secret.until = 0;
+    } else if ("publish" in command) {
+      const deployment = at(deployments, command.publish);
+      const { id, promptId, titles } = deployment.workspace;
+      const content = { ...promptFile, title: command.title };
+      const isNew = titles.at(-1) !== command.title;
+      if (isNew) titles.push(command.title);
+      const answer = command.isLive
+        ? await world.manage("POST", `/workspaces/${id}/publish`, { ...content, deploy: deployment.id })
+        : await world.manage("POST", `/prompts/${promptId}/versions`, content);
+      const pushed = taken(answer, isNew && !command.isLive ? 201 : 200);
+      assert.equal([pushed.version, pushed.isNew], [titles.length, isNew]);
+      if (command.isLive && deployment.stack.at(-1) !== titles.length) deployment.stack.push(titles.length);
+    } else if ("promote" in command) {
+      const deployment = at(deployments, command.promote);
+      const version = 1 + command.version % deployment.workspace.titles.length;
+      taken(await change(deployment, "promote", { version }));
+      if (deployment.stack.at(-1) !== version) deployment.stack.push(version);
+    } else if ("rollBack" in command) {
+      const deployment = at(deployments, command.rollBack);
+      const answer = await change(deployment, "rollback");
+      if (deployment.stack.length === 1) return assert.is(answer.status, 409);
+      deployment.stack.pop();
+      assert.is(taken(answer).currentVersion, deployment.stack.at(-1));
+    } else if ("activate" in command) {
+      const deployment = at(deployments, command.activate);
+      const { changed } = taken(await change(deployment, command.isActive ? "activate" : "deactivate"));
+      assert.is(changed, deployment.isActive !== command.isActive);
+      deployment.isActive = command.isActive;
+    } else if ("rename" in command) {
+      const deployment = at(deployments, command.rename);
+      deployment.name = command.name;
+      taken(await change(deployment, "rename", { name: command.name }));
+    } else if ("remove" in command) {
+      const records = model.entries().filter(({ record }) => record !== undefined);
+      if (records.length === 0) return;
+      const entry = at(records, command.remove);
+      const answer = await world.manage("DELETE", `/diagnoses/${entry.record!.id}`);
+      if (entry.isPruned) return assert.is(answer.status, 404);
+      assert.is(taken(answer).deleted, entry.isDeleted ? 0 : 1);
+      entry.isDeleted = true;
+    } else if ("removeSession" in command) {
+      const { id } = at(deployments, command.deployment);
+      const found = liveOf(id).filter(({ record }) => record!.session === command.removeSession);
+      const path = `/deployments/${id}/diagnoses?sessionId=${command.removeSession}`;
+      assert.is(taken(await world.manage("DELETE", path)).deleted, found.length);
+      for (const entry of found) entry.isDeleted = true;
+    } else {
+      await prune(command.pruneDays * day);
+    }
+  }
+
+  const liveOf = (deployId: string) =>
+    model.entries().filter((entry) =>
+      entry.record !== undefined && entry.deployId === deployId && !entry.isDeleted && !entry.isPruned
+    );
+
+  /** Takes out what stands before the first that is not older; the newest transaction always stays, so it is made here. */
+  async function prune(olderThanMs: number): Promise<void> {
+    const [secret] = keeperKey.secrets;
+    const rest = { kind: "read", session: "", idempotencyKey: undefined, isBad: false } as const;
+    await ask([{ ...rest, key: keeperKey, secret: secret!, deployment: keeperDeployment }]);
+    const left = model.entries().filter(({ isPruned }) => !isPruned);
+    const end = left.findIndex(({ createdAt }) => createdAt >= world.now - olderThanMs);
+    const old = left.slice(0, end);
+    const records = old.filter(({ record, isDeleted }) => record !== undefined && !isDeleted).length;
+    const pruned = taken(await world.manage("POST", "/prune", { olderThanMs }));
+    assert.equal(pruned, { calls: old.length, records, isDone: true });
+    for (const entry of old) entry.isPruned = true;
+  }
+
+  /** Compares all that the service keeps with the model. */
+  async function compare(): Promise<void> {
+    assert.equal(taken(await world.manage("GET", "/verify")), balancedBooks(model.balances()));
+    const kept = model.entries().filter(({ isPruned }) => !isPruned).reverse();
+    for (const { id, limit } of workspaces) {
+      const calls = await readAll<Call>(world, `/workspaces/${id}/calls?limit=7`);
+      const own = kept.filter(({ workspace }) => workspace.id === id);
+      const told = own.map(({ workspace: _, record: _record, isDeleted: _deleted, isPruned: _pruned, ...call }) =>
+        call
+      );
+      assert.equal(calls.map(({ id: _, ...call }) => call), told);
+      const months = model.balances().filter(({ workspaceId }) => workspaceId === id);
+      for (const { month, used, reads } of months) {
+        const { days: _, ...usage } = taken(await world.manage("GET", `/workspaces/${id}/usage/${month}`));
+        const counts = { used, remaining: Math.max(0, limit - used), reads, submits: used - reads };
+        assert.equal(usage, { month, limit, ...counts, resetTime: endOfMonth(month) / 1000 });
+      }
+    }
+    for (const { id } of deployments) {
+      const records = await readAll<Diagnosis>(world, `/deployments/${id}/diagnoses?limit=7`);
+      const told = liveOf(id).reverse().map(({ record, promptVersion, createdAt }) => {
+        return { id: record!.id, ...goodBody, sessionId: record!.session, ...notGiven, promptVersion, createdAt };
+      });
+      assert.equal(records, told);
+    }
+    assert.equal(world.logged, []);
+  }
+
+  return { run, compare };
+}

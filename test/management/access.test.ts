@@ -1,0 +1,457 @@
+// Workspaces and their keys, as they are managed over HTTP.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { ApiKey } from "../../src/common/domain.ts";
+import { newApiKey } from "../../src/common/ids.ts";
+import type { Database } from "../../src/database/database.ts";
+import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { dump, readAll, refused, taken } from "./management.ts";
+
+const test = suite("workspaces and keys");
+
+const hour = 3_600_000;
+
+type NewKey = ApiKey & { key: string };
+
+const makeKey = async (world: World, body: object = {}): Promise<NewKey> =>
+  taken(await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, body), 201);
+
+const showKey = async (world: World, id: string): Promise<ApiKey> => taken(await world.manage("GET", `/keys/${id}`));
+
+const rotate = (world: World, id: string, body: object = {}) => world.manage("POST", `/keys/${id}/rotate`, body);
+
+const rotated = async (world: World, id: string, body: object = {}): Promise<NewKey> =>
+  taken(await rotate(world, id, body));
+
+/** What a request with each of the keys is answered. */
+const tryKeys = (world: World, ...keys: string[]) =>
+  Promise.all(keys.map(async (key) => (await world.read(world.deployId, key)).status));
+
+test("a workspace has a limit of 10,000 and no upgrade link unless told otherwise", async () => {
+  const world = await createWorld();
+  const made = taken(await world.manage("POST", "/workspaces", { name: "Bare" }), 201);
+  assert.equal(made, { id: made.id, name: "Bare", monthlyLimit: 10_000, upgradeUrl: null, createdAt: noon });
+  const full = { name: "Füll 👋", monthlyLimit: Number.MAX_SAFE_INTEGER, upgradeUrl: "https://example.com/?a=b#c" };
+  const { id, createdAt: _, ...given } = taken(await world.manage("POST", "/workspaces", full), 201);
+  assert.equal(given, full);
+  assert.is(taken(await world.manage("GET", `/workspaces/${id}`)).name, full.name);
+});
+
+test("a change of a workspace leaves alone what it does not name", async () => {
+  const world = await createWorld();
+  const path = `/workspaces/${world.workspaceId}`;
+  let workspace = taken(await world.manage("GET", path));
+  const changes = [
+    { name: "b" },
+    { monthlyLimit: 0 },
+    { upgradeUrl: "https://example.com" },
+    {},
+    { upgradeUrl: null, monthlyLimit: 7 },
+  ];
+  for (const change of changes) {
+    workspace = { ...workspace, ...change };
+    assert.equal(taken(await world.manage("PATCH", path, change)), workspace);
+    assert.equal(taken(await world.manage("GET", path)), workspace);
+  }
+});
+
+test("a limit holds from the very next request on, and so does the upgrade link", async () => {
+  const world = await createWorld({ monthlyLimit: 1 });
+  const change = (body: object) => world.manage("PATCH", `/workspaces/${world.workspaceId}`, body);
+  await world.read();
+  await change({ upgradeUrl: "https://example.com/more" });
+  const { details } = taken<{ details: object }>(await world.read(), 429);
+  const resetTime = Date.UTC(2026, 11, 1) / 1000;
+  assert.equal(details, { limit: 1, used: 1, resetTime, upgradeUrl: "https://example.com/more" });
+  await change({ monthlyLimit: 2 });
+  taken(await world.read());
+  await change({ monthlyLimit: 0 });
+  assert.is((await world.read()).headers.get("X-RateLimit-Remaining"), "0");
+  assert.is((await world.read()).status, 429);
+});
+
+const faults: [body: object, error: string][] = [
+  [{ name: "" }, "Field name must be a name of 1 to 200 characters without control characters"],
+  [{ name: " " }, "Field name must be a name of 1 to 200 characters without control characters"],
+  [{ name: "x".repeat(201) }, "Field name must be a name of 1 to 200 characters without control characters"],
+  [{ name: "a\nb" }, "Field name must be a name of 1 to 200 characters without control characters"],
+  [{ name: 1 }, "Field name must be a name of 1 to 200 characters without control characters"],
+  ...[-1, 1.5, 2 ** 53, "5", null, true].map((monthlyLimit): [object, string] => [
+    { name: "x", monthlyLimit },
+    "Field monthlyLimit must be an integer from 0 to 9007199254740991",
+  ]),
+  ...["", "example.com", "ftp://example.com", "javascript:alert(1)", "https://", 1, "https://a.test/\0b"].map((
+    upgradeUrl,
+  ): [object, string] => [
+    { name: "x", upgradeUrl },
+    "Field upgradeUrl must be an http or https URL, or null",
+  ]),
+];
+
+test("a number that a double would round is refused wherever an integer is wanted", async () => {
+  const world = await createWorld();
+  const { workspaceId, keyId, promptId, deployId } = world;
+  const bodies: [method: string, path: string, body: string, name: string][] = [
+    ["POST", "/workspaces", '{"name":"x","monthlyLimit":9007199254740990.6}', "monthlyLimit"],
+    ["PATCH", `/workspaces/${workspaceId}`, '{"monthlyLimit":4503599627370497.2}', "monthlyLimit"],
+    ["POST", `/workspaces/${workspaceId}/keys`, '{"expiresAt":9007199254740990.6}', "expiresAt"],
+    ["POST", `/keys/${keyId}/rotate`, '{"overlapMs":1.00000000000000001}', "overlapMs"],
+    ["POST", `/prompts/${promptId}/render`, '{"version":1.00000000000000001,"values":{}}', "version"],
+    ["POST", `/deployments/${deployId}/promote`, '{"version":1.00000000000000001}', "version"],
+  ];
+  for (const [method, path, body, name] of bodies) {
+    const { status, text } = await world.manage(method, path, body);
+    assert.is(status, 400, path);
+    assert.match(text, `Field ${name} must be an integer`);
+  }
+  taken(await world.manage("PATCH", `/workspaces/${workspaceId}`, '{"monthlyLimit":1.50e1}'));
+});
+
+for (const [body, error] of faults) {
+  test(`a workspace cannot be ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    const world = await createWorld();
+    refused(await world.manage("POST", "/workspaces", body), 400, error);
+    refused(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, body), 400, error);
+    assert.is((await readAll(world, "/workspaces")).length, 1);
+  });
+}
+
+test("a key is shown once, and listed by its first characters", async () => {
+  const world = await createWorld();
+  const expiresAt = noon + hour;
+  const { key, ...made } = await makeKey(world, { name: "staging", expiresAt });
+  const { id, prefix } = made;
+  const never = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+  const { workspaceId } = world;
+  assert.equal(made, { id, workspaceId, name: "staging", prefix, createdAt: noon, expiresAt, ...never });
+  assert.ok(key.startsWith(prefix));
+  assert.is(prefix.length, 9);
+  assert.equal(await showKey(world, id), made);
+  const listed = await readAll<ApiKey>(world, `/workspaces/${world.workspaceId}/keys`);
+  assert.equal(listed.find((entry) => entry.id === id), made);
+});
+
+test("a key is of its workspace alone", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin);
+  const { key } = await makeKey(world);
+  assert.is((await world.read(other.deployId, key)).status, 404);
+  const listed = await readAll<ApiKey>(world, `/workspaces/${other.workspaceId}/keys`);
+  assert.equal(listed.map(({ id }) => id), [other.keyId]);
+});
+
+test("a key is valid up to the millisecond before it expires, and not at all where that is past", async () => {
+  const world = await createWorld();
+  const { key } = await makeKey(world, { expiresAt: noon + 1 });
+  const past = await makeKey(world, { expiresAt: noon });
+  const first = await makeKey(world, { expiresAt: 0 });
+  assert.equal(await tryKeys(world, key, past.key, first.key), [200, 401, 401]);
+  world.now++;
+  assert.equal(await tryKeys(world, key), [401]);
+});
+
+for (const expiresAt of [-1, 1.5, 2 ** 53, "2027-01-01", true]) {
+  test(`a key cannot expire at ${JSON.stringify(expiresAt)}`, async () => {
+    const world = await createWorld();
+    const error = "Field expiresAt must be an integer of Unix milliseconds from 0 to 9007199254740991";
+    refused(await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, { expiresAt }), 400, error);
+    refused(await rotate(world, world.keyId, { expiresAt }), 400, error);
+    assert.equal(await tryKeys(world, world.key), [200]);
+  });
+}
+
+test("a revoked key is refused on the very next request, with each of its secrets", async () => {
+  const world = await createWorld();
+  const { key } = await rotated(world, world.keyId, { overlapMs: hour });
+  assert.equal(await tryKeys(world, world.key, key), [200, 200]);
+  const revoked = taken<ApiKey>(await world.manage("POST", `/keys/${world.keyId}/revoke`));
+  assert.is(revoked.revokedAt, noon);
+  assert.equal(await tryKeys(world, world.key, key), [401, 401]);
+  assert.equal(await showKey(world, world.keyId), revoked);
+});
+
+test("revoking again changes nothing, and no clock brings a revoked key back", async () => {
+  const world = await createWorld();
+  const revoke = () => world.manage("POST", `/keys/${world.keyId}/revoke`);
+  const revoked = taken(await revoke());
+  world.now += hour;
+  assert.equal(taken(await revoke()), revoked);
+  world.now -= 365 * 24 * hour;
+  assert.equal(await tryKeys(world, world.key), [401]);
+  refused(
+    await rotate(world, world.keyId, { overlapMs: hour, expiresAt: null }),
+    409,
+    `API key ${world.keyId} is revoked`,
+  );
+  assert.equal(await tryKeys(world, world.key), [401]);
+});
+
+test("after a rotation the new secret is valid at once, and the old one until the overlap ends", async () => {
+  const world = await createWorld();
+  world.now += 5;
+  const overlapEndsAt = world.now + hour;
+  const { key, ...rotation } = await rotated(world, world.keyId, { overlapMs: hour });
+  assert.equal(rotation, await showKey(world, world.keyId));
+  const { id, prefix, createdAt, rotatedAt, lastUsedAt } = rotation;
+  assert.equal(
+    { id, prefix, createdAt, rotatedAt, overlapEndsAt: rotation.overlapEndsAt, lastUsedAt },
+    {
+      id: world.keyId,
+      prefix: key.slice(0, 9),
+      createdAt: noon,
+      rotatedAt: world.now,
+      overlapEndsAt,
+      lastUsedAt: null,
+    },
+  );
+  assert.equal(await tryKeys(world, world.key, key), [200, 200]);
+  world.now = overlapEndsAt - 1;
+  assert.equal(await tryKeys(world, world.key, key), [200, 200]);
+  world.now = overlapEndsAt;
+  assert.equal(await tryKeys(world, world.key, key), [401, 200]);
+});
+
+test("without an overlap the old secret is refused on the very next request, by whichever clock", async () => {
+  const world = await createWorld();
+  const zero = await rotated(world, world.keyId, { overlapMs: 0 });
+  assert.equal(await tryKeys(world, world.key, zero.key), [401, 200]);
+  const none = await rotated(world, world.keyId);
+  world.now -= hour;
+  assert.equal(await tryKeys(world, world.key, zero.key, none.key), [401, 401, 200]);
+});
+
+test("a second rotation within an overlap does not make the first any longer, and may end it", async () => {
+  const world = await createWorld();
+  const second = await rotated(world, world.keyId, { overlapMs: hour });
+  world.now += hour / 2;
+  const third = await rotated(world, world.keyId, { overlapMs: hour });
+  assert.equal(await tryKeys(world, world.key, second.key, third.key), [200, 200, 200]);
+  world.now = noon + hour;
+  assert.equal(await tryKeys(world, world.key, second.key, third.key), [401, 200, 200]);
+  const fourth = await rotated(world, world.keyId);
+  assert.equal(await tryKeys(world, world.key, second.key, third.key, fourth.key), [401, 401, 401, 200]);
+});
+
+test("an expired key is rotated only with a new expiry, which does not bring its old secret back", async () => {
+  const world = await createWorld();
+  const { id, key } = await makeKey(world, { expiresAt: noon + 1 });
+  world.now++;
+  const error = `API key ${id} has expired: give it a new expiry`;
+  refused(await rotate(world, id, { overlapMs: hour }), 409, error);
+  refused(await rotate(world, id, { overlapMs: hour, expiresAt: world.now }), 409, error);
+  const renewed = await rotated(world, id, { overlapMs: hour, expiresAt: null });
+  assert.equal(await tryKeys(world, key, renewed.key), [401, 200]);
+  assert.equal([renewed.expiresAt, renewed.overlapEndsAt], [null, null]);
+});
+
+test("an overlap ends no later than the key would have, before and after", async () => {
+  const world = await createWorld();
+  const { id, key } = await makeKey(world, { expiresAt: noon + 10 });
+  const { key: longer, overlapEndsAt } = await rotated(world, id, { overlapMs: hour, expiresAt: noon + 2 * hour });
+  assert.is(overlapEndsAt, noon + 10);
+  const { key: shorter, ...last } = await rotated(world, id, { overlapMs: hour, expiresAt: noon + 20 });
+  assert.equal([last.expiresAt, last.overlapEndsAt], [noon + 20, noon + 20]);
+  assert.equal(await tryKeys(world, key, longer, shorter), [200, 200, 200]);
+  world.now = noon + 10;
+  assert.equal(await tryKeys(world, key, longer, shorter), [401, 200, 200]);
+  world.now = noon + 20;
+  assert.equal(await tryKeys(world, key, longer, shorter), [401, 401, 401]);
+});
+
+for (const overlapMs of [-1, 0.5, 10 * 366 * 24 * hour + 1, "1", null]) {
+  test(`an overlap cannot be ${JSON.stringify(overlapMs)}`, async () => {
+    const world = await createWorld();
+    const error = "Field overlapMs must be an integer of milliseconds from 0 to 316224000000";
+    refused(await rotate(world, world.keyId, { overlapMs }), 400, error);
+    assert.is((await showKey(world, world.keyId)).rotatedAt, null);
+  });
+}
+
+test("of two rotations at once one secret is the key's in the end, and the other has its overlap", async () => {
+  const world = await createWorld();
+  const both = await Promise.all([rotated(world, world.keyId), rotated(world, world.keyId)]);
+  const { prefix } = await showKey(world, world.keyId);
+  const last = both.findIndex((made) => made.prefix === prefix);
+  assert.equal(await tryKeys(world, both[last]!.key, both[1 - last]!.key, world.key), [200, 401, 401]);
+});
+
+test("whatever is done to a key, each of its secrets is valid just as long as a model says", async () => {
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ wait: fc.constantFrom(0, 1, 9, 10, 11) }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        overlapMs: fc.constantFrom(undefined, 0, 1, 10, 30),
+        lifetime: fc.constantFrom(undefined, null, 0, 1, 15),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant("revoke" as const) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(null, 12), fc.array(step, { maxLength: 14 }), async (lifetime, steps) => {
+      const world = await createWorld({ monthlyLimit: 1e6 });
+      let expiry = lifetime === null ? Infinity : world.now + lifetime;
+      let isRevoked = false;
+      const { id, key } = await makeKey(world, { expiresAt: lifetime === null ? null : expiry });
+      const secrets = [{ key, until: expiry }];
+      for (const step of steps) {
+        if (step === "revoke") {
+          taken(await world.manage("POST", `/keys/${id}/revoke`));
+          isRevoked = true;
+          for (const secret of secrets) secret.until = 0;
+        } else if ("wait" in step) {
+          world.now += step.wait;
+        } else {
+          const { overlapMs, lifetime } = step;
+          const renewal = lifetime === undefined ? expiry : lifetime === null ? Infinity : world.now + lifetime;
+          const expiresAt = lifetime === undefined ? undefined : lifetime === null ? null : renewal;
+          const answer = await rotate(world, id, { overlapMs, expiresAt });
+          assert.is(answer.status, isRevoked || renewal <= world.now ? 409 : 200);
+          if (answer.status === 200) {
+            const end = overlapMs ? world.now + overlapMs : 0;
+            for (const secret of secrets) secret.until = Math.min(secret.until, end, renewal);
+            secrets.push({ key: taken<NewKey>(answer).key, until: renewal });
+            expiry = renewal;
+          }
+        }
+        for (const secret of secrets) {
+          const { status } = await world.send("/v1/usage", { headers: { Authorization: `Bearer ${secret.key}` } });
+          assert.is(status, secret.until > world.now ? 200 : 401);
+        }
+        const wanted = secrets.map(({ until }) => until > world.now ? 200 : 401);
+        assert.equal(await tryKeys(world, ...secrets.map(({ key }) => key)), wanted);
+      }
+    }),
+    { seed: 20261115, numRuns: 25 },
+  );
+});
+
+test("a key tells when it was last used, to the hour", async () => {
+  const world = await createWorld();
+  const lastUsed = async () => (await showKey(world, world.keyId)).lastUsedAt;
+  assert.is(await lastUsed(), null);
+  await world.read();
+  assert.is(await lastUsed(), noon);
+  world.now = noon + hour - 1;
+  await world.submit();
+  assert.is(await lastUsed(), noon);
+  world.now++;
+  await world.submit();
+  assert.is(await lastUsed(), noon + hour);
+  world.now -= 30 * 60_000;
+  await world.read();
+  assert.is(await lastUsed(), noon + hour);
+});
+
+test("a key goes on telling when it was last used beside a key that nobody has", async () => {
+  const world = await createWorld();
+  for (const minutes of [0, 40, 80, 120]) {
+    world.now = noon + minutes * 60_000;
+    await Promise.all([world.read(), world.read(world.deployId, newApiKey())]);
+  }
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 80 * 60_000);
+});
+
+test("only an accepted request is a use of its key", async () => {
+  const world = await createWorld({ monthlyLimit: 1 });
+  const { id, key } = await makeKey(world);
+  const { key: expired, id: expiredId } = await makeKey(world, { expiresAt: noon });
+  const refusals = [
+    () => world.read("unknown", key),
+    () => world.submit("{}", world.deployId, key),
+    () => world.read(world.deployId, expired),
+    () => world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } }),
+  ];
+  for (const refuse of refusals) await refuse();
+  // One that is accepted at the same time changes nothing for the others.
+  await Promise.all([world.read(), ...refusals.map((refuse) => refuse())]);
+  assert.is((await world.read(world.deployId, key)).status, 429);
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon);
+  for (const unused of [id, expiredId]) assert.is((await showKey(world, unused)).lastUsedAt, null);
+});
+
+test("a key keeps its last use when it is rotated, and both of its secrets tell of it", async () => {
+  const world = await createWorld();
+  await world.read();
+  const { key, lastUsedAt } = await rotated(world, world.keyId, { overlapMs: 9 * hour });
+  assert.is(lastUsedAt, noon);
+  world.now += 2 * hour;
+  await world.read(world.deployId, key);
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 2 * hour);
+  world.now += 2 * hour;
+  await world.read();
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 4 * hour);
+  assert.is((await world.manage("POST", `/keys/${world.keyId}/revoke`)).status, 200);
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 4 * hour);
+});
+
+test("a use is noted no more than once an hour, by whichever process, and costs a statement only then", async () => {
+  const memory = await openMemory();
+  const written: string[] = [];
+  const write: Database["write"] = (statements) => {
+    written.push(...statements.map(({ sql }) => sql));
+    return memory.write(statements);
+  };
+  const world = await createWorld({ database: { ...memory, write } });
+  const second = await createWorld({ database: memory });
+  const noted = () => written.splice(0).filter((sql) => sql.includes("set last_used_at")).length;
+  noted();
+  await world.read();
+  assert.is(noted(), 1);
+  world.now = second.now = noon + hour - 1;
+  await world.read();
+  assert.is(noted(), 0);
+  // The second process knows of no use, and asks.
+  await second.read(world.deployId, world.key);
+  assert.is((await showKey(world, world.keyId)).lastUsedAt, noon);
+});
+
+test("a secret in the place of an id is refused, and not repeated", async () => {
+  const world = await createWorld();
+  for (const [method, action] of [["GET", ""], ["POST", "/revoke"], ["POST", "/rotate"]]) {
+    const answer = await world.manage(method!, `/keys/${world.key}${action}`);
+    refused(answer, 400, "A key is named by its id, key_…, not by its secret");
+  }
+});
+
+test("no secret stands anywhere in the database or the log, and no hash in any answer", async () => {
+  const world = await createWorld();
+  const secrets = [world.key];
+  secrets.push((await makeKey(world, { name: "second" })).key);
+  secrets.push((await rotated(world, world.keyId, { overlapMs: hour })).key);
+  for (const key of secrets) {
+    await world.read(world.deployId, key);
+    await world.submit(undefined, undefined, key, { "Idempotency-Key": key.slice(3, 12) });
+  }
+  await world.manage("POST", `/keys/${world.keyId}/revoke`);
+  const stored = await dump(world) + world.logged.join();
+  assert.ok(stored.includes(world.keyId));
+  for (const key of secrets) assert.not.ok(stored.includes(key.slice(12, 30)));
+  const hashes = (await world.database.read({ sql: "select hash from api_key_secrets" })).map(({ hash }) =>
+    String(hash)
+  );
+  assert.is(hashes.length, secrets.length);
+  const paths = [
+    `/workspaces/${world.workspaceId}/keys`,
+    `/keys/${world.keyId}`,
+    `/workspaces/${world.workspaceId}/calls`,
+  ];
+  for (const path of paths) {
+    const { text } = await world.manage("GET", path);
+    for (const secret of [...hashes, ...secrets.map((key) => key.slice(12))]) assert.not.ok(text.includes(secret));
+  }
+});
+
+test("a secret that is taken for an id is not repeated", async () => {
+  const world = await createWorld();
+  for (const path of [`/workspaces/${world.key}`, `/prompts/${world.key}`, `/deployments/${world.key}`]) {
+    const answer = await world.manage("GET", path);
+    assert.is(answer.status, 404);
+    assert.match(answer.text, "pl_… not found");
+    assert.not.match(answer.text, world.key);
+  }
+});
+
+test.run();

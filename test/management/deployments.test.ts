@@ -1,0 +1,457 @@
+// Deployments: what is live, how it changes, and what their history tells of it.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { promoteDeployment } from "../../src/admin/deployments.ts";
+import type { Deployment, DeploymentChange } from "../../src/common/domain.ts";
+import type { Database } from "../../src/database/database.ts";
+import { createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { readAll, refused, taken } from "./management.ts";
+
+const test = suite("deployments");
+
+type Result = Deployment & { changed: boolean };
+
+const change = (world: World, action: string, body?: object, ifMatch?: string) =>
+  world.manage(
+    "POST",
+    `/deployments/${world.deployId}/${action}`,
+    body,
+    ifMatch === undefined ? {} : { "If-Match": ifMatch },
+  );
+
+const show = (world: World) => world.manage("GET", `/deployments/${world.deployId}`);
+
+const history = (world: World) => readAll<DeploymentChange>(world, `/deployments/${world.deployId}/history`);
+
+const titles = ["Greeting", "Second", "Third"];
+
+/** A world whose prompt has three versions, of which the first is live. */
+async function createThree(): Promise<World> {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  for (const title of titles.slice(1)) {
+    taken(await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, title }), 201);
+  }
+  return world;
+}
+
+/** The title and the name that are served; undefined where nothing is. */
+async function served(world: World): Promise<[title: string, name: string] | undefined> {
+  const { status, json } = await world.read(world.deployId);
+  if (status === 404) return undefined;
+  const { title, deploy } = json as { title: string; deploy: { name: string } };
+  return [title, deploy.name];
+}
+
+test("a deployment is made active, of the newest version unless one is named, and served from the next request on", async () => {
+  const world = await createThree();
+  const make = async (body: object) =>
+    taken<Deployment>(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);
+  const { promptId, workspaceId } = world;
+  const newest = await make({ name: "newest", promptId });
+  const second = await make({ name: "newest", promptId, version: 2, actor: "ann", note: "a second one" });
+  const common = { workspaceId, name: "newest", promptId, isActive: true, revision: 1, createdAt: noon };
+  assert.equal(newest, { id: newest.id, ...common, currentVersion: 3 });
+  assert.equal(second, { id: second.id, ...common, currentVersion: 2 });
+  assert.is((await world.read(second.id)).status, 200);
+  assert.equal(await history({ ...world, deployId: second.id }), [{
+    revision: 1,
+    action: "created",
+    from: null,
+    to: 2,
+    source: "api",
+    actor: "ann",
+    note: "a second one",
+    createdAt: noon,
+  }]);
+});
+
+test("a deployment cannot be made of what there is not", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin);
+  const make = (body: object) =>
+    world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, { name: "x", ...body });
+  refused(await make({}), 400, "Missing required field promptId");
+  refused(await make({ promptId: "prompt_x" }), 404, "Prompt prompt_x not found");
+  refused(await make({ promptId: other.promptId }), 404, `Prompt ${other.promptId} not found`);
+  refused(await make({ promptId: world.promptId, version: 2 }), 404, `Version 2 of prompt ${world.promptId} not found`);
+  refused(
+    await make({ promptId: world.promptId, version: 0 }),
+    400,
+    "Field version must be an integer from 1 to 9007199254740991",
+  );
+  assert.is((await readAll(world, `/workspaces/${world.workspaceId}/deployments`)).length, 1);
+});
+
+const steps: [action: string, body: object, entry: object, served: [string, string] | undefined][] = [
+  ["promote", { version: 3 }, { action: "promoted", from: 1, to: 3 }, ["Third", "production"]],
+  ["promote", { version: 2 }, { action: "promoted", from: 3, to: 2 }, ["Second", "production"]],
+  ["rollback", {}, { action: "rolled_back", from: 2, to: 3 }, ["Third", "production"]],
+  ["deactivate", {}, { action: "deactivated", from: true, to: false }, undefined],
+  ["rename", { name: "staging" }, { action: "renamed", from: "production", to: "staging" }, undefined],
+  ["activate", {}, { action: "activated", from: false, to: true }, ["Third", "staging"]],
+  ["rename", { name: 'Ünï "2"' }, { action: "renamed", from: "staging", to: 'Ünï "2"' }, ["Third", 'Ünï "2"']],
+  ["rollback", {}, { action: "rolled_back", from: 3, to: 1 }, ["Greeting", 'Ünï "2"']],
+];
+
+test("every change is served from the very next request on, and stands in the history with who, why, how and when", async () => {
+  const world = await createThree();
+  const entries: object[] = [
+    { revision: 1, action: "created", from: null, to: 1, source: "command line", actor: "", note: "", createdAt: noon },
+  ];
+  for (const [index, [action, body, entry, wanted]] of steps.entries()) {
+    world.now = noon + index;
+    await served(world);
+    const why = { actor: `ann ${index}`, note: `because\nof ${index}` };
+    const answer = await change(world, action, { ...body, ...why });
+    const revision = index + 2;
+    const { changed, ...deployment } = taken<Result>(answer);
+    assert.equal([changed, deployment.revision, answer.headers.get("ETag")], [true, revision, `"${revision}"`]);
+    assert.equal(await served(world), wanted);
+    const shown = await show(world);
+    assert.equal([taken(shown), shown.headers.get("ETag")], [deployment, `"${revision}"`]);
+    entries.unshift({ revision, ...entry, source: "api", ...why, createdAt: world.now });
+    assert.equal(await history(world), entries);
+  }
+  world.now++;
+  await promoteDeployment(world.admin, world.deployId, { version: 2 });
+  const [newest] = await history(world);
+  assert.equal([newest!.source, newest!.to, newest!.actor, newest!.note], ["command line", 2, "", ""]);
+});
+
+for (
+  const [action, body] of [["promote", { version: 1 }], ["activate", {}], ["rename", { name: "production" }]] as const
+) {
+  test(`a ${action} to what is so already changes nothing, and leaves nothing in the history`, async () => {
+    const world = await createWorld();
+    const before = [taken(await show(world)), await history(world)];
+    for (const ifMatch of [undefined, '"1"', "*"]) {
+      const answer = await change(world, action, { ...body, note: "again" }, ifMatch);
+      assert.equal([taken<Result>(answer).changed, answer.headers.get("ETag")], [false, '"1"']);
+    }
+    refused(
+      await change(world, action, body, '"2"'),
+      412,
+      `Deployment ${world.deployId} has changed: read it again and repeat`,
+    );
+    assert.equal([taken(await show(world)), await history(world)], before);
+  });
+}
+
+test("deactivating twice changes nothing the second time", async () => {
+  const world = await createWorld();
+  assert.is(taken<Result>(await change(world, "deactivate")).changed, true);
+  assert.is(taken<Result>(await change(world, "deactivate")).changed, false);
+  assert.is((await history(world)).length, 2);
+});
+
+test("a version that the prompt does not have cannot be promoted, nor one of another prompt", async () => {
+  const world = await createWorld();
+  refused(await change(world, "promote", { version: 2 }), 404, `Version 2 of prompt ${world.promptId} not found`);
+  refused(await change(world, "promote", {}), 400, "Missing required field version");
+  refused(await change(world, "promote"), 400, "Missing required field version");
+  assert.is((await history(world)).length, 1);
+});
+
+for (const [action, body] of steps.slice(0, 6)) {
+  test(`${action} takes the ETag that is current, refuses an old one with 412, and takes any with *: ${JSON.stringify(body)}`, async () => {
+    const world = await createThree();
+    // So that each of the actions has something to change.
+    for (const version of [2, 1]) await change(world, "promote", { version });
+    if (action === "activate") await change(world, "deactivate");
+    const current = (await show(world)).headers.get("ETag")!;
+    const before = [taken(await show(world)), await history(world)];
+    const error = `Deployment ${world.deployId} has changed: read it again and repeat`;
+    for (const old of ['"1"', '"0"', '"999999999999999"']) refused(await change(world, action, body, old), 412, error);
+    for (
+      const malformed of [
+        "",
+        " ",
+        "3",
+        '"',
+        `${current}, "9"`,
+      ]
+    ) {
+      const answer = await change(world, action, body, malformed);
+      refused(answer, 400, 'If-Match header must be an ETag such as "3"');
+    }
+    for (const another of [`W/${current}`, '"a"', '""', '"-1"', '"1.0"', '"03"', '"*"', '"0"', '"9999999999999999"']) {
+      refused(await change(world, action, body, another), 412, error);
+    }
+    assert.equal([taken(await show(world)), await history(world)], before);
+    const after = taken<Result>(await change(world, action, body, ` ${current} `));
+    assert.is(after.changed, true);
+    refused(await change(world, action, body, current), 412, error);
+    taken(await change(world, "rename", { name: "any" }, "*"));
+    assert.is((await history(world)).length, (before[1] as object[]).length + 2);
+  });
+}
+
+test("of changes at once that name the same ETag exactly one is made", async () => {
+  const world = await createThree();
+  const answers = await Promise.all([
+    change(world, "promote", { version: 2 }, '"1"'),
+    change(world, "promote", { version: 3 }, '"1"'),
+    change(world, "rename", { name: "b" }, '"1"'),
+    change(world, "deactivate", {}, '"1"'),
+  ]);
+  assert.equal(answers.map(({ status }) => status).sort(), [200, 412, 412, 412]);
+  const entries = await history(world);
+  assert.is(entries.length, 2);
+  const { changed, ...made } = taken<Result>(answers.find(({ status }) => status === 200)!);
+  assert.equal([changed, made], [true, taken(await show(world))]);
+});
+
+test("changes at once without an ETag are made one after the other", async () => {
+  const world = await createThree();
+  const names = ["a", "b", "c", "d"];
+  const answers = await Promise.all(names.map((name) => change(world, "rename", { name })));
+  assert.equal(answers.map((answer) => taken<Result>(answer).revision).sort(), [2, 3, 4, 5]);
+  const entries = await history(world);
+  for (const [index, { from }] of entries.slice(0, -1).entries()) {
+    assert.is(from, index < 3 ? entries[index + 1]!.to : "production");
+  }
+});
+
+test("of two rollbacks at once one goes back, and the other is told to look again or goes back one further", async () => {
+  const world = await createThree();
+  for (const version of [2, 3]) await change(world, "promote", { version });
+  const statuses = (await Promise.all([change(world, "rollback"), change(world, "rollback")])).map(({ status }) =>
+    status
+  );
+  const steps = statuses.filter((status) => status === 200).length;
+  assert.ok(steps > 0 && statuses.every((status) => status === 200 || status === 412));
+  assert.is(taken<Deployment>(await show(world)).currentVersion, 3 - steps);
+});
+
+test("without a version before there is no rollback, but an outdated ETag is told first", async () => {
+  const world = await createThree();
+  const error = `Deployment ${world.deployId} has no earlier version to roll back to`;
+  refused(await change(world, "rollback"), 409, error);
+  await change(world, "promote", { version: 2 });
+  await change(world, "rollback");
+  await change(world, "rename", { name: "b" });
+  refused(await change(world, "rollback", {}, '"4"'), 409, `${error}. Versions it has served: 2`);
+  refused(
+    await change(world, "rollback", {}, '"3"'),
+    412,
+    `Deployment ${world.deployId} has changed: read it again and repeat`,
+  );
+  assert.is((await history(world)).length, 4);
+});
+
+test("rollbacks go back along what was promoted, as a stack says, whatever else changes in between", async () => {
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ action: fc.constant("promote"), version: fc.integer({ min: 1, max: 3 }) }) },
+    { weight: 4, arbitrary: fc.record({ action: fc.constant("rollback") }) },
+    { weight: 1, arbitrary: fc.record({ action: fc.constantFrom("activate", "deactivate") }) },
+    { weight: 1, arbitrary: fc.record({ action: fc.constant("rename"), name: fc.constantFrom("a", "b") }) },
+  );
+  const world = await createThree();
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 16 }), fc.boolean(), async (steps, isMatched) => {
+      const { id: deployId } = taken<Deployment>(
+        await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, {
+          name: "a",
+          promptId: world.promptId,
+          version: 1,
+        }),
+        201,
+      );
+      const own = { ...world, deployId };
+      const stack = [1];
+      let revision = 1, isActive = true, name = "a";
+      for (const { action, ...body } of steps) {
+        const answer = await change(own, action, body, isMatched ? `"${revision}"` : undefined);
+        if (action === "rollback" && stack.length === 1) {
+          assert.is(answer.status, 409);
+          continue;
+        }
+        const before = JSON.stringify([stack, isActive, name]);
+        if (action === "rollback") stack.pop();
+        else if ("version" in body && body.version !== stack.at(-1)) stack.push(body.version);
+        else if ("name" in body) name = body.name;
+        else if (action.endsWith("activate")) isActive = action === "activate";
+        const changed = JSON.stringify([stack, isActive, name]) !== before;
+        if (changed) revision++;
+        const result = taken<Result>(answer);
+        assert.equal(
+          [result.currentVersion, result.isActive, result.name, result.revision, result.changed],
+          [stack.at(-1), isActive, name, revision, changed],
+        );
+      }
+      assert.equal(await served(own), isActive ? [titles[stack.at(-1)! - 1], name] : undefined);
+      assert.is((await history(own)).length, revision);
+    }),
+    { seed: 20261115, numRuns: 40 },
+  );
+});
+
+test("a rollback to a version that was served before goes there, and the next one goes on from it", async () => {
+  const world = await createThree();
+  const rollBack = async (version?: number) =>
+    taken<Deployment>(await change(world, "rollback", version === undefined ? {} : { version })).currentVersion;
+  const refuses = async (version: number | undefined, reason: string) =>
+    refused(await change(world, "rollback", { version }), 409, `Deployment ${world.deployId} ${reason}`);
+  await refuses(2, "has not served version 2. Promote it instead");
+  for (const version of [2, 3]) await change(world, "promote", { version });
+  assert.is(await rollBack(1), 1);
+  await refuses(undefined, "has no earlier version to roll back to. Versions it has served: 3, 2");
+  assert.is(await rollBack(2), 2);
+  assert.is(await rollBack(), 1);
+  assert.equal((await history(world)).map(({ action, to }) => `${action} ${to}`).reverse(), [
+    "created 1",
+    "promoted 2",
+    "promoted 3",
+    "rolled_back 1",
+    "rolled_back 2",
+    "rolled_back 1",
+  ]);
+  assert.is(taken<Result>(await change(world, "rollback", { version: 1 })).changed, false);
+});
+
+test("a change and its entry in the history are made together or not at all", async () => {
+  const memory = await openMemory();
+  let failing = -1;
+  const write: Database["write"] = (statements) =>
+    memory.write(
+      statements.map((statement, index) => index === failing ? { sql: "select * from no_table" } : statement),
+    );
+  const world = await createWorld({ database: { ...memory, write } });
+  await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, title: "Second" });
+  const before = [taken(await show(world)), await history(world)];
+  const make = () =>
+    world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, { name: "x", promptId: world.promptId });
+  for (failing = 0; failing < 3; failing++) {
+    for (
+      const [action, body] of [["promote", { version: 2 }], ["deactivate", {}], ["rename", { name: "b" }]] as const
+    ) {
+      assert.is((await change(world, action, body)).status, 500);
+    }
+    if (failing < 2) assert.is((await make()).status, 500);
+  }
+  failing = -1;
+  assert.equal([taken(await show(world)), await history(world)], before);
+  assert.is((await readAll(world, `/workspaces/${world.workspaceId}/deployments`)).length, 1);
+});
+
+type Publication = { id: string; version: number; isNew: boolean; deployment: Result };
+
+const publish = (world: World, body: object) =>
+  world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, ...body });
+
+test("publishing makes a prompt and a deployment the first time, and from then on a version that is live", async () => {
+  const world = await createWorld();
+  const why = { actor: "ann", note: "Begun" };
+  const first = await publish(world, { deploy: "new", ...why });
+  const made = taken<Publication>(first, 201);
+  assert.equal([made.version, made.isNew, made.deployment.revision, made.deployment.changed], [1, true, 1, true]);
+  assert.is(first.headers.get("Location"), `../../deployments/${made.deployment.id}`);
+  const own = { ...world, deployId: made.deployment.id };
+  assert.equal(await served(own), ["Greeting", "new"]);
+
+  const again = await publish(world, { deploy: "new", ...why });
+  const same = taken<Publication>(again);
+  assert.equal([same.id, same.version, same.isNew, same.deployment.changed], [made.id, 1, false, false]);
+  assert.is(again.headers.get("Location"), null);
+
+  for (
+    const [deploy, title, version] of [["new", "Second", 2], [own.deployId, "Third", 3], [
+      "new",
+      "Greeting",
+      4,
+    ]] as const
+  ) {
+    const next = taken<Publication>(await publish(world, { deploy, title, ...why }));
+    assert.equal([next.id, next.version, next.deployment.currentVersion], [made.id, version, version]);
+    assert.equal(await served(own), [title, "new"]);
+  }
+  const entries = await history(own);
+  assert.equal(entries.map(({ action, from, to }) => [action, from, to]), [
+    ["promoted", 3, 4],
+    ["promoted", 2, 3],
+    ["promoted", 1, 2],
+    ["created", null, 1],
+  ]);
+  for (const { actor, note, source } of entries) assert.equal({ actor, note, source }, { ...why, source: "api" });
+});
+
+test("publishing a prompt under a new name deploys that prompt", async () => {
+  const world = await createWorld();
+  const { id, isNew, version, deployment } = taken<Publication>(
+    await publish(world, { deploy: "new", promptId: world.promptId }),
+    201,
+  );
+  assert.equal([id, isNew, version, deployment.promptId], [world.promptId, false, 1, world.promptId]);
+});
+
+test("publishing refuses what would be a guess", async () => {
+  const world = await createWorld();
+  const twin = taken<Deployment>(
+    await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, {
+      name: "twins",
+      promptId: world.promptId,
+    }),
+    201,
+  );
+  const { id: other } = taken(await world.manage("POST", `/workspaces/${world.workspaceId}/prompts`, promptFile), 201);
+  const served = `Deployment ${world.deployId} serves another prompt: ${world.promptId}`;
+  refused(await publish(world, { deploy: "production", promptId: other }), 409, served);
+  refused(await publish(world, { deploy: "production", promptId: "prompt_x" }), 409, served);
+  refused(await publish(world, { deploy: "new", promptId: "prompt_x" }), 404, "Prompt prompt_x not found");
+  await change(world, "rename", { name: "twins" });
+  const ids = [world.deployId, twin.id].sort().join(", ");
+  const error = `Several deployments have that name: ${ids}. Call the one that is meant by its id`;
+  refused(await publish(world, { deploy: "twins", title: "x" }), 409, error);
+  taken(await publish(world, { deploy: twin.id, title: "x" }));
+  assert.is((await readAll(world, `/workspaces/${world.workspaceId}/prompts`)).length, 2);
+});
+
+test("publishing to a name of another workspace makes a deployment of one's own", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin);
+  await publish(world, { deploy: "live" });
+  const { deployment } = taken<Publication>(await publish({ ...world, ...other }, { deploy: "live" }), 201);
+  assert.equal([deployment.workspaceId, deployment.name], [other.workspaceId, "live"]);
+});
+
+test("publishing to the id of no deployment of the workspace is a 404, and makes nothing", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin);
+  for (const deploy of ["dep_typo", other.deployId]) {
+    refused(await publish(world, { deploy }), 404, `Deployment ${deploy} not found`);
+  }
+  assert.is((await readAll(world, `/workspaces/${world.workspaceId}/prompts`)).length, 1);
+});
+
+test("publishing takes the ETag that is current, and pushes nothing with another", async () => {
+  const world = await createWorld();
+  const path = `/workspaces/${world.workspaceId}/publish`;
+  const send = (deploy: string, title: string, tag: string) =>
+    world.manage("POST", path, { ...promptFile, title, deploy }, { "If-Match": tag });
+  const changed = (deploy: string) => `Deployment ${deploy} has changed: read it again and repeat`;
+  refused(await send("production", "a", '"2"'), 412, changed("production"));
+  refused(await send("new", "a", '"1"'), 412, changed("new"));
+  assert.is((await readAll(world, `/prompts/${world.promptId}/versions`)).length, 1);
+  taken(await send("production", "a", '"1"'));
+  refused(await send("production", "b", '"1"'), 412, changed("production"));
+});
+
+test("If-Match is refused where nothing has a revision", async () => {
+  const world = await createWorld();
+  const answer = await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "x" }, { "If-Match": '"1"' });
+  refused(answer, 400, "If-Match header is for what changes a deployment");
+});
+
+test("publishing at once under a new name makes one deployment, in which every content has been live", async () => {
+  const world = await createWorld();
+  const answers = await Promise.all(["a", "b", "c"].map((title) => publish(world, { deploy: "new", title })));
+  const ids = new Set(answers.map(({ json }) => (json as Publication).deployment.id));
+  assert.is(ids.size, 1);
+  assert.equal(answers.map(({ status }) => status).sort(), [200, 200, 201]);
+  const own = { ...world, deployId: [...ids][0]! };
+  assert.equal((await history(own)).map(({ to }) => to), [3, 2, 1]);
+});
+
+test.run();

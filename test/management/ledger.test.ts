@@ -1,0 +1,575 @@
+// The books: calls and use as they are listed, what is pruned, and the proof that all of it balances.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { Call } from "../../src/common/domain.ts";
+import type { Database, Statement } from "../../src/database/database.ts";
+import { createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { batches, fillLog, minute, moveCommits } from "./filled-log.ts";
+import type { Entry, FilledLog } from "./filled-log.ts";
+import { balancedBooks, readAll, readPages, refused, taken, toQuery } from "./management.ts";
+
+const test = suite("the ledger");
+
+const seed = 20261115;
+const day = 1440 * minute;
+
+type Balance = { workspaceId: string; month: string; balanced: boolean } & Record<string, unknown>;
+
+const verify = async (world: World, query = "") =>
+  taken<{ balanced: boolean; ledgers: Balance[] }>(await world.manage("GET", `/verify${query}`));
+
+const prune = async (world: World, olderThanMs = day) =>
+  taken<{ calls: number; records: number; isDone: boolean }>(await world.manage("POST", "/prune", { olderThanMs }));
+
+const callsOf = ({ workspaceId }: { workspaceId: string }) => `/workspaces/${workspaceId}/calls`;
+
+const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7);
+
+/** What tells calls apart in a batch, but for their ids and numbers. */
+const sortOf = (calls: (Call | Entry)[]) =>
+  calls.map(({ operation, keyId, deployId, promptVersion, createdAt }) =>
+    JSON.stringify([operation, keyId, deployId, promptVersion, createdAt])
+  ).sort();
+
+/** All calls of a workspace as they are listed, once they are known to be those that were accepted. */
+async function listed({ world, entries }: FilledLog, workspaceId: string): Promise<Call[]> {
+  const all = await readAll<Call>(world, `${callsOf({ workspaceId })}?limit=1000`);
+  const own = entries.filter((entry) => entry.workspaceId === workspaceId);
+  assert.is(all.length, own.length);
+  const inOrder = Array.from(all).reverse();
+  const numbers = new Map<string, number>();
+  let at = 0;
+  for (const batch of new Set(own.map(({ batch }) => batch))) {
+    const wanted = own.filter((entry) => entry.batch === batch);
+    const found = inOrder.slice(at, at += wanted.length);
+    assert.equal(sortOf(found), sortOf(wanted));
+    const ids = (calls: { id: string }[]) => calls.map(({ id }) => id.replace(/^\w+_/, "")).sort();
+    const records = wanted.flatMap(({ record }) => record === undefined ? [] : [record]);
+    assert.equal(ids(found.filter(({ operation }) => operation === "submit")), ids(records));
+    for (const { month, number, createdAt } of found) {
+      assert.is(month, monthOf(createdAt));
+      assert.is(number, (numbers.get(month) ?? 0) + 1);
+      numbers.set(month, number);
+    }
+  }
+  assert.is(new Set(all.map(({ id }) => id)).size, all.length);
+  return all;
+}
+
+test("every filter of calls finds what a look at each call finds, in pages of any size", async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, fc.nat(), async (batches, filterSeed) => {
+      const log = await fillLog(batches);
+      const { workspaceId } = log.world;
+      const times = fc.tuple(fc.constantFrom(...log.entries), fc.constantFrom(-1, 0, 1))
+        .map(([{ createdAt }, shift]) => createdAt + shift);
+      const filters = fc.sample(
+        fc.record({
+          keyId: fc.constantFrom(...log.keyIds, "key_x"),
+          deployId: fc.constantFrom(...log.deployIds, "dep_x"),
+          promptVersion: fc.constantFrom(1, 2),
+          operation: fc.constantFrom("read", "submit"),
+          from: times,
+          to: times,
+        }, { requiredKeys: [] }),
+        { seed: filterSeed, numRuns: 12 },
+      );
+      for (const isSpread of [false, true]) {
+        // Far apart, a page reaches its bounds and goes on.
+        if (isSpread) await moveCommits(log.world, (position, index) => position + 300_007 * index);
+        const all = await listed(log, workspaceId);
+        for (const [index, filter] of filters.splice(0, 6).entries()) {
+          const { keyId, deployId, promptVersion, operation, from = 0, to = Infinity } = filter;
+          const limit = [1, 2, 3, 5, 8, 1000][index]!;
+          const pages = await readPages<Call>(log.world, callsOf(log.world) + toQuery({ ...filter, limit }));
+          const wanted = all.filter((call) =>
+            (keyId === undefined || call.keyId === keyId) && (deployId === undefined || call.deployId === deployId) &&
+            (promptVersion === undefined || call.promptVersion === promptVersion) &&
+            (operation === undefined || call.operation === operation) && call.createdAt >= from && call.createdAt < to
+          );
+          assert.equal(pages.flat(), wanted, JSON.stringify(filter));
+          assert.ok(pages.every(({ length }) => length <= limit));
+        }
+      }
+      assert.ok((await verify(log.world)).balanced);
+    }),
+    { seed, numRuns: 3 },
+  );
+});
+
+test("calls that one row stands for are listed one by one, wherever a page or what a query looks at ends among them", async () => {
+  const world = await createWorld();
+  await world.read();
+  await Promise.all(Array.from({ length: 200 }, () => world.read()));
+  world.now++;
+  await world.submit();
+  const [row] = await world.database.read({ sql: "select position, count from calls order by count desc limit 1" });
+  const first = Number(row!.position), count = Number(row!.count);
+  assert.ok(count > 20, `${count}`);
+  const all = await readAll<Call>(world, `${callsOf(world)}?limit=1000`);
+  assert.is(all.length, 202);
+  for (const limit of [29, count - 1, count, count + 1]) {
+    assert.equal(await readAll(world, `${callsOf(world)}?limit=${limit}`), all);
+    const only = await readAll(world, callsOf(world) + toQuery({ operation: "read", to: noon + 1, limit }));
+    assert.equal(only, all.slice(1));
+  }
+  const last = 65_536; // positions that a query looks at
+  for (const inside of [0, 1, Math.floor(count / 2), count - 1, count, count + 1]) {
+    const [newest] = await world.database.read({ sql: "select max(position) as position from commits" });
+    const wanted = first + inside + last - 1;
+    await moveCommits(world, (position) => position === newest!.position ? wanted : position);
+    assert.equal(await readAll(world, `${callsOf(world)}?limit=1000`), all);
+    assert.equal(await readAll(world, `${callsOf(world)}?limit=1000&operation=read`), all.slice(1));
+  }
+});
+
+test("a call's entry says what its request was answered", async () => {
+  const world = await createWorld();
+  await world.read();
+  world.now += 5;
+  const { id } = taken<{ id: string }>(await world.submit(), 201);
+  const [submit, read] = await readAll<Call>(world, callsOf(world));
+  const common = { month: "2026-11", keyId: world.keyId, deployId: world.deployId, promptVersion: 1 };
+  assert.equal(submit, {
+    id: id.replace("diag", "call"),
+    operation: "submit",
+    number: 2,
+    ...common,
+    createdAt: noon + 5,
+  });
+  assert.equal(read, { id: read!.id, operation: "read", number: 1, ...common, createdAt: noon });
+});
+
+for (
+  const query of ["operation=write", "operation=", "keyId=", "deployId=%00", "promptVersion=x", "from=x", "status=1"]
+) {
+  test(`calls cannot be listed by ${query}`, async () => {
+    const world = await createWorld();
+    assert.is((await world.manage("GET", `${callsOf(world)}?${query}`)).status, 400);
+  });
+}
+
+test("use is told by month and by day, as the calls have it", async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, async (batches) => {
+      const { world, entries } = await fillLog([...batches, ...batches]);
+      for (const workspaceId of new Set(entries.map(({ workspaceId }) => workspaceId))) {
+        const own = entries.filter((entry) => entry.workspaceId === workspaceId);
+        const count = (entries: Entry[]) => {
+          const reads = entries.filter(({ operation }) => operation === "read").length;
+          return { reads, submits: entries.length - reads };
+        };
+        const group = (length: number) => {
+          const names = [...new Set(own.map(({ createdAt }) => new Date(createdAt).toISOString().slice(0, length)))]
+            .sort();
+          return names.map((name) =>
+            [name, own.filter(({ createdAt }) => new Date(createdAt).toISOString().startsWith(name))] as const
+          );
+        };
+        const months = await readAll(world, `/workspaces/${workspaceId}/usage?limit=1`);
+        const wanted = group(7).map(([month, own]) => ({ month, used: own.length, ...count(own) })).reverse();
+        assert.equal(months, wanted);
+        for (const { month, used, reads, submits } of wanted) {
+          const usage = taken(await world.manage("GET", `/workspaces/${workspaceId}/usage/${month}`));
+          const [year, number] = month.split("-").map(Number);
+          const limit = workspaceId === world.workspaceId ? 1e6 : 1000;
+          const days = group(10).filter(([day]) => day.startsWith(month)).map(([day, own]) => ({ day, ...count(own) }));
+          const resetTime = Date.UTC(year!, number!, 1) / 1000;
+          assert.equal(usage, { month, limit, used, remaining: limit - used, reads, submits, resetTime, days });
+        }
+      }
+    }),
+    { seed, numRuns: 2 },
+  );
+});
+
+test("a month without use has none, however far away", async () => {
+  const world = await createWorld({ monthlyLimit: 5 });
+  await world.read();
+  for (const month of ["1000-01", "1969-12", "2026-10", "2026-12", "9999-12"]) {
+    const usage = taken(await world.manage("GET", `/workspaces/${world.workspaceId}/usage/${month}`));
+    assert.equal([usage.month, usage.used, usage.remaining, usage.days], [month, 0, 5, []]);
+  }
+  for (const month of ["2026-13", "2026-00", "2026-1", "26-11", "0999-01", "2026-11-01", "x", "%20"]) {
+    const answer = await world.manage("GET", `/workspaces/${world.workspaceId}/usage/${month}`);
+    refused(answer, 400, "Field month must be a month such as 2027-01");
+  }
+});
+
+test("pruning takes what is older than a time out of the log, and leaves use and quota as they were", async () => {
+  const world = await createWorld({ monthlyLimit: 6 });
+  await world.read();
+  const old = taken<{ id: string }>(await world.submit(), 201).id;
+  const gone = taken<{ id: string }>(await world.submit(), 201).id;
+  await world.manage("DELETE", `/diagnoses/${gone}`);
+  world.now += 2 * day;
+  const young = taken<{ id: string }>(await world.submit(), 201).id;
+  const usage = await world.send("/v1/usage");
+  assert.equal(await prune(world, 2 * day), { calls: 0, records: 0, isDone: true });
+  world.now++;
+  assert.equal(await prune(world, 2 * day), { calls: 3, records: 1, isDone: true });
+  assert.equal(await prune(world, 2 * day), { calls: 0, records: 0, isDone: true });
+  for (const id of [old, gone]) {
+    refused(await world.manage("GET", `/diagnoses/${id}`), 404, `Diagnosis ${id} not found`);
+    refused(await world.manage("DELETE", `/diagnoses/${id}`), 404, `Diagnosis ${id} not found`);
+  }
+  assert.equal((await readAll<Call>(world, callsOf(world))).map(({ number }) => number), [4]);
+  assert.is(taken(await world.manage("GET", `/diagnoses/${young}`)).id, young);
+  assert.equal((await world.send("/v1/usage")).json, usage.json);
+  const { days, used } = taken(await world.manage("GET", `/workspaces/${world.workspaceId}/usage/2026-11`));
+  assert.equal([used, days], [4, [{ day: "2026-11-17", reads: 0, submits: 1 }]]);
+  const statuses = [await world.read(), await world.submit(), await world.read()].map(({ status }) => status);
+  assert.equal(statuses, [200, 201, 429]);
+  const { workspaceId } = world;
+  const balance = { used: 6, calls: 6, reads: 2, records: 4, deleted: 0, pruned: 3, balanced: true };
+  assert.equal((await verify(world)).ledgers, [{ workspaceId, month: "2026-11", ...balance }]);
+});
+
+test("the newest commit stays, however old it is, so that positions are never given again", async () => {
+  const world = await createWorld();
+  await world.read();
+  const id = taken<{ id: string }>(await world.submit(), 201).id;
+  world.now += 400 * day;
+  assert.equal(await prune(world), { calls: 1, records: 0, isDone: true });
+  assert.is(taken(await world.manage("GET", `/diagnoses/${id}`)).id, id);
+  await world.submit();
+  assert.equal(await prune(world), { calls: 1, records: 1, isDone: true });
+  const [row] = await world.database.read({ sql: "select position from commits" });
+  assert.is(row!.position, 3);
+  assert.ok((await verify(world)).balanced);
+});
+
+test("pruning goes in small transactions, and stops at the first commit that is not older", async () => {
+  const memory = await openMemory();
+  let writes = 0;
+  const write: Database["write"] = (statements) => (writes++, memory.write(statements));
+  const world = await createWorld({ database: { ...memory, write } });
+  for (let nth = 0; nth < 12; nth++) {
+    // The tenth is of yesterday, and those after it are older again.
+    world.now = nth === 9 ? noon + 9 * day : noon + nth * minute;
+    await (nth % 2 === 0 ? world.read() : world.submit());
+  }
+  await moveCommits(world, (position, index) => position + 600 * index);
+  writes = 0;
+  world.now = noon + 10 * day - 1;
+  assert.equal(await prune(world), { calls: 9, records: 4, isDone: true });
+  assert.ok(writes > 3, `${writes}`);
+  assert.equal((await readAll<Call>(world, callsOf(world))).map(({ number }) => number), [12, 11, 10]);
+  assert.ok((await verify(world)).balanced);
+});
+
+for (const olderThanMs of [undefined, 0, day - 1, 10 * 366 * day + 1, 1.5, "86400000", null, -day]) {
+  test(`nothing is pruned that is older than ${JSON.stringify(olderThanMs)} ms`, async () => {
+    const world = await createWorld();
+    await Promise.all([world.read(), world.submit()]);
+    world.now += 400 * day;
+    await world.read();
+    assert.is((await world.manage("POST", "/prune", { olderThanMs })).status, 400);
+    assert.is((await readAll(world, callsOf(world))).length, 3);
+  });
+}
+
+test("the books balance whenever they are looked at, while others read, submit, delete and prune", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  for (let nth = 0; nth < 20; nth++) {
+    await Promise.all([world.read(), world.submit({ ...goodBody, sessionId: `${nth % 3}` })]);
+    world.now += day / 4;
+  }
+  const work = [
+    ...Array.from({ length: 12 }, () => [world.read(), world.submit()]).flat(),
+    world.manage("DELETE", `/deployments/${world.deployId}/diagnoses?sessionId=1`),
+    world.manage("POST", "/prune", { olderThanMs: 3 * day }),
+    world.manage("POST", "/prune", { olderThanMs: day }),
+  ];
+  const looks = Array.from({ length: 6 }, () => verify(world));
+  for (const { balanced } of await Promise.all(looks)) assert.ok(balanced);
+  for (const { status } of await Promise.all(work)) assert.ok(status < 300);
+  assert.ok((await verify(world)).balanced);
+});
+
+test("verify tells of each workspace and month, or of one workspace", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin);
+  assert.equal(await verify(world), balancedBooks([]));
+  await world.read();
+  await world.submit(goodBody, other.deployId, other.key);
+  world.now += 30 * day;
+  await world.read();
+  const none = { deleted: 0, pruned: 0, balanced: true };
+  const read = { used: 1, calls: 1, reads: 1, records: 0, ...none };
+  const own = ["2026-11", "2026-12"].map((month) => ({ workspaceId: world.workspaceId, month, ...read }));
+  const others = [{
+    workspaceId: other.workspaceId,
+    month: "2026-11",
+    used: 1,
+    calls: 1,
+    reads: 0,
+    records: 1,
+    ...none,
+  }];
+  const all = world.workspaceId < other.workspaceId ? [...own, ...others] : [...others, ...own];
+  assert.equal(await verify(world), balancedBooks(all));
+  assert.equal(await verify(world, `?workspaceId=${world.workspaceId}`), balancedBooks(own));
+  refused(await world.manage("GET", "/verify?workspaceId=ws_x"), 404, "Workspace ws_x not found");
+});
+
+/** A call as a model knows it. */
+type Known = {
+  commit: string;
+  number: number;
+  month: string;
+  at: number;
+  isSubmit: boolean;
+  recordId: string;
+  sessionId: string | undefined;
+  isDeleted: boolean;
+  isPruned: boolean;
+};
+
+const command = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ reads: fc.nat({ max: 3 }), submits: fc.nat({ max: 4 }), others: fc.nat({ max: 1 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ remove: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ removeSession: fc.constantFrom("0", "1", "2") }) },
+  { weight: 2, arbitrary: fc.record({ pruneDays: fc.integer({ min: 1, max: 20 }) }) },
+  { weight: 4, arbitrary: fc.record({ wait: fc.constantFrom(-30 * minute, -minute, 1, day, 5 * day, 17 * day) }) },
+  { weight: 1, arbitrary: fc.record({ overlapMs: fc.constantFrom(0, day) }) },
+);
+
+test("whatever is read, submitted, deleted, pruned and rotated, in whichever months, the books follow a model that only counts", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { minLength: 4, maxLength: 16 }), async (commands) => {
+      const limit = 9;
+      const world = await createWorld({ monthlyLimit: limit });
+      const other = await createTenant(world.admin);
+      const known: Known[] = [];
+      const commitEnds = new Map<string, number>();
+      const sessionOf = new Map<string, string>();
+      let key = world.key, sent = 0, others = 0, furthest = 0;
+
+      for (const command of commands) {
+        if ("wait" in command) {
+          // A step back of half an hour each time would come to more than the clocks of a service may differ.
+          world.now = Math.max(world.now + command.wait, furthest - 50 * minute);
+          furthest = Math.max(furthest, world.now);
+        } else if ("overlapMs" in command) {
+          key = taken<{ key: string }>(await world.manage("POST", `/keys/${world.keyId}/rotate`, command)).key;
+        } else if ("reads" in command) {
+          const { reads, submits } = command;
+          const room = limit - known.filter(({ month }) => month === monthOf(world.now)).length;
+          const asked = [
+            ...Array.from({ length: reads }, () => world.read(world.deployId, key)),
+            ...Array.from({ length: submits }, async () => {
+              const sessionId = `${sent++ % 3}`;
+              const answer = await world.submit({ ...goodBody, sessionId }, world.deployId, key);
+              if (answer.status === 201) sessionOf.set((answer.json as { id: string }).id, sessionId);
+              return answer;
+            }),
+            ...Array.from({ length: command.others }, () => world.read(other.deployId, other.key)),
+          ];
+          const statuses = (await Promise.all(asked)).map(({ status }) => status).slice(0, reads + submits);
+          const accepted = Math.min(room, reads + submits);
+          assert.is(statuses.filter((status) => status < 300).length, accepted);
+          assert.is(statuses.filter((status) => status === 429).length, reads + submits - accepted);
+          others += command.others;
+          if (accepted > 0) await learn(accepted);
+        } else if ("remove" in command) {
+          const records = known.filter(({ isSubmit }) => isSubmit);
+          const record = records[command.remove % records.length];
+          if (record === undefined) continue;
+          const answer = await world.manage("DELETE", `/diagnoses/${record.recordId}`);
+          if (record.isPruned) assert.is(answer.status, 404);
+          else assert.is(taken(answer).deleted, record.isDeleted ? 0 : 1);
+          record.isDeleted = !record.isPruned;
+        } else if ("removeSession" in command) {
+          const sessionId = command.removeSession;
+          const found = known.filter((call) => call.sessionId === sessionId && !call.isDeleted && !call.isPruned);
+          const answer = await world.manage(
+            "DELETE",
+            `/deployments/${world.deployId}/diagnoses?sessionId=${sessionId}`,
+          );
+          assert.is(taken(answer).deleted, found.length);
+          for (const call of found) call.isDeleted = true;
+        } else {
+          await pruneBoth(command.pruneDays);
+        }
+      }
+      await compare();
+
+      /** Takes the newest calls of the list into the model; their commits must stand behind all that ever were. */
+      async function learn(count: number): Promise<void> {
+        const calls = taken<{ items: Call[] }>(await world.manage("GET", `${callsOf(world)}?limit=${count}`)).items;
+        for (const { id, number, month, createdAt, operation } of calls.reverse()) {
+          const recordId = id.replace("call", "diag");
+          known.push({
+            commit: id.slice(5, -2),
+            number,
+            month,
+            at: createdAt,
+            isSubmit: operation === "submit",
+            recordId,
+            sessionId: sessionOf.get(recordId),
+            isDeleted: false,
+            isPruned: false,
+          });
+        }
+        const commits = await world.database.read({
+          sql: "select id, position, next_position from commits order by position",
+        });
+        for (const { id, position, next_position: end } of commits) {
+          if (commitEnds.has(String(id))) continue;
+          assert.ok(Number(position) >= Math.max(0, ...commitEnds.values()));
+          commitEnds.set(String(id), Number(end));
+        }
+      }
+
+      /** Calls of the other workspace stop it too, so that those are looked up. */
+      async function pruneBoth(days: number): Promise<void> {
+        const before = world.now - days * day;
+        const commits = await world.database.read({ sql: "select id, created_at from commits order by position" });
+        const stop = commits.findIndex(({ created_at: at }, index) =>
+          Number(at) >= before || index === commits.length - 1
+        );
+        const taken = new Set(commits.slice(0, stop).map(({ id }) => String(id)));
+        const pruned = known.filter((call) => taken.has(call.commit));
+        const { calls, records, isDone } = await prune(world, days * day);
+        assert.ok(isDone && calls >= pruned.length && calls <= pruned.length + others);
+        assert.is(records, pruned.filter(({ isSubmit, isDeleted }) => isSubmit && !isDeleted).length);
+        for (const call of pruned) call.isPruned = true;
+      }
+
+      async function compare(): Promise<void> {
+        const { workspaceId, deployId } = world;
+        const months = [...new Set(known.map(({ month }) => month))].sort();
+        const balances = months.map((month) => {
+          const own = known.filter((call) => call.month === month);
+          assert.equal(own.map(({ number }) => number), own.map((_, index) => index + 1));
+          const records = own.filter(({ isSubmit }) => isSubmit).length;
+          const deleted = own.filter(({ isDeleted, isPruned }) => isDeleted && !isPruned).length;
+          const pruned = own.filter(({ isPruned }) => isPruned).length;
+          const counts = { used: own.length, calls: own.length, reads: own.length - records, records, deleted, pruned };
+          return { workspaceId, month, ...counts, balanced: true };
+        });
+        assert.equal(await verify(world, `?workspaceId=${workspaceId}`), balancedBooks(balances));
+        const { balanced, ledgers } = await verify(world);
+        assert.ok(balanced);
+        const used = ledgers.reduce((sum, ledger) => sum + Number(ledger.used), 0);
+        assert.is(used, known.length + others);
+
+        const kept = known.filter(({ isPruned }) => !isPruned).reverse();
+        const calls = await readAll<Call>(world, `${callsOf(world)}?limit=7`);
+        assert.equal(calls.map(({ id }) => id), kept.map(({ recordId }) => recordId.replace("diag", "call")));
+        const live = kept.filter(({ isSubmit, isDeleted }) => isSubmit && !isDeleted);
+        const records = await readAll<{ id: string }>(world, `/deployments/${deployId}/diagnoses?limit=7`);
+        assert.equal(records.map(({ id }) => id), live.map(({ recordId }) => recordId));
+        for (const { recordId, isSubmit, isDeleted, isPruned } of known) {
+          const { status } = await world.manage("GET", `/diagnoses/${recordId}`);
+          assert.is(status, isPruned || !isSubmit ? 404 : isDeleted ? 410 : 200);
+        }
+        const usage = await readAll<{ month: string; used: number }>(world, `/workspaces/${workspaceId}/usage`);
+        assert.equal(
+          usage.map(({ month, used }) => [month, used]).reverse(),
+          balances.map(({ month, used }) => [month, used]),
+        );
+      }
+    }),
+    { seed, numRuns: 6 },
+  );
+});
+
+test("large records are searched, deleted and pruned some at a time", async () => {
+  const memory = await openMemory();
+  let operations = 0;
+  const read: Database["read"] = (statement) => (operations++, memory.read(statement));
+  const write: Database["write"] = (statements) => (operations++, memory.write(statements));
+  const world = await createWorld({ database: { ...memory, read, write }, maxBodyBytes: 2 ** 20 });
+  const count = async <T>(work: Promise<T>): Promise<[result: T, operations: number]> => {
+    const before = operations;
+    return [await work, operations - before];
+  };
+  for (let index = 0; index < 16; index++) {
+    const content = { input: "x".repeat(500_000), output: index % 2 === 0 ? "even" : "odd" };
+    taken(await world.submit({ sessionId: index < 8 ? "a" : "b", status: 1, content }), 201);
+  }
+  const records = `/deployments/${world.deployId}/diagnoses`;
+  const [found, searches] = await count(readAll(world, `${records}?text=even`));
+  assert.is(found.length, 8);
+  assert.ok(searches >= 8, `${searches}`);
+  const [{ deleted }, deletions] = await count(
+    world.manage("DELETE", `${records}?sessionId=a`).then((answer) => taken(answer)),
+  );
+  assert.is(deleted, 8);
+  assert.ok(deletions >= 8, `${deletions}`);
+  world.now += 2 * day;
+  await world.read();
+  const [pruned, prunings] = await count(prune(world));
+  assert.equal(pruned, { calls: 16, records: 8, isDone: true });
+  assert.ok(prunings >= 6, `${prunings}`);
+  assert.ok((await verify(world)).balanced);
+});
+
+test("whoever asks for however much at once, others wait for one operation of management at most", async () => {
+  const memory = await openMemory();
+  let underWay = 0, most = 0;
+  const watch = async <T>(operation: () => Promise<T>): Promise<T> => {
+    most = Math.max(most, ++underWay);
+    try {
+      return await operation();
+    } finally {
+      underWay--;
+    }
+  };
+  const world = await createWorld({
+    database: {
+      ...memory,
+      read: (statement) => watch(() => memory.read(statement)),
+      write: (statements) => watch(() => memory.write(statements)),
+    },
+  });
+  most = 0;
+  const answers = await Promise.all([
+    ...Array.from({ length: 5 }, () => world.manage("GET", "/verify")),
+    world.manage("GET", "/workspaces/ws_x"),
+    world.manage("POST", "/workspaces", { name: "x" }),
+  ]);
+  assert.equal(answers.map(({ status }) => status), [200, 200, 200, 200, 200, 404, 201]);
+  assert.is(most, 1);
+});
+
+for (
+  const [name, pathOf] of [
+    ["statistics", ({ deployId }) => `/deployments/${deployId}/stats`],
+    ["an export", ({ deployId }) => `/deployments/${deployId}/diagnoses/export`],
+    ["a search", ({ deployId }) => `/deployments/${deployId}/diagnoses?text=none`],
+    ["verify", () => "/verify"],
+  ] as [string, (world: World) => string][]
+) {
+  test(`${name} of a long log: others get their turn again and again meanwhile`, async () => {
+    const database = await openMemory();
+    const turns = { passed: 0, ofReads: [] as number[] };
+    const read = (statement: Statement) => {
+      turns.ofReads.push(turns.passed);
+      return database.read(statement);
+    };
+    const world = await createWorld({ database: { ...database, read } });
+    for (let commit = 0; commit < 8; commit++) await world.submit();
+    await moveCommits(world, (_, index) => 1 + index * 20_000);
+    turns.ofReads = [];
+    let isOver = false;
+    const count = () => {
+      turns.passed++;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    assert.is((await world.manage("GET", pathOf(world))).status, 200);
+    isOver = true;
+    assert.ok(turns.ofReads.length >= 3, `${turns.ofReads.length} reads`);
+    assert.is(new Set(turns.ofReads).size, turns.ofReads.length);
+  });
+}
+
+test.run();

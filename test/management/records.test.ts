@@ -1,0 +1,571 @@
+// Records: found by every filter, deleted, and exported.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { exportDiagnoses } from "../../src/admin/records.ts";
+import type { Diagnosis } from "../../src/common/domain.ts";
+import { stringify } from "../../src/common/json-text.ts";
+import { newestPositions, readNewest } from "../../src/ledger/blocks.ts";
+import type { Database } from "../../src/database/database.ts";
+import { adminToken, createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { batches, fillLog, minute, moveCommits, sessions, texts } from "./filled-log.ts";
+import type { FilledLog } from "./filled-log.ts";
+import { dump, readAll, readPages, refused, taken, toQuery } from "./management.ts";
+
+const test = suite("records");
+
+const seed = 20261115;
+
+type Shown = {
+  id: string;
+  sessionId: string;
+  status: number;
+  content: { input?: string; output?: string };
+  promptVersion: number;
+  createdAt: number;
+};
+
+const pathOf = ({ deployId }: { deployId: string }) => `/deployments/${deployId}/diagnoses`;
+
+/** Submits a record and gives its id. */
+const record = async (world: World, body: unknown = goodBody): Promise<string> =>
+  taken<{ id: string }>(await world.submit(body), 201).id;
+
+type Filter = Partial<
+  Record<"sessionId" | "text", string> & Record<"status" | "promptVersion" | "from" | "to", number>
+>;
+
+const toLower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+/** Whether a record fits a filter, said as simply as can be. */
+const fits = (filter: Filter) => ({ sessionId, status, promptVersion, createdAt, content }: Shown): boolean =>
+  (filter.sessionId === undefined || sessionId === filter.sessionId) &&
+  (filter.status === undefined || status === filter.status) &&
+  (filter.promptVersion === undefined || promptVersion === filter.promptVersion) &&
+  (filter.from === undefined || createdAt >= filter.from) &&
+  (filter.to === undefined || createdAt < filter.to) &&
+  (filter.text === undefined ||
+    [content.input ?? "", content.output ?? ""].some((text) => toLower(text).includes(toLower(filter.text!))));
+
+const moment = ({ entries }: FilledLog) => {
+  const times = entries.map(({ createdAt }) => createdAt);
+  return fc.tuple(fc.constantFrom(...times), fc.constantFrom(-1, 0, 1)).map(([time, shift]) => time + shift);
+};
+
+const sought = fc.constantFrom(
+  ...texts.filter((text) => text !== ""),
+  "hello",
+  "O W",
+  "%",
+  "_",
+  "\0",
+  '"',
+  "\\",
+  "ss",
+  "ä",
+  "\n",
+);
+
+const filterOf = (log: FilledLog): fc.Arbitrary<Filter> =>
+  fc.record({
+    sessionId: fc.constantFrom(...sessions, "c", "N"),
+    status: fc.constantFrom(0, 1, -1, Number.MAX_SAFE_INTEGER, 2),
+    promptVersion: fc.constantFrom(1, 2, 3),
+    from: moment(log),
+    to: moment(log),
+    text: sought,
+  }, { requiredKeys: [] });
+
+/** All records of a deployment as they are listed, once they are known to be those that were submitted. */
+async function listed({ world, entries }: FilledLog, deployId: string): Promise<Shown[]> {
+  const all = await readAll<Shown>(world, `${pathOf({ deployId })}?limit=1000`);
+  const submitted = entries.filter((entry) => entry.deployId === deployId && entry.record !== undefined);
+  const wanted = submitted.map(({ record, promptVersion, createdAt }) => {
+    const { id, sessionId, status, input, output } = record!;
+    return { id, sessionId, status, content: JSON.parse(JSON.stringify({ input, output })), promptVersion, createdAt };
+  });
+  const byId = <T extends { id: string }>(records: T[]) => Array.from(records).sort((a, b) => a.id < b.id ? -1 : 1);
+  const shown = all.map(({ id, sessionId, status, content, promptVersion, createdAt }) => //
+  ({ id, sessionId, status, content, promptVersion, createdAt }));
+  assert.equal(byId(shown), byId(wanted));
+  const batchOf = new Map(submitted.map(({ record, batch }) => [record!.id, batch]));
+  const order = all.map(({ id }) => batchOf.get(id)!);
+  assert.equal(order, Array.from(order).sort((a, b) => b - a));
+  return all;
+}
+
+test("every filter and all of them together find what a look at each record finds, in pages of any size", async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, fc.infiniteStream(fc.nat()), async (batches, seeds) => {
+      const log = await fillLog(batches);
+      for (const isSpread of [false, true]) {
+        // Spread over a million positions a page reaches its bounds, and goes on.
+        if (isSpread) await moveCommits(log.world, (position, index) => position + 140_001 * index);
+        for (const deployId of log.deployIds) {
+          const all = await listed(log, deployId);
+          for (const [index, filter] of fc.sample(filterOf(log), { seed: seeds.next().value!, numRuns: 5 }).entries()) {
+            const limit = [1, 2, 3, 7, 1000][index]!;
+            const pages = await readPages<Shown>(log.world, pathOf({ deployId }) + toQuery({ ...filter, limit }));
+            assert.equal(pages.flat(), all.filter(fits(filter)), JSON.stringify(filter));
+            assert.ok(pages.every(({ length }) => length <= limit));
+          }
+        }
+      }
+    }),
+    { seed, numRuns: 8 },
+  );
+});
+
+test("a part of the log may be looked at for a page that stays short or empty, and the next goes on from there", async () => {
+  const { world } = await fillLog(fc.sample(batches, { seed, numRuns: 1 })[0]!);
+  for (let times = 0; times < 40; times++) await record(world, { ...goodBody, sessionId: `${times % 5}` });
+  const { database, deployId } = world;
+  const all = (await readAll<Shown>(world, `${pathOf(world)}?sessionId=3`)).length;
+  const [row] = await database.read({ sql: "select max(next_position) as end from commits" });
+  const whole = { first: 1, end: Number(row!.end) };
+  const sql = newestPositions("diagnoses", "r.deployment_id = :deployId and r.session_id = '3'");
+  const query = (stretch: object) => ({ sql, args: { deployId, ...stretch } });
+  const wanted = (await database.read(query({ ...whole, limit: 1000 }))).map(({ position }) => position);
+  assert.is(wanted.length, all);
+  const reach = fc.record({ query: fc.integer({ min: 1, max: 9 }), page: fc.integer({ min: 1, max: 40 }) });
+  await fc.assert(
+    fc.asyncProperty(reach, fc.integer({ min: 1, max: 5 }), async (reach, limit) => {
+      const found: unknown[] = [];
+      let pages = 0;
+      for (let end: number | null = whole.end; end !== null; pages++) {
+        const { rows, nextCursor } = await readNewest(database, query, { ...whole, end }, limit, reach);
+        assert.ok(rows.length <= limit);
+        assert.ok(nextCursor === null || Number(nextCursor) < end);
+        found.push(...rows.map(({ position }) => position));
+        end = nextCursor === null ? null : Number(nextCursor);
+      }
+      assert.equal(found, wanted);
+      assert.ok(pages <= 1 + whole.end / Math.min(reach.page, limit));
+    }),
+    { seed, numRuns: 40 },
+  );
+});
+
+for (const steps of [[0, -minute], [0, -50 * minute, 10 * minute], [0, 90 * minute, -50 * minute, 0, 59 * minute]]) {
+  test(`a clock that steps back hides nothing from a time range: ${steps.map((step) => step / minute)} minutes`, async () => {
+    const world = await createWorld();
+    const times: number[] = [];
+    for (const step of steps) {
+      times.push(world.now += step);
+      await record(world);
+    }
+    for (const from of times) {
+      for (const to of [...times, Number.MAX_SAFE_INTEGER]) {
+        const found = await readAll<Shown>(world, pathOf(world) + toQuery({ from, to }));
+        const wanted = times.filter((time) => time >= from && time < to).reverse();
+        assert.equal(found.map(({ createdAt }) => createdAt), wanted);
+      }
+    }
+  });
+}
+
+test("a time range may end after all time, and begin there too", async () => {
+  const world = await createWorld();
+  await record(world);
+  for (const far of [2 ** 50 - 1, 2 ** 50, 2 ** 50 + noon, Number.MAX_SAFE_INTEGER]) {
+    assert.is((await readAll(world, pathOf(world) + toQuery({ to: far }))).length, 1);
+    assert.is((await readAll(world, pathOf(world) + toQuery({ from: far }))).length, 0);
+  }
+});
+
+const wrongFilters: [query: string, error: string][] = [
+  ["text=", "Field text must be a non-empty string"],
+  [`text=${"%F0%9F%91%8B".repeat(201)}`, "Field text must be at most 200 characters"],
+  ["status=1.5", "Field status must be an integer from -9007199254740991 to 9007199254740991"],
+  ["status=", "Field status must be an integer from -9007199254740991 to 9007199254740991"],
+  ["promptVersion=0", "Field promptVersion must be an integer from 1 to 9007199254740991"],
+  ["from=-1", "Field from must be an integer of Unix milliseconds from 0 to 9007199254740991"],
+  ["to=2026-11-15", "Field to must be an integer of Unix milliseconds from 0 to 9007199254740991"],
+];
+
+for (const [query, error] of wrongFilters) {
+  test(`a filter cannot be ${query.slice(0, 60)}`, async () => {
+    const world = await createWorld();
+    refused(await world.manage("GET", `${pathOf(world)}?${query}`), 400, error);
+    refused(await world.manage("GET", `${pathOf(world)}/export?${query}`), 400, error);
+  });
+}
+
+test("a text is found beside records that are nested as deep as can be, and in these", async () => {
+  const world = await createWorld({ maxBodyBytes: 1e6 });
+  const deep = `${'{"a":['.repeat(499)}${"]}".repeat(499)}`;
+  for (const output of ["needle 1", "hay", "NEEDLE 2"]) {
+    await record(world, { ...goodBody, content: { output } });
+    await record(
+      world,
+      `{"sessionId":"deep","status":1,"additional_properties":${deep},"content":{"input":"${output}"}}`,
+    );
+    await record(world, `{"sessionId":"deep","status":1,"content":{"output":"${output}","other":${deep}}}`);
+  }
+  const find = async (query: string) =>
+    (await readAll<Shown>(world, `${pathOf(world)}?${query}`)).map(({ content }) => content.input ?? content.output);
+  const needles = ["NEEDLE 2", "NEEDLE 2", "NEEDLE 2", "needle 1", "needle 1", "needle 1"];
+  assert.equal(await find("text=needle"), needles);
+  assert.equal(await find("text=Needle&limit=1"), needles);
+  assert.equal(await find("text=needle&sessionId=deep"), needles.filter((_, index) => index % 3 > 0));
+  assert.equal(await find("text=a%22%3A"), []);
+});
+
+test("of a member of the content that is repeated the last counts, for a search as for an export", async () => {
+  const world = await createWorld();
+  const id = await record(
+    world,
+    String
+      .raw`{"sessionId":"s","status":1,"content":{"input":"first","input":"last","outp\u0075t":"old","output":"new"}}`,
+  );
+  const find = async (text: string) =>
+    (await readAll<{ id: string }>(world, `${pathOf(world)}?text=${text}`)).map(({ id }) => id);
+  for (const [text, found] of [["first", []], ["last", [id]], ["old", []], ["new", [id]]] as const) {
+    assert.equal(await find(text), found, text);
+  }
+  const [, cells] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
+  assert.equal(cells!.slice(5, 7), ["last", "new"]);
+});
+
+test("a text is found behind a NUL, and in a member whose name is spelled with an escape", async () => {
+  const world = await createWorld();
+  await record(world, String.raw`{"sessionId":"s","status":1,"content":{"inp\u0075t":"a\u0000needle"}}`);
+  for (const text of ["needle", "a%00n"]) {
+    assert.is((await readAll(world, `${pathOf(world)}?text=${text}`)).length, 1, text);
+  }
+});
+
+test("a text is not found in what is neither input nor output", async () => {
+  const world = await createWorld();
+  const content = { input: "a", output: "b", other: "needle" };
+  await record(world, {
+    ...goodBody,
+    sessionId: "needle",
+    content,
+    needle: "needle",
+    additional_properties: { input: "needle" },
+  });
+  assert.equal(await readAll(world, `${pathOf(world)}?text=needle`), []);
+});
+
+test("a page holds no more than some megabytes, and goes on", async () => {
+  const world = await createWorld({ maxBodyBytes: 2 ** 20 });
+  const input = "x".repeat(1_000_000);
+  const ids: string[] = [];
+  for (let times = 0; times < 14; times++) ids.unshift(await record(world, { ...goodBody, content: { input } }));
+  const pages = await readPages<Shown>(world, `${pathOf(world)}?limit=1000`);
+  assert.equal(pages.flat().map(({ id }) => id), ids);
+  assert.ok(pages.every(({ length }) => length < 10));
+});
+
+test("a record is shown with every member as it was submitted, and by its id alone", async () => {
+  const world = await createWorld();
+  const body =
+    '{"sessionId":"s","extra":1e400,"status":2,"content":{"output":"b","more":[1.0]},"latency":1.50,"endAt":5,' +
+    '"id":"theirs","createdAt":1.0,"__proto__":{"a":1},"additional_properties":{"b":12345678901234567890,"a":-0}}';
+  const id = await record(world, body);
+  const { text } = await world.manage("GET", `/diagnoses/${id}`);
+  assert.is(
+    text,
+    `{"id":"${id}","sessionId":"s","status":2,"content":{"output":"b","more":[1.0]},"latency":1.5,"startAt":null,` +
+      '"endAt":5,"additional_properties":{"b":12345678901234567890,"a":-0},"extra":1e400,"__proto__":{"a":1},' +
+      `"submitted":{"id":"theirs","createdAt":1.0},"promptVersion":1,"createdAt":${noon}}`,
+  );
+  assert.is((await world.manage("GET", pathOf(world))).text, `{"items":[${text}],"nextCursor":null}`);
+});
+
+test("what is no record is a 404, also the id of a read, of a place behind its commit, and in another case", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  await world.read();
+  const calls = await readAll<{ id: string }>(world, `/workspaces/${world.workspaceId}/calls`);
+  const others = [
+    calls[0]!.id.replace("call_", "diag_"),
+    id.replace("diag_", "call_"),
+    `${id.slice(0, -2)}01`,
+    `${id.slice(0, -2)}ff`,
+    id.toUpperCase(),
+    `${id}0`,
+    "diag_",
+    world.deployId,
+  ];
+  for (const other of others) {
+    refused(await world.manage("GET", `/diagnoses/${other}`), 404, `Diagnosis ${other} not found`);
+    refused(await world.manage("DELETE", `/diagnoses/${other}`), 404, `Diagnosis ${other} not found`);
+  }
+  taken(await world.manage("GET", `/diagnoses/${id}`));
+});
+
+test("a deleted record is gone from everywhere, and says so by its id; the books balance", async () => {
+  const world = await createWorld();
+  const ids: string[] = [];
+  for (const input of ["first", "SECRET", "third"]) ids.push(await record(world, { ...goodBody, content: { input } }));
+  assert.equal(taken(await world.manage("DELETE", `/diagnoses/${ids[1]}`)), { deleted: 1 });
+  assert.equal(taken(await world.manage("DELETE", `/diagnoses/${ids[1]}`)), { deleted: 0 });
+  refused(await world.manage("GET", `/diagnoses/${ids[1]}`), 410, `Diagnosis ${ids[1]} was deleted`);
+  assert.equal((await readAll<Shown>(world, pathOf(world))).map(({ id }) => id), [ids[2], ids[0]]);
+  assert.equal(await readAll(world, `${pathOf(world)}?text=secret`), []);
+  assert.not.ok((await world.manage("GET", `${pathOf(world)}/export`)).text.includes("SECRET"));
+  assert.not.ok((await dump(world)).includes("SECRET"));
+  const { ledgers } = taken<{ ledgers: object[] }>(await world.manage("GET", "/verify"));
+  const { workspaceId } = world;
+  const balance = { used: 3, calls: 3, reads: 0, records: 3, deleted: 1, pruned: 0, balanced: true };
+  assert.equal(ledgers, [{ workspaceId, month: "2026-11", ...balance }]);
+});
+
+test("deletions of one record at once delete it once", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  const answers = await Promise.all([1, 2, 3].map(() => world.manage("DELETE", `/diagnoses/${id}`)));
+  assert.equal(answers.map((answer) => taken(answer).deleted).sort(), [0, 0, 1]);
+});
+
+test("a session is deleted with one deployment, however many records it has, and nothing else is", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  const other = await createTenant(world.admin);
+  await world.submit({ ...goodBody, sessionId: "s%" }, other.deployId, other.key);
+  await Promise.all(
+    Array.from({ length: 450 }, (_, nth) => record(world, { ...goodBody, sessionId: nth % 9 === 0 ? "s_" : "s%" })),
+  );
+  const remove = (query: string) => world.manage("DELETE", pathOf(world) + query);
+  assert.equal(taken(await remove(toQuery({ sessionId: "s" }))), { deleted: 0 });
+  assert.equal(taken(await remove(toQuery({ sessionId: "" }))), { deleted: 0 });
+  assert.equal(taken(await remove(toQuery({ sessionId: "s%" }))), { deleted: 400 });
+  assert.equal(taken(await remove(toQuery({ sessionId: "s%" }))), { deleted: 0 });
+  const left = await readAll<Shown>(world, `${pathOf(world)}?limit=1000`);
+  assert.equal([left.length, new Set(left.map(({ sessionId }) => sessionId)).size], [50, 1]);
+  assert.is((await readAll(world, pathOf(other))).length, 1);
+  assert.is(taken(await world.manage("GET", "/verify")).balanced, true);
+});
+
+test("all records are never deleted at once: a session must be named", async () => {
+  const world = await createWorld();
+  await record(world);
+  refused(await world.manage("DELETE", pathOf(world)), 400, "Missing required field sessionId");
+  refused(
+    await world.manage("DELETE", pathOf(world), { sessionId: "session-1" }),
+    400,
+    "Missing required field sessionId",
+  );
+  const status = await world.manage("DELETE", `${pathOf(world)}?sessionId=session-1&status=1`);
+  refused(status, 400, "Field status must be left out: the fields are deployId, sessionId");
+  assert.is((await readAll(world, pathOf(world))).length, 1);
+});
+
+/** Reads CSV as RFC 4180 has it: a line break is CRLF, a quote in quotes is doubled. */
+function readCsv(text: string): string[][] {
+  const lines: string[][] = [];
+  let cells: string[] = [];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
+  while (cell.lastIndex < text.length) {
+    const at = cell.lastIndex;
+    const match = cell.exec(text);
+    assert.ok(match, `no CSV: ${text.slice(at, at + 40)}`);
+    cells.push(match[1]?.replaceAll('""', '"') ?? match[2]!);
+    if (match[3] === ",") continue;
+    lines.push(cells);
+    cells = [];
+  }
+  assert.equal(cells, []);
+  return lines;
+}
+
+/** A record as it can be made of the cells of its line. */
+function fromCells(names: string[], cells: string[]): Record<string, unknown> {
+  const cell = Object.fromEntries(names.map((name, index) => [name, cells[index]!]));
+  const json = (name: string) => cell[name] === "" ? null : JSON.parse(cell[name]!);
+  // A spreadsheet would run what begins with these characters, so a quote stands before them.
+  const text = (name: string) => cell[name]!.replace(/^'(?='*[=+\-@\t\r])/, "");
+  const texts = Object.fromEntries(
+    ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, text(name)]),
+  );
+  return {
+    id: cell.id,
+    sessionId: text("sessionId"),
+    status: json("status"),
+    content: json("content") ?? texts,
+    latency: json("latency"),
+    startAt: json("startAt"),
+    endAt: json("endAt"),
+    additional_properties: json("additional_properties"),
+    ...json("other"),
+    promptVersion: json("promptVersion"),
+    createdAt: Date.parse(cell.createdAt!),
+  };
+}
+
+const anyText = fc.oneof(
+  fc.constantFrom(...texts, ...sessions),
+  fc.string({ unit: "binary" }).map((text) => text.toWellFormed()),
+);
+const anyObject = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 });
+const anyRecord = fc.tuple(
+  fc.record({ sessionId: anyText, status: fc.maxSafeInteger() }),
+  fc.tuple(
+    fc.record({ input: anyText, output: anyText }, { requiredKeys: ["input"] }),
+    fc.constantFrom({}, {}, { more: [1, "2"] }),
+  ).map(([content, more]) => ({ content: { ...content, ...more } })),
+  fc.record({
+    latency: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((latency) => latency + 0),
+    startAt: fc.nat(),
+    endAt: fc.nat(),
+    additional_properties: anyObject,
+    id: anyText,
+    submitted: anyObject,
+    extra: fc.jsonValue(),
+    content2: anyText,
+    null: fc.constantFrom(null, "null", ""),
+  }, { requiredKeys: [] }),
+).map((parts) => Object.assign({}, ...parts) as Record<string, unknown>);
+
+test("an export holds all that a record holds, as lines of JSON and as CSV", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6, maxBodyBytes: 1e6 });
+  for (const [index, body] of fc.sample(anyRecord, { seed, numRuns: 120 }).entries()) {
+    await record(world, index % 2 === 0 ? body : { ...body, content: { output: index % 4 === 1 ? "" : "o" } });
+  }
+  const items = await readAll<Record<string, unknown>>(world, `${pathOf(world)}?limit=1000`);
+  const ndjson = await world.manage("GET", `${pathOf(world)}/export`);
+  assert.is(ndjson.headers.get("Content-Type"), "application/x-ndjson");
+  assert.is(ndjson.headers.get("Content-Disposition"), 'attachment; filename="diagnoses.ndjson"');
+  assert.equal(ndjson.text.split("\n").slice(0, -1).map((line) => JSON.parse(line)), items);
+  assert.is((await world.manage("GET", `${pathOf(world)}/export?format=ndjson`)).text, ndjson.text);
+  const csv = await world.manage("GET", `${pathOf(world)}/export?format=csv`);
+  assert.is(csv.headers.get("Content-Type"), "text/csv; charset=utf-8; header=present");
+  assert.is(csv.headers.get("Content-Disposition"), 'attachment; filename="diagnoses.csv"');
+  const [names, ...lines] = readCsv(csv.text);
+  assert.is(
+    names!.join(),
+    "id,createdAt,promptVersion,sessionId,status,input,output,latency,startAt,endAt,additional_properties,content,other",
+  );
+  assert.is(lines.length, items.length);
+  for (const [index, cells] of lines.entries()) {
+    assert.is(cells.length, names!.length);
+    assert.equal(fromCells(names!, cells), items[index], csv.text.split("\r\n")[index + 1]);
+  }
+});
+
+test("a CSV export has nothing that a spreadsheet runs, and times in ISO 8601", async () => {
+  const world = await createWorld();
+  const inputs = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@", "'tis", "1=1", "'"];
+  for (const input of inputs) await record(world, { ...goodBody, status: -3, content: { input } });
+  const [, ...lines] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
+  const expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'\r=1", "''=1", "'''@", "'tis", "1=1", "'"];
+  assert.equal(lines.map((cells) => cells[5]).reverse(), expected);
+  // A number cannot be run, and stays one.
+  assert.equal(lines[0]!.slice(1, 5), [new Date(noon).toISOString(), "1", goodBody.sessionId, "-3"]);
+});
+
+test("an export keeps JSON as it was submitted, digit by digit", async () => {
+  const world = await createWorld();
+  const exact = '{"b":12345678901234567890,"a":1e400,"__proto__":-0.0}';
+  await record(
+    world,
+    `{"sessionId":"s","status":1,"content":{"input":"x","n":1.0},"additional_properties":${exact},"e":1.10}`,
+  );
+  const ndjson = (await world.manage("GET", `${pathOf(world)}/export`)).text;
+  assert.ok(ndjson.includes(`"additional_properties":${exact},"e":1.10`));
+  const [, cells] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
+  assert.equal(cells!.slice(-3), [exact, '{"input":"x","n":1.0}', '{"e":1.10}']);
+});
+
+test("an export has one line for a record that was submitted on several", async () => {
+  const world = await createWorld();
+  const lines = '{"sessionId":"s","status":1,"content":{"input":\n"x\\n"},"additional_properties":{\r\n"a":\r[\n1\n]}}';
+  await record(world, lines);
+  await record(world);
+  const { text } = await world.manage("GET", `${pathOf(world)}/export`);
+  assert.equal(text.split(/[\r\n]/).slice(0, -1).map((line) => JSON.parse(line).sessionId), [goodBody.sessionId, "s"]);
+});
+
+test("an export takes the filters of a list", async () => {
+  const log = await fillLog(fc.sample(batches, { seed: seed + 1, numRuns: 1 })[0]!);
+  const deployId = log.deployIds[0]!;
+  const all = await listed(log, deployId);
+  for (const filter of fc.sample(filterOf(log), { seed, numRuns: 12 })) {
+    const { text } = await log.world.manage("GET", `${pathOf({ deployId })}/export${toQuery(filter)}`);
+    assert.equal(text.split("\n").slice(0, -1).map((line) => JSON.parse(line)), all.filter(fits(filter)));
+  }
+  refused(
+    await log.world.manage("GET", `${pathOf({ deployId })}/export?format=xml`),
+    400,
+    "Field format must be one of ndjson, csv",
+  );
+  const limit = await log.world.manage("GET", `${pathOf({ deployId })}/export?limit=1`);
+  assert.is(limit.status, 400);
+});
+
+test("an export of nothing is an empty file, in CSV with its head, and of no deployment a 404", async () => {
+  const world = await createWorld();
+  assert.is((await world.manage("GET", `${pathOf(world)}/export`)).text, "");
+  assert.is(readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text).length, 1);
+  refused(await world.manage("GET", "/deployments/dep_x/diagnoses/export"), 404, "Deployment dep_x not found");
+});
+
+test("an export reads no further than its consumer does, and stops when that does", async () => {
+  const memory = await openMemory();
+  let reads = 0;
+  const read: Database["read"] = (statement) => (reads++, memory.read(statement));
+  const world = await createWorld({ monthlyLimit: 1e6, database: { ...memory, read } });
+  await Promise.all(Array.from({ length: 1200 }, () => world.submit()));
+  const request = new Request(`http://ledger.test/admin/v1${pathOf(world)}/export`, {
+    headers: { Authorization: "Bearer admin-token-of-at-least-32-characters" },
+  });
+  const response = await world.fetch(request);
+  const reader = response.body!.getReader();
+  const first = new TextDecoder().decode((await reader.read()).value);
+  assert.is(first.split("\n").length, 257);
+  const before = reads;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(reads - before <= 2, `${reads - before} reads ahead`);
+  await reader.cancel();
+  const after = reads;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.is(reads, after);
+
+  const pages = await exportDiagnoses(world.admin, { deployId: world.deployId });
+  for await (const page of pages) {
+    assert.is(page.length, 256);
+    break;
+  }
+  assert.equal(await pages.next(), { done: true, value: undefined });
+  const whole = (await world.manage("GET", `${pathOf(world)}/export`)).text.split("\n").slice(0, -1);
+  assert.is(new Set(whole.map((line) => JSON.parse(line).id)).size, 1200);
+});
+
+test("an export goes on past what is deleted and what arrives meanwhile", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  await Promise.all(Array.from({ length: 700 }, (_, nth) => record(world, { ...goodBody, sessionId: `${nth % 2}` })));
+  const kept = (await readAll<Shown>(world, `${pathOf(world)}?limit=1000&sessionId=1`)).map(({ id }) => id);
+  const seen: string[] = [];
+  for await (const page of await exportDiagnoses(world.admin, { deployId: world.deployId })) {
+    seen.push(
+      ...page.map((diagnosis: Diagnosis) => JSON.parse(stringify(diagnosis))).filter(({ sessionId }) =>
+        sessionId === "1"
+      ).map(({ id }) => id),
+    );
+    await world.manage("DELETE", `${pathOf(world)}?sessionId=0`);
+    await record(world);
+  }
+  assert.equal(seen, kept);
+});
+
+test("why an export broke off is in the log, and not in the answer", async () => {
+  const memory = await openMemory();
+  let isBroken = false;
+  const read: Database["read"] = (statement) =>
+    isBroken && statement.sql.includes("octet_length") ? Promise.reject(new Error("no disk")) : memory.read(statement);
+  const world = await createWorld({ database: { ...memory, read } });
+  await world.submit();
+  isBroken = true;
+  const request = new Request(`http://ledger.test/admin/v1${pathOf(world)}/export`, {
+    headers: { Authorization: `Bearer ${adminToken}` },
+  });
+  const response = await world.fetch(request);
+  assert.is(response.status, 200);
+  await response.text().then(() => assert.unreachable(), () => {});
+  assert.is(world.logged.length, 1);
+  assert.match(world.logged[0]!, /Export broke off.*no disk/);
+});
+
+test.run();

@@ -1,0 +1,135 @@
+// The Worker entry, bundled as a Worker is, so that what it pulls in is what a Worker would get.
+import { writeFile } from "node:fs/promises";
+import { build } from "esbuild";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { migrationNames } from "../src/database/migrations.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { createFolder, startSqld } from "./conformance/processes.ts";
+import { findSqld } from "./conformance/sqld.ts";
+import { adminOf, createTenant, goodBody, readAnswer } from "./helpers.ts";
+import { currentRuntime, pathOf } from "./runtimes.ts";
+
+const test = suite("worker");
+
+type WorkerModule = typeof import("../src/worker.ts");
+
+/** Bindings as Workers have them: an interface, with more in it than settings. */
+interface Env {
+  DATABASE_URL: string;
+  LOG_LEVEL: string;
+  CORS_ORIGIN?: string;
+  BUCKET: object;
+}
+
+const sqld = await findSqld();
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+// Bundling is the same on every runtime.
+const bundled = currentRuntime === "Node" ? await bundle() : undefined;
+
+async function bundle() {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [pathOf("src/worker.ts")],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "browser",
+    conditions: ["workerd", "worker"],
+    logLevel: "error",
+  });
+  const text = outputFiles[0]!.text;
+  await writeFile(`${folder.path}/worker.mjs`, text);
+  return { text, inputs: Object.keys(metafile.inputs), url: `file://${folder.path}/worker.mjs` };
+}
+
+if (bundled !== undefined) {
+  test("the bundle pulls in no native module and nothing of Node's", () => {
+    assert.ok(bundled.inputs.some((name) => name.includes("@libsql/client/lib-esm/web.js")));
+    assert.not.ok(bundled.inputs.some((name) => /sqlite3|\.node$|node_modules\/libsql\//.test(name)));
+    assert.not.match(bundled.text, /from ?"node:|require\("/);
+  });
+}
+
+async function servesAndRecords(binary: string, workerUrl: string): Promise<void> {
+  const { default: worker, ...named }: WorkerModule = await import(workerUrl);
+  const server = await startSqld(binary, `${folder.path}/data-${workerUrl.length}`);
+  const database = openDatabase(server.url);
+  try {
+    assert.equal(await named.migrate(server.url), migrationNames);
+    assert.equal(await named.migrate({ url: server.url }), []);
+    const { key, deployId } = await createTenant(adminOf(database, Date.now));
+    const env: Env = { DATABASE_URL: server.url, LOG_LEVEL: "warn", BUCKET: {} };
+    const url = `https://example.com/v1/prompts?deployId=${deployId}`;
+    const headers = { Authorization: `Bearer ${key}` };
+    const read = await readAnswer(await worker.fetch(new Request(url, { headers }), env));
+    assert.equal([read.status, (read.json as { title: string }).title], [200, "Greeting"]);
+    const submit = new Request(url, { method: "POST", headers, body: JSON.stringify(goodBody) });
+    assert.is((await worker.fetch(submit, env)).status, 201);
+    // A Worker's request that waits for what another one does is never answered: none shares a transaction.
+    const atOnce = Array.from({ length: 8 }, () => worker.fetch(new Request(url, { headers }), env));
+    for (const answer of await Promise.all(atOnce)) assert.is(answer.status, 200);
+    const [row] = await database.read({ sql: "select count(*) as commits from commits" });
+    assert.is(row!.commits, 10);
+    const asking = { Origin: "https://app.example.com", "Access-Control-Request-Method": "POST" };
+    const preflight = new Request(url, { method: "OPTIONS", headers: asking });
+    const allowed = await worker.fetch(preflight, { ...env, CORS_ORIGIN: asking.Origin });
+    assert.equal([allowed.status, allowed.headers.get("Access-Control-Allow-Origin")], [204, asking.Origin]);
+    assert.is((await worker.fetch(new Request("https://example.com/readyz"), env)).status, 200);
+    assert.is((await worker.fetch(new Request("https://example.com/metrics"), env)).status, 404);
+    await servesFromModuleScope(named, server.url, new Request(url, { headers }));
+  } finally {
+    database.close();
+    await server.stop("SIGKILL");
+  }
+}
+
+/** While a Worker's module is loaded there are no random values and no timers. */
+async function servesFromModuleScope(
+  { createService, createLog }: Omit<WorkerModule, "default">,
+  database: string,
+  request: Request,
+): Promise<void> {
+  const { random } = Math;
+  const { setTimeout, setInterval } = globalThis;
+  const { getRandomValues } = crypto;
+  const forbid = () => {
+    throw new Error("Disallowed operation called within global scope");
+  };
+  crypto.getRandomValues = forbid;
+  Object.assign(Math, { random: forbid });
+  Object.assign(globalThis, { setTimeout: forbid, setInterval: forbid });
+  let service;
+  try {
+    const log = createLog({ level: "warn", format: "json", clock: Date.now, write: () => {} });
+    service = createService({ database, log, adminToken: "x".repeat(32) });
+  } finally {
+    crypto.getRandomValues = getRandomValues;
+    Object.assign(Math, { random });
+    Object.assign(globalThis, { setTimeout, setInterval });
+  }
+  assert.is((await service.fetch(request.clone() as Request)).status, 200);
+  assert.is(service.countInFlight(), 0);
+  await service.close();
+  assert.is((await service.fetch(request)).status, 503);
+  assert.throws(
+    () => createService({ database: "file:ledger.db" }),
+    /database must be remote: there are no files here/,
+  );
+}
+
+for (
+  const [name, url] of [["source", `file://${pathOf("src/worker.ts")}`], ["bundle", bundled?.url]] as const
+) {
+  if (url === undefined) continue;
+  if ("binary" in sqld) {
+    test(`the ${name} serves and records over HTTP, as its bindings say`, () => servesAndRecords(sqld.binary, url));
+  } else {
+    console.log(`skipped: a Worker's ${name} on its store: ${sqld.missing}`);
+    test.skip();
+  }
+}
+
+test.run();
