@@ -5,7 +5,7 @@ import { createClient } from "@libsql/client";
 import Libsql from "libsql";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "../src/admin/records.ts";
+import { verify } from "./actions.ts";
 import { createService } from "../src/index.ts";
 import type { Service, ServiceOptions } from "../src/index.ts";
 import { migrate } from "../src/migrate.ts";

@@ -1,13 +1,10 @@
 // A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
-import { createApiKey } from "../src/admin/api-keys.ts";
-import { createDeployment } from "../src/admin/deployments.ts";
-import { createPrompt } from "../src/admin/prompts.ts";
-import { createWorkspace } from "../src/admin/workspaces.ts";
-import type { Admin } from "../src/admin/admin.ts";
+import type { Management } from "../src/management/operation.ts";
+import { readPromptFile } from "../src/management/prompt-file.ts";
+import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf } from "./actions.ts";
 import type { LogLevel } from "../src/common/config.ts";
 import type { Clock } from "../src/common/domain.ts";
 import type { Database, Statement } from "../src/database/database.ts";
-import { readPromptFile } from "../src/admin/prompt-file.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { createApp, serveApp } from "../src/http/app.ts";
@@ -20,11 +17,7 @@ import { serveDatabase } from "../src/http/service.ts";
 export const adminToken = "admin-token-of-at-least-32-characters";
 
 /** What management works on, as the command line has it. */
-export const adminOf = (database: Database, clock: Clock = () => noon): Admin => ({
-  database,
-  clock,
-  source: "command line",
-});
+export const adminOf = (database: Database, clock: Clock = () => noon): Management => managementOf(database, clock);
 
 /** The moment at which a world begins: 2026-11-15T12:00:00Z. */
 export const noon = Date.UTC(2026, 10, 15, 12);
@@ -46,7 +39,7 @@ export type Tenant = { workspaceId: string; key: string; keyId: string; promptId
 export type World = Tenant & {
   /** What the clock says; assign to move it. */
   now: number;
-  admin: Admin;
+  admin: Management;
   database: Database;
   logged: string[];
   fetch(request: Request): Promise<Response>;
@@ -95,7 +88,7 @@ export function counting(database: Database) {
 export const toPrompt = (file: unknown) => readPromptFile(JSON.stringify(file));
 
 /** Makes a workspace with a key, a prompt and an active deployment. */
-export async function createTenant(admin: Admin, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
+export async function createTenant(admin: Management, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
   const { id: workspaceId } = await createWorkspace(admin, { name, monthlyLimit, upgradeUrl: null });
   const { key, id: keyId } = await createApiKey(admin, workspaceId, { name: "test", expiresAt: null });
   const { id: promptId } = await createPrompt(admin, workspaceId, toPrompt(promptFile));

@@ -1,8 +1,9 @@
 // Lists of prompts and deployments, which say of each other what is live where, and histories with what a rollback can do.
-import { findRollbackTargets } from "../admin/rollback.ts";
-import type { Deployment, DeploymentChange } from "../common/domain.ts";
-import { listDeploymentChanges, listDeployments } from "../operations/deployment-operations.ts";
-import { listPrompts } from "../operations/prompt-operations.ts";
+import { listDeploymentChanges, listDeployments } from "../management/deployments.ts";
+import type { Deployment } from "../management/deployments.ts";
+import { findRollbackTargets } from "../management/history.ts";
+import type { DeploymentChange } from "../management/history.ts";
+import { listPrompts } from "../management/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
 

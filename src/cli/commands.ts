@@ -9,23 +9,24 @@ import type { Terminal } from "../runtime/terminal.ts";
 import { listMissing } from "../database/migrate.ts";
 import { migrationNames, migrations } from "../database/migrations.ts";
 import { fileOf, openDatabase } from "../database/open.ts";
-import { accessCommands } from "./access-commands.ts";
-import { show } from "./command.ts";
+import { operations } from "../management/index.ts";
+import { accessPresentations } from "./access.ts";
+import { nameOf, show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
-import { deploymentCommands } from "./deployment-commands.ts";
-import { ledgerCommands } from "./ledger-commands.ts";
+import { deploymentPresentations } from "./deployments.ts";
 import { openHere } from "./local.ts";
-import { promptCommands } from "./prompt-commands.ts";
-import { recordCommands } from "./record-commands.ts";
+import { commandsOf } from "./operation-commands.ts";
+import { promptCommands, promptPresentations } from "./prompts.ts";
+import { recordPresentations } from "./records.ts";
 
 const serviceCommands: Command[] = [
   {
     usage: "migrate [--check]",
     summary:
       "Bring the database's schema up to date; --check only names the missing migrations, and exits 1 if there are any",
-    async start({ args, terminal }) {
+    async runLocally({ args, terminal }) {
       if (args.has("check")) return await checkSchema(terminal);
-      const { applied, close } = await openHere(terminal, { canBeFirst: true, migrates: true });
+      const { applied, close } = await openHere(terminal, { createsDatabase: true, migrates: true });
       close();
       return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
     },
@@ -33,21 +34,21 @@ const serviceCommands: Command[] = [
   {
     usage: "backup FILE",
     summary: "Copy the database file to a new one, while a service serves on it too",
-    async start({ args, terminal }) {
+    async runLocally({ args, terminal }) {
       return show(await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {
     usage: "restore FILE",
     summary: "Put a backup in the place of the database, which is kept, once its pages and books are found to be right",
-    async start({ args, terminal }) {
+    async runLocally({ args, terminal }) {
       return show(await restore(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {
     usage: "serve",
     summary: "Start the service, as the environment says",
-    async start() {
+    async runLocally() {
       await serve();
       return {};
     },
@@ -76,11 +77,16 @@ async function listMissingIn(location: DatabaseLocation): Promise<readonly strin
   }
 }
 
-export const commands: Command[] = [
-  ...accessCommands,
-  ...promptCommands,
-  ...deploymentCommands,
-  ...recordCommands,
-  ...ledgerCommands,
-  ...serviceCommands,
-];
+const operationCommands = commandsOf(operations, [
+  ...accessPresentations,
+  ...promptPresentations,
+  ...deploymentPresentations,
+  ...recordPresentations,
+]);
+
+const nouns = [...operationCommands, ...serviceCommands].map((command) => nameOf(command)[0]);
+const placeOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
+
+/** Commands of the same noun stand together. */
+export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
+  .sort((a, b) => placeOf(a) - placeOf(b));

@@ -1,5 +1,5 @@
 // Exports: text that is written while it comes, so that it is never all in memory.
-import type { ExportFormat } from "../admin/export.ts";
+import type { ExportFormat } from "../management/export.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Terminal } from "../runtime/terminal.ts";

@@ -43,4 +43,4 @@ const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOS
 const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
 
 /** Text of several lines that cannot steer the terminal, whatever stands in it. */
-export const harmless = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
+export const stripControls = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");

@@ -1,7 +1,7 @@
 // Lists, which operations answer in parts.
 import type { Page } from "../common/domain.ts";
 import { unusable } from "../common/errors.ts";
-import type { Operation } from "../operations/operation.ts";
+import type { Operation } from "../management/operation.ts";
 import { createCursorCheck, eachPage } from "../database/page.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
@@ -40,9 +40,7 @@ export const listAll = async <Input extends object, Item>(
   input: Input,
 ): Promise<Outcome> => show(await readAll(call, operation, input));
 
-/** The options of a list of which the newest entries are given, and what is wrong with them together. */
-export const newestOptions = "[--limit N] [--cursor CURSOR] [--all] [--page]";
-
+/** What is wrong with the options of a list of newest entries, together. */
 export function checkNewest(args: Arguments): string | undefined {
   if (!args.has("all")) return undefined;
   if (args.findNumber("limit") !== undefined) return "--all and --limit exclude each other";

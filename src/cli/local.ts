@@ -2,7 +2,8 @@
 import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
-import { perform } from "../operations/operation.ts";
+import { perform } from "../management/operation.ts";
+import type { Caller } from "../management/operation.ts";
 import { openConfigured } from "../runtime/boot.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Call } from "./command.ts";
@@ -10,23 +11,24 @@ import type { Call } from "./command.ts";
 /** Opens the database, and gives the names of the migrations that brought its schema up to date. */
 export async function openHere(
   { env, say, report, exists }: Terminal,
-  { canBeFirst = false, migrates }: { canBeFirst?: boolean | undefined; migrates?: true } = {},
+  { createsDatabase = false, migrates }: { createsDatabase?: boolean | undefined; migrates?: true } = {},
 ): Promise<{ call: Call; applied: string[]; close(): void }> {
   const config = readConfig(env);
   const { url } = config.database;
-  if (!canBeFirst && isFileUrl(url) && !await exists(filePathOf(url))) {
+  if (!createsDatabase && isFileUrl(url) && !await exists(filePathOf(url))) {
     throw invalid(`The database ${describeDatabase(url)} does not exist: workspace create and migrate make it`);
   }
   const { database, applied } = await openConfigured(
     { ...config, migrates: migrates ?? config.migrates },
     "manage",
-    canBeFirst ? "create" : "refuse",
+    createsDatabase ? "create" : "refuse",
   );
   // A database that was empty until now may be another one than was meant.
   if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);
-  const admin = { database, clock: Date.now, source: "command line" as const, report };
+  const caller: Caller = { source: "command line", actor: "", role: "owner" };
+  const management = { database, clock: Date.now, caller, report };
   return {
-    call: (operation, input) => perform(operation, admin, stringify(input)),
+    call: (operation, input) => perform(operation, management, stringify(input)),
     applied,
     close: database.close,
   };

@@ -1,35 +1,41 @@
-// Refusals of operations speak of fields: here they are named as the command line calls them.
+// Members of an operation's input, as the options of its command name them.
+import type { Schema } from "../schema/struct.ts";
 import { readUsage } from "./arguments.ts";
+import type { Parameter } from "./arguments.ts";
 
-/** The options of fields that have other names. */
-const optionsOf: Record<string, string[]> = {
-  monthlyLimit: ["limit"],
-  upgradeUrl: ["upgrade-url"],
-  expiresAt: ["expires"],
-  overlapMs: ["overlap"],
-  olderThanMs: ["older-than"],
-  workspaceId: ["workspace"],
-  promptId: ["prompt"],
-  deployId: ["deploy"],
-  keyId: ["key"],
-  sessionId: ["session"],
-  promptVersion: ["version"],
-  version: ["version", "to-version"],
-  values: ["render"],
+/** The members that options stand for whose names differ. */
+const membersOf: Record<string, string[]> = {
+  limit: ["monthlyLimit"],
+  expires: ["expiresAt"],
+  overlap: ["overlapMs"],
+  "older-than": ["olderThanMs"],
+  "to-version": ["version"],
+  version: ["promptVersion", "version"],
+  render: ["values"],
 };
+
+const toMember = (option: string) => option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The members that a parameter may stand for: `--workspace` for `workspaceId`, `ID` for `id`. */
+function candidatesOf({ name, isOption }: Parameter): string[] {
+  if (!isOption) return [name.toLowerCase()];
+  const member = toMember(name);
+  return [...membersOf[name] ?? [], member, `${member}Id`];
+}
+
+/** The member of an input that a parameter stands for. Where a list is shown is no matter of its input. */
+export const memberOf = (parameter: Parameter, schema: Schema): string | undefined =>
+  candidatesOf(parameter).find((member) => member in schema && !["limit", "cursor"].includes(member));
 
 /** `Field monthlyLimit must be …` → `--limit must be …`, where the usage has such an option. */
 export const nameOptions = (message: string, usage: string): string =>
   message.replace(
     /^Field (\w+)(?= must be )|^Missing required field (\w+)$/,
     (whole, wrong?: string, missing?: string) => {
-      const label = labelOf(wrong ?? missing ?? "", usage);
-      return label === undefined ? whole : wrong === undefined ? `Missing ${label}` : label;
+      const member = wrong ?? missing ?? "";
+      const parameter = readUsage(usage).find((each) => candidatesOf(each).includes(member));
+      if (parameter === undefined) return whole;
+      const label = parameter.isOption ? `--${parameter.name}` : parameter.name;
+      return wrong === undefined ? `Missing ${label}` : label;
     },
   );
-
-function labelOf(field: string, usage: string): string | undefined {
-  const names = Object.hasOwn(optionsOf, field) ? optionsOf[field]! : [field];
-  const parameter = readUsage(usage).find(({ name, isOption }) => names.includes(isOption ? name : name.toLowerCase()));
-  return parameter && (parameter.isOption ? `--${parameter.name}` : parameter.name);
-}

@@ -1,13 +1,13 @@
 // Operations by a service far away, over its management API.
-import type { ExportFormat } from "../admin/export.ts";
+import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/admin.ts";
-import { readMembers, readValue, stringify, stringifyMembers } from "../common/json-text.ts";
-import type { AnyOperation } from "../operations/operation.ts";
+import { readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
+import type { AnyOperation } from "../management/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { read } from "../schema/parse.ts";
+import { read, receive } from "../schema/parse.ts";
 import type { Call } from "./command.ts";
 
 const mostPatience = 10 * 60_000; // ms without a sign of life
@@ -35,7 +35,7 @@ export function connectTo(
     const response = await line.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
     const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
     if (format !== undefined) return { format, text: readParts(response, line, base) } as never;
-    return readAnswer(base, response, await line.wait(() => response.text())) as never;
+    return readAnswer(base, operation.output, response, await line.wait(() => response.text())) as never;
   };
 }
 
@@ -79,11 +79,11 @@ function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method
 }
 
 /** The answer's value, in which nothing of the JSON is lost. */
-function readAnswer(base: string, response: Response, text: string): unknown {
+function readAnswer(base: string, output: object, response: Response, text: string): unknown {
   const { ok, status, headers } = response;
   const location = headers.get("Location");
   if (location !== null && !ok) throw conflict(`${base} redirects to ${location}: name the service itself`);
-  const answer = isJsonObject(text) ? readValue(text) as { error?: unknown } : undefined;
+  const answer = isJsonObject(text) ? receive(output, text) as { error?: unknown } : undefined;
   if (answer === undefined || !ok && typeof answer.error !== "string") {
     throw unusable(`${base} answers (${status}) as no promptledger does: is the URL right?`);
   }

@@ -8,7 +8,7 @@ import type { Arguments } from "./arguments.ts";
 import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { commands } from "./commands.ts";
-import { format, formatList, harmless } from "./format.ts";
+import { format, formatList, stripControls } from "./format.ts";
 import { help, helpOnUnknown } from "./help.ts";
 import { openHere } from "./local.ts";
 import { nameOptions } from "./option-names.ts";
@@ -71,10 +71,11 @@ function findCommands(words: string[]): Command[] {
 }
 
 /** What runs by operations takes `--server` too. */
-const usageOf = (command: Command): string => "start" in command ? command.usage : `${command.usage} [--server URL]`;
+const usageOf = (command: Command): string =>
+  "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
 
 async function act(command: Command, args: Arguments, terminal: Terminal): Promise<Outcome> {
-  if ("start" in command) return await command.start({ args, terminal });
+  if ("runLocally" in command) return await command.runLocally({ args, terminal });
   const option = args.findText("server");
   const variable = terminal.env.PROMPTLEDGER_SERVER || undefined;
   if (option !== undefined) return await command.run({ args, terminal, call: connectTo(option, terminal) });
@@ -82,7 +83,7 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
     const call = connectTo(variable, terminal, { name: "PROMPTLEDGER_SERVER" });
     return await command.run({ args, terminal, call });
   }
-  const { call, close } = await openHere(terminal, { canBeFirst: command.canBeFirst });
+  const { call, close } = await openHere(terminal, { createsDatabase: command.createsDatabase });
   try {
     return await command.run({ args, terminal, call });
   } finally {
@@ -102,9 +103,9 @@ async function print(
   else if (list !== undefined) {
     const { text, hidden } = formatList(list, columns);
     await write(text);
-    if (hidden.length > 0) say(harmless(`Not shown for lack of room, but by --json: ${hidden.join(", ")}\n`));
+    if (hidden.length > 0) say(stripControls(`Not shown for lack of room, but by --json: ${hidden.join(", ")}\n`));
   } else if (data !== undefined) await write(text?.() ?? format(data));
-  if (note !== undefined) say(`${harmless(note)}\n`);
+  if (note !== undefined) say(`${stripControls(note)}\n`);
   else if (list?.length === 0 && Array.isArray(data)) say("Nothing to list\n");
   return isRefused ? refused : done;
 }
@@ -112,4 +113,4 @@ async function print(
 /** An error in words; they may come from a service far away. */
 const messageOf = (error: unknown) => asMessage(error instanceof Refusal ? error.message : describeError(error));
 
-const asMessage = (text: string) => harmless(withoutKeys(text));
+const asMessage = (text: string) => stripControls(withoutKeys(text));

@@ -3,6 +3,7 @@
 /** The kinds of refusal. All but `internal` are the caller's to mend. */
 export type ErrorKind =
   | "unauthorized"
+  | "forbidden"
   | "invalid"
   | "timeout"
   | "client_gone"
@@ -97,6 +98,7 @@ export const deleted = (noun: string, id: string) => new Refusal("gone", `${noun
 export const deployNameInUse = (ids: string[]) =>
   conflict(`Several deployments have that name: ${ids.join(", ")}. Call the one that is meant by its id`);
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token");
+export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`);
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
 export const noRevision = () => new Refusal("invalid", "If-Match header is for what changes a deployment");
 /** Something outside of the service does not work; the operator reads this, never a client. */

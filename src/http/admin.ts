@@ -1,10 +1,10 @@
 // Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
-import type { ExportFormat } from "../admin/export.ts";
+import type { ExportFormat } from "../management/export.ts";
 import { exportsOverloaded, givenTwice, invalidRevision, noRevision, Refusal, wrongField } from "../common/errors.ts";
 import { stringifyMembers } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
-import { perform } from "../operations/operation.ts";
-import type { AnyOperation } from "../operations/operation.ts";
+import { perform } from "../management/operation.ts";
+import type { AnyOperation, Caller } from "../management/operation.ts";
 import { parse } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";
 import { anyObject } from "../schema/values.ts";
@@ -35,15 +35,19 @@ export const manage = (operation: AnyOperation) => async (asked: Asked, context:
   return created(output, { Location: toReference(path, operation, asked.request), ...headers });
 };
 
+/** Who has the admin token may do everything. */
+const caller: Caller = { source: "api", actor: "", role: "owner" };
+
 /** Runs an operation; nothing more is read for it after `leave` has been called. */
-async function run(operation: AnyOperation, input: string, { request }: Asked, { admin, longWork }: Context) {
-  if (!operation.isLong) return { output: await perform(operation, admin, input), leave() {} };
+async function run(operation: AnyOperation, input: string, { request }: Asked, { store, longWork }: Context) {
+  const management = { ...store, caller };
+  if (!operation.isLong) return { output: await perform(operation, management, input), leave() {} };
   let hasLeft = false;
   const isGone = () => hasLeft || request.signal.aborted;
   const end = await longWork.enter();
   try {
-    const database = whileWanted(admin.database, isGone);
-    return { output: await perform(operation, { ...admin, database }, input), leave: () => void (hasLeft = true) };
+    const database = whileWanted(store.database, isGone);
+    return { output: await perform(operation, { ...management, database }, input), leave: () => void (hasLeft = true) };
   } finally {
     end();
   }

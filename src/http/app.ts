@@ -2,7 +2,7 @@
 import { Router } from "itty-router";
 import type { RouterType } from "itty-router";
 import { managementOff, methodNotAllowed } from "../common/errors.ts";
-import { operations } from "../operations/operations.ts";
+import { operations } from "../management/index.ts";
 import { adminPath, manage } from "./admin.ts";
 import { requireAdmin } from "./authorization.ts";
 import type { Context } from "./context.ts";

@@ -1,10 +1,10 @@
 // What every handler is handed: the request with what is noted of it, and what the service consists of. No globals.
-import type { Admin } from "../admin/admin.ts";
 import type { Cache } from "../common/cache.ts";
 import type { Clock } from "../common/domain.ts";
 import type { Log } from "../common/log.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { Store } from "../management/operation.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { LongWork } from "./long-work.ts";
@@ -42,7 +42,8 @@ export type Context = {
   keyHashes: Cache<string>;
   /** The workspaces of keys, by their hash, that were valid when the ledger last saw them. */
   validKeys: Cache<string>;
-  admin: Admin;
+  /** What management works on. */
+  store: Store;
   /** What management asks for; without one there is none. */
   adminToken: string | undefined;
   clock: Clock;

@@ -1,5 +1,5 @@
 // The description of the management API, made from its operations.
-import type { AnyOperation } from "../operations/operation.ts";
+import type { AnyOperation } from "../management/operation.ts";
 import { exactly, refer, schemaOf } from "../schema/struct.ts";
 import { adminPath, pathMembers } from "./admin.ts";
 import { answer, json, parameter, parameterNamed, refusalsOf, securedBy } from "./openapi-components.ts";

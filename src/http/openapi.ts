@@ -1,5 +1,5 @@
 // The description of the whole service, OpenAPI 3.1, made from what routes and checks it.
-import { operations } from "../operations/operations.ts";
+import { operations } from "../management/index.ts";
 import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
 import { version } from "../common/version.ts";

@@ -27,6 +27,7 @@ export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" |
   no_content: 204,
   not_modified: 304,
   unauthorized: 401,
+  forbidden: 403,
   invalid: 400,
   timeout: 408,
   too_large: 413,

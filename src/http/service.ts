@@ -170,7 +170,7 @@ export function createContext(
     ledger,
     keyHashes,
     validKeys,
-    admin: { database: givingWay(observed), clock, source: "api" as const },
+    store: { database: givingWay(observed), clock },
     adminToken,
     clock,
     newRequestId: idSequence("req"),

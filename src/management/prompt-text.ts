@@ -1,10 +1,12 @@
 // What is read out of a prompt's text and made of it: its variables, the text of a version for people, and the
 // difference of two versions. Content is as the service takes it: `messages` holds objects with role and content.
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
-import type { PromptContent } from "../common/domain.ts";
 import { invalid } from "../common/errors.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+
+/** The content of a version. `messages` is an array, `llmConfig` an object, both as JSON text. */
+export type PromptContent = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
 
 const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
 const mostFilled = 16 * 1024 * 1024; // characters

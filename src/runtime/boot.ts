@@ -11,7 +11,7 @@ import { isBusy } from "../database/database.ts";
 import type { Database, Purpose } from "../database/database.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../database/open.ts";
-import { listWorkspaces } from "../store/workspaces.ts";
+import { hasWorkspaces } from "../management/workspaces.ts";
 import { version } from "../common/version.ts";
 import { warnOfWeakDurability } from "./durability.ts";
 import { unusableDatabase } from "./file-fault.ts";
@@ -40,7 +40,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
   await awaitClaim(config, log);
   const { database } = await openConfigured(config, "serve");
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
-  const isEmpty = (await listWorkspaces(database, { limit: 1 })).items.length === 0;
+  const isEmpty = !await hasWorkspaces(database);
   const servesMetrics = metricsPort === undefined && adminToken !== undefined;
   const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, servesMetrics };
   const service = serveDatabase(database, { clock, log, ...settings });

@@ -3,9 +3,9 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { createApiKey } from "../admin/api-keys.ts";
-import { publishPrompt } from "../admin/deployments.ts";
-import { createWorkspace } from "../admin/workspaces.ts";
+import { createApiKey } from "../management/api-keys.ts";
+import { publishPrompt } from "../management/publications.ts";
+import { createWorkspace } from "../management/workspaces.ts";
 import { readConfig } from "../common/config.ts";
 import { jsonText } from "../common/json-text.ts";
 import { openConfigured } from "./boot.ts";
@@ -25,10 +25,11 @@ const prompt = {
 };
 
 const { database } = await openConfigured(readConfig(process.env), "manage");
-const admin = { database, clock: Date.now, source: "command line" as const };
-const { id: workspaceId } = await createWorkspace(admin, { name: "Demo", monthlyLimit: 1000, upgradeUrl: null });
-const { key } = await createApiKey(admin, workspaceId, { name: "demo", expiresAt: null });
-const { deployment } = await publishPrompt(admin, workspaceId, { deploy: "production", ...prompt });
+const caller = { source: "command line", actor: "demo", role: "owner" } as const;
+const management = { database, clock: Date.now, caller };
+const { id: workspaceId } = await createWorkspace.run(management, { name: "Demo", monthlyLimit: 1000 });
+const { key } = await createApiKey.run(management, { workspaceId, name: "demo" });
+const { deployment } = await publishPrompt.run(management, { workspaceId, deploy: "production", ...prompt });
 database.close();
 
 const url = await serve();

@@ -3,8 +3,8 @@ import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/pr
 import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { percent } from "../admin/admin.ts";
-import { verify } from "../admin/records.ts";
+import { listBalances } from "../ledger/balances.ts";
+import { percent } from "../management/operation.ts";
 import { describeDatabase } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
@@ -98,15 +98,15 @@ async function check(
     const damage = await findDamage(database);
     if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
     const applied = await migrate(database, migrations, Date.now());
-    const admin = { database, clock: Date.now, source: "command line" as const, report };
-    const { total, unbalanced, ledgers } = await verify(admin);
-    const wrong = ledgers.find(({ balanced }) => !balanced);
-    if (wrong !== undefined) {
-      const first = `${wrong.workspaceId} ${wrong.month}`;
-      throw conflict(`${unbalanced} of ${total} ledgers do not balance, the first is ${first}`);
+    const ledgers = await listBalances(database, undefined, (share) => report(`Verified ${percent(share)}`));
+    const unbalanced = ledgers.filter(({ balanced }) => !balanced);
+    const [first] = unbalanced;
+    if (first !== undefined) {
+      const name = `${first.workspaceId} ${first.month}`;
+      throw conflict(`${unbalanced.length} of ${ledgers.length} ledgers do not balance, the first is ${name}`);
     }
     await removeLog(database);
-    return { applied, ledgers: total };
+    return { applied, ledgers: ledgers.length };
   } catch (error) {
     throw unusable(`${backup} cannot be restored: ${error instanceof Refusal ? error.message : describeError(error)}`);
   } finally {

@@ -1,8 +1,9 @@
 // From JSON text to values that have been checked.
 import { notJson, wrongField, wrongWhole } from "../common/errors.ts";
 import { isDeeper } from "../common/json-scan.ts";
-import { compact, isSameNumber, jsonText, makeWellFormed, readMembers } from "../common/json-text.ts";
-import { check, factsOf, hasType } from "./struct.ts";
+import { compact, isSameNumber, jsonText, makeWellFormed, readMembers, readValue } from "../common/json-text.ts";
+import type { JsonText } from "../common/json-text.ts";
+import { check, factsOf, hasType, isKept, isObject } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
 
 const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
@@ -39,6 +40,17 @@ function checkNumber(name: string, text: string | undefined, value: unknown, sch
 /** Parses and checks as `parse` does, and gives the value, in which members that are kept are their text. */
 export function read<T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T {
   const { value, members } = parse(struct, source, whole);
-  const kept = Object.keys(struct.schema).filter((name) => factsOf(struct.schema[name]!).isKept && members.has(name));
-  return { ...value, ...Object.fromEntries(kept.map((name) => [name, jsonText(compact(members.get(name)!))])) };
+  return { ...value, ...keptOf(struct, members) };
+}
+
+/** Reads the text of an object that is known to be JSON, in which members that are kept are their text, as `read` does. */
+export const receive = (struct: object, text: string): object => ({
+  ...readValue(text) as object,
+  ...keptOf(struct, readMembers(text)),
+});
+
+function keptOf(struct: object, members: Map<string, string>): Record<string, JsonText> {
+  const schema = "schema" in struct && isObject(struct.schema) ? struct.schema : {};
+  const kept = Object.entries(schema).filter(([name, member]) => isKept(member as object) && members.has(name));
+  return Object.fromEntries(kept.map(([name]) => [name, jsonText(compact(members.get(name)!))]));
 }

@@ -39,6 +39,8 @@ function knowing<S extends object>(struct: S, known: Facts): S {
 export const schemaOf = (struct: object): JsonSchema => factsOf(struct).schema;
 /** Whether a struct is of this type of JSON Schema. */
 export const hasType = (struct: object, type: string): boolean => [schemaOf(struct).type].flat().includes(type);
+/** Whether `read` gives it as JSON text. */
+export const isKept = (struct: object): boolean => factsOf(struct).isKept ?? false;
 export const isOptional = (struct: object): boolean => factsOf(struct).isOptional ?? false;
 /** The name under which a struct is told of once, where others refer to it. */
 export const nameOf = (struct: object): string | undefined => factsOf(struct).name;

@@ -1,7 +1,7 @@
 // `growth`: requests per second of the service on a file that grows to millions of records, and how long `verify` then
 // takes.
 import { adminOf } from "../helpers.ts";
-import type { Admin } from "../../src/admin/admin.ts";
+import type { Management } from "../../src/management/operation.ts";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import type { Tenant } from "../helpers.ts";
@@ -45,7 +45,7 @@ export const growth = (options: Options): Promise<Table[]> =>
   });
 
 /** The file, opened as a service does, which takes over the write-ahead log; no service may run. */
-async function onFile<T>({ url }: Store, use: (admin: Admin) => Promise<T>): Promise<T> {
+async function onFile<T>({ url }: Store, use: (admin: Management) => Promise<T>): Promise<T> {
   const database = openDatabase(url, "serve");
   try {
     return await use(adminOf(database, Date.now));
@@ -54,7 +54,7 @@ async function onFile<T>({ url }: Store, use: (admin: Admin) => Promise<T>): Pro
   }
 }
 
-async function growTo(size: number, admin: Admin): Promise<void> {
+async function growTo(size: number, admin: Management): Promise<void> {
   const missing = size - (await sizeOf(admin)).records;
   let told = 0;
   await fillRecords(admin, missing, (done) => {
@@ -64,7 +64,7 @@ async function growTo(size: number, admin: Admin): Promise<void> {
   });
 }
 
-async function sizeOf({ database }: Admin): Promise<{ records: number; fileMiB: number }> {
+async function sizeOf({ database }: Management): Promise<{ records: number; fileMiB: number }> {
   const [row] = await database.read({
     sql: `select (select count(*) from diagnoses) as records, page_count * page_size as bytes
       from pragma_page_count cross join pragma_page_size`,
@@ -82,7 +82,7 @@ async function measureAt(runtime: Runtime, store: Store, tenants: Tenant[], opti
   });
 }
 
-async function timeVerify(admin: Admin): Promise<Row> {
+async function timeVerify(admin: Management): Promise<Row> {
   const start = performance.now();
   await checkBooks(admin);
   const seconds = round((performance.now() - start) / 1000, 1);

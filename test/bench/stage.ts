@@ -1,8 +1,8 @@
 // What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
 import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
-import { verify } from "../../src/admin/records.ts";
-import type { Admin } from "../../src/admin/admin.ts";
+import type { Management } from "../../src/management/operation.ts";
+import { verify } from "../actions.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
@@ -17,7 +17,7 @@ import type { Row } from "./tables.ts";
 export type Store = { kind: StoreKind; url: string; folder: string };
 
 /** A started service. `pid` is that of its process, `admin` works on its database beside it. */
-export type Stage = { url: string; pid: number; store: Store; admin: Admin; printed(): string };
+export type Stage = { url: string; pid: number; store: Store; admin: Management; printed(): string };
 
 export const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -83,7 +83,7 @@ export const withFreshService = <T>(
   });
 
 /** Throws unless the books balance. */
-export async function checkBooks(admin: Admin): Promise<void> {
+export async function checkBooks(admin: Management): Promise<void> {
   const { balanced, ledgers } = await verify(admin);
   if (balanced) return;
   const wrong = ledgers.filter(({ balanced }) => !balanced).slice(0, 5);
@@ -92,7 +92,7 @@ export async function checkBooks(admin: Admin): Promise<void> {
 
 /** Makes workspaces with a key and a deployment each. */
 export async function createTenants(
-  admin: Admin,
+  admin: Management,
   number: number,
   monthlyLimit = Number.MAX_SAFE_INTEGER,
 ): Promise<Tenant[]> {

@@ -8,7 +8,7 @@ import type { Call, Command } from "../../src/cli/command.ts";
 import { commands } from "../../src/cli/commands.ts";
 import { help } from "../../src/cli/help.ts";
 import { stringify } from "../../src/common/json-text.ts";
-import type { AnyOperation } from "../../src/operations/operation.ts";
+import type { AnyOperation } from "../../src/management/operation.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { read } from "../../src/schema/parse.ts";
 import { promptFile } from "../helpers.ts";
@@ -119,7 +119,7 @@ const argvOf = (parameters: Parameter[]) =>
 
 /** What a command with these of its parameters asks its operation for first. */
 async function inputOf(command: Command, parameters: Parameter[]): Promise<object | undefined> {
-  if ("start" in command) return {};
+  if ("runLocally" in command) return {};
   const argv = argvOf(parameters);
   let asked: object | undefined;
   const call = ((operation: AnyOperation, input: object) => {

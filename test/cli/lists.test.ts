@@ -5,8 +5,8 @@ import { readArguments } from "../../src/cli/arguments.ts";
 import type { Call, CommandContext } from "../../src/cli/command.ts";
 import { commands } from "../../src/cli/commands.ts";
 import { listAll, listNewest } from "../../src/cli/lists.ts";
-import { listWorkspaces } from "../../src/operations/access-operations.ts";
-import { listCalls } from "../../src/operations/record-operations.ts";
+import { listCalls } from "../../src/management/calls.ts";
+import { listWorkspaces } from "../../src/management/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 
 const test = suite("lists");

@@ -7,8 +7,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
 import { newApiKey } from "../../src/common/ids.ts";
-import { createWorkspace, getWorkspace } from "../../src/operations/access-operations.ts";
-import { exportDiagnoses } from "../../src/operations/record-operations.ts";
+import { exportDiagnoses } from "../../src/management/records.ts";
+import { createWorkspace, getWorkspace } from "../../src/management/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
@@ -290,7 +290,7 @@ test("an export is written while it comes, whatever its parts", async () => {
 
 test("nothing that comes steers the terminal", async () => {
   const nasty = "\u001b]0;x\u0007\u009b31m\r";
-  const harmless = /^[^\p{Cc}]*$/u;
+  const stripControls = /^[^\p{Cc}]*$/u;
   const day = { day: nasty, reads: nasty, submits: 1 };
   const answers: [args: string[], value: unknown][] = [
     [["workspace", "list"], { items: [{ id: nasty, [nasty]: nasty }], nextCursor: null }],
@@ -319,7 +319,7 @@ test("nothing that comes steers the terminal", async () => {
   for (const [args, value] of answers) {
     answer = json(value);
     const { out, said } = await far(...args);
-    for (const line of `${out}${said}`.split("\n")) assert.match(line, harmless, args.join(" "));
+    for (const line of `${out}${said}`.split("\n")) assert.match(line, stripControls, args.join(" "));
     assert.ok(`${out}${said}`.length > 10, args.join(" "));
   }
 });

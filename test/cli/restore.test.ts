@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createWorkspace } from "../../src/admin/workspaces.ts";
+import { createWorkspace } from "../actions.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase, openMigrated } from "../../src/database/open.ts";

@@ -1,7 +1,7 @@
 // Every statement of the specification as a named case that speaks plain HTTP. A case gives whole answers to compare:
 // status, body, and each header of ours, present or absent, so what passes on every runtime is identical on all.
 import * as assert from "uvu/assert";
-import { listDiagnoses } from "../../src/admin/records.ts";
+import { listDiagnoses } from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { endOfMonth, monthOf } from "../../src/common/month.ts";

@@ -3,7 +3,7 @@
 import { adminOf } from "../helpers.ts";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "../../src/admin/records.ts";
+import { verify } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { currentRuntime } from "../runtimes.ts";

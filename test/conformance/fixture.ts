@@ -1,15 +1,20 @@
 // What the conformance cases find in the database of the service they speak to.
-import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
-import { createDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
-import { readPromptFile } from "../../src/admin/prompt-file.ts";
-import { createPrompt, pushPrompt } from "../../src/admin/prompts.ts";
-import { updateWorkspace } from "../../src/admin/workspaces.ts";
-import type { Admin } from "../../src/admin/admin.ts";
+import type { Management } from "../../src/management/operation.ts";
+import { readPromptFile } from "../../src/management/prompt-file.ts";
+import {
+  createApiKey,
+  createDeployment,
+  createPrompt,
+  pushPrompt,
+  revokeApiKey,
+  setDeploymentActive,
+  updateWorkspace,
+} from "../actions.ts";
 import { createTenant, toPrompt } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 
 export type Fixture = Tenant & {
-  admin: Admin;
+  admin: Management;
   expiredKey: string;
   revokedKey: string;
   inactiveDeployId: string;
@@ -27,7 +32,7 @@ const messages =
 const llmConfig =
   '{"provider":"openai","temperature":1.0,"seed":12345678901234567890,"":1e400,"__proto__":{"b":1,"a":{"deep":[[]]}}}';
 
-export async function createFixture(admin: Admin): Promise<Fixture> {
+export async function createFixture(admin: Management): Promise<Fixture> {
   const tenant = await createTenant(admin, 100_000);
   const { workspaceId, promptId } = tenant;
   const expired = await createApiKey(admin, workspaceId, { name: "expired", expiresAt: 1 });

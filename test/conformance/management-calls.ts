@@ -1,7 +1,7 @@
 // Generated calls of the management API, of every operation that there is.
 import fc from "fast-check";
-import { operations } from "../../src/operations/operations.ts";
-import type { AnyOperation } from "../../src/operations/operation.ts";
+import { operations } from "../../src/management/index.ts";
+import type { AnyOperation } from "../../src/management/operation.ts";
 import { isOptional } from "../../src/schema/struct.ts";
 import type { Schema } from "../../src/schema/struct.ts";
 import { adminToken } from "../helpers.ts";

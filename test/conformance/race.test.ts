@@ -2,8 +2,7 @@
 // it once more, so only the tests on Node do.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApiKey } from "../../src/admin/api-keys.ts";
-import { listCalls, verify } from "../../src/admin/records.ts";
+import { createApiKey, listCalls, verify } from "../actions.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";

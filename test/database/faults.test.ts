@@ -3,7 +3,7 @@
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "../../src/admin/records.ts";
+import { verify } from "../actions.ts";
 import { createLog } from "../../src/common/log.ts";
 import { createContext } from "../../src/http/service.ts";
 import { failureOf } from "../../src/database/database.ts";

@@ -2,7 +2,7 @@
 // anything there twice, do the books balance. libSQL keeps a file open after it was closed, and while anyone has it open the
 // log of a killed service is not recovered: so this process works on copies.
 import { copyFile } from "node:fs/promises";
-import { verify } from "../../src/admin/records.ts";
+import { verify } from "../actions.ts";
 import { describeError } from "../../src/common/log.ts";
 import { exists } from "../../src/runtime/atomic-file.ts";
 import { migrations } from "../../src/database/migrations.ts";

@@ -1,7 +1,7 @@
 // What a host's checks run on: the host as a process of its own on a database of its own, with records to export.
 import { copyFile } from "node:fs/promises";
 import process from "node:process";
-import { verify } from "../../src/admin/records.ts";
+import { verify } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { openDatabase } from "../../src/database/open.ts";

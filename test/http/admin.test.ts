@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
+import { operations } from "../../src/management/index.ts";
+import type { AnyOperation } from "../../src/management/operation.ts";
+import { createApiKey, revokeApiKey } from "../actions.ts";
 import { readConfig } from "../../src/common/config.ts";
 import { newApiKey } from "../../src/common/ids.ts";
-import type { AnyOperation } from "../../src/operations/operation.ts";
-import { operations } from "../../src/operations/operations.ts";
 import { createService } from "../../src/index.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { ServiceSettings } from "../../src/http/service.ts";

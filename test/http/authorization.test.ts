@@ -1,7 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApiKey, revokeApiKey } from "../../src/admin/api-keys.ts";
-import { readUsage } from "../../src/admin/records.ts";
+import { createApiKey, readUsage, revokeApiKey } from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 

@@ -1,7 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { revokeApiKey } from "../../src/admin/api-keys.ts";
-import { readUsage } from "../../src/admin/records.ts";
+import { readUsage, revokeApiKey } from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { adminToken, counting, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
 import type { World } from "../helpers.ts";

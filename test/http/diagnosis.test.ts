@@ -1,7 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { setDeploymentActive } from "../../src/admin/deployments.ts";
-import { listCalls, listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
+import { listCalls, listDiagnoses, readUsage, setDeploymentActive, verify } from "../actions.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";

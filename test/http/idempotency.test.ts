@@ -1,9 +1,14 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApiKey } from "../../src/admin/api-keys.ts";
-import { createDeployment, setDeploymentActive } from "../../src/admin/deployments.ts";
-import { listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
-import { updateWorkspace } from "../../src/admin/workspaces.ts";
+import {
+  createApiKey,
+  createDeployment,
+  listDiagnoses,
+  readUsage,
+  setDeploymentActive,
+  updateWorkspace,
+  verify,
+} from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";

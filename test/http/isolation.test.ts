@@ -1,7 +1,7 @@
 // Workspaces see nothing of each other: what is another's is answered to the byte as what is not there, and costs nothing.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listCalls, verify } from "../../src/admin/records.ts";
+import { listCalls, verify } from "../actions.ts";
 import { balancedBooks } from "../management/management.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";

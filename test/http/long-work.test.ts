@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createLongWork } from "../../src/http/long-work.ts";
-import { operations } from "../../src/operations/operations.ts";
+import { operations } from "../../src/management/index.ts";
 import { adminToken, createWorld } from "../helpers.ts";
 import { openGated } from "./gated.ts";
 

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listDiagnoses, verify } from "../../src/admin/records.ts";
+import { listDiagnoses, verify } from "../actions.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { createWorld } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";

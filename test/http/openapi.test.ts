@@ -3,7 +3,7 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { operations } from "../../src/operations/operations.ts";
+import { operations } from "../../src/management/index.ts";
 import { DiagnosisRequest } from "../../src/schema/serving.ts";
 import { check, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
@@ -215,7 +215,7 @@ test("passes the linter without errors and warnings", async () => {
 });
 
 test("the linter is awake", async () => {
-  const problems = await lint(source.replace('"summary":"Make a workspace"', '"summery":""'));
+  const problems = await lint(source.replace('"summary":"Show a workspace"', '"summery":""'));
   assert.equal(problems.map((problem) => problem.split(":")[0]).sort(), ["operation-summary", "struct"]);
 });
 

@@ -1,10 +1,14 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { promoteDeployment, publishPrompt, setDeploymentActive } from "../../src/admin/deployments.ts";
-import { readPromptFile } from "../../src/admin/prompt-file.ts";
-import { pushPrompt } from "../../src/admin/prompts.ts";
-import { listCalls } from "../../src/admin/records.ts";
-import { updateWorkspace } from "../../src/admin/workspaces.ts";
+import { readPromptFile } from "../../src/management/prompt-file.ts";
+import {
+  listCalls,
+  promoteDeployment,
+  publishPrompt,
+  pushPrompt,
+  setDeploymentActive,
+  updateWorkspace,
+} from "../actions.ts";
 import { createTenant, createWorld, promptFile, toPrompt } from "../helpers.ts";
 
 const test = suite("GET /v1/prompts");

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listCalls, listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
-import { updateWorkspace } from "../../src/admin/workspaces.ts";
+import { listCalls, listDiagnoses, readUsage, updateWorkspace, verify } from "../actions.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
 

@@ -1,7 +1,7 @@
 // The turn of a month to the millisecond, and what is under way while it turns: each request counts in one month.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listCalls, listDiagnoses, verify } from "../../src/admin/records.ts";
+import { listCalls, listDiagnoses, verify } from "../actions.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import type { Read, Submit } from "../../src/ledger/admission.ts";
 import { tellingFailures } from "../../src/database/database.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { ApiKey } from "../../src/common/domain.ts";
+import type { ApiKey } from "../../src/management/api-keys.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";

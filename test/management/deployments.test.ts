@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { promoteDeployment } from "../../src/admin/deployments.ts";
-import type { Deployment, DeploymentChange } from "../../src/common/domain.ts";
+import type { Deployment } from "../../src/management/deployments.ts";
+import type { DeploymentChange } from "../../src/management/history.ts";
+import { promoteDeployment } from "../actions.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";

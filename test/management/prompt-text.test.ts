@@ -2,7 +2,7 @@ import { applyPatch } from "diff";
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { PromptContent } from "../../src/common/domain.ts";
+import type { PromptContent } from "../../src/management/prompt-text.ts";
 import { jsonText } from "../../src/common/json-text.ts";
 import { describePrompt, diffPrompts, fillVariables, variablesOf } from "../../src/management/prompt-text.ts";
 

@@ -1,10 +1,9 @@
 // Publishing: prompt, version and deployment are made in one transaction, or none of them is.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { Admin } from "../../src/admin/admin.ts";
-import { publishPrompt } from "../../src/admin/deployments.ts";
-import type { DeploymentResult } from "../../src/admin/deployments.ts";
-import type { Deployment } from "../../src/common/domain.ts";
+import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
+import type { Management } from "../../src/management/operation.ts";
+import { publishPrompt } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
 import type { Statement } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -60,11 +59,11 @@ for (const kind of ["a file", "a server"] as const) {
     await migrate(url);
     const databases = Array.from({ length: 3 }, () => openDatabase(url, "manage"));
     try {
-      const [admin, ...others] = databases.map((database) => adminOf(database)) as [Admin, ...Admin[]];
+      const [admin, ...others] = databases.map((database) => adminOf(database)) as [Management, ...Management[]];
       const { workspaceId } = await createTenant(admin);
       for (let round = 0; round < 5; round++) {
         const deploy = `new ${round}`;
-        const publishTitle = (admin: Admin, index: number) =>
+        const publishTitle = (admin: Management, index: number) =>
           publishPrompt(admin, workspaceId, { ...toPrompt({ ...promptFile, title: `title ${index}` }), deploy });
         const published = await Promise.all([admin, ...others, admin, ...others].map(publishTitle));
         assert.is(new Set(published.map(({ id }) => id)).size, 1);

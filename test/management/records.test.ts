@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { exportDiagnoses } from "../../src/admin/records.ts";
+import { pagesOf } from "../../src/management/records.ts";
 import type { Diagnosis } from "../../src/common/domain.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { newestPositions, readNewest } from "../../src/ledger/blocks.ts";
@@ -523,7 +523,7 @@ test("an export reads no further than its consumer does, and stops when that doe
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.is(reads, after);
 
-  const pages = await exportDiagnoses(world.admin, { deployId: world.deployId });
+  const pages = await pagesOf(world.admin, { deployId: world.deployId });
   for await (const page of pages) {
     assert.is(page.length, 256);
     break;
@@ -538,7 +538,7 @@ test("an export goes on past what is deleted and what arrives meanwhile", async 
   await Promise.all(Array.from({ length: 700 }, (_, nth) => record(world, { ...goodBody, sessionId: `${nth % 2}` })));
   const kept = (await readAll<Shown>(world, `${pathOf(world)}?limit=1000&sessionId=1`)).map(({ id }) => id);
   const seen: string[] = [];
-  for await (const page of await exportDiagnoses(world.admin, { deployId: world.deployId })) {
+  for await (const page of await pagesOf(world.admin, { deployId: world.deployId })) {
     seen.push(
       ...page.map((diagnosis: Diagnosis) => JSON.parse(stringify(diagnosis))).filter(({ sessionId }) =>
         sessionId === "1"

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { connect } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "../../src/admin/records.ts";
+import { verify } from "../actions.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";

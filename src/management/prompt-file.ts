@@ -1,20 +1,11 @@
 // A prompt as its author keeps it: the JSON text of a file.
-import type { PromptInput } from "./prompts.ts";
 import { invalid } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { readMembers, stringifyMembers } from "../common/json-text.ts";
-import { LlmConfig, Messages } from "../schema/serving.ts";
 import { read } from "../schema/parse.ts";
-import { exactly, optional } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
-
-/** The members of a prompt's content. Those of a message that are not named are kept and served. */
-export const promptContent = {
-  title: v.name,
-  description: optional(v.plainText),
-  messages: Messages,
-  llmConfig: optional(LlmConfig),
-};
+import { exactly } from "../schema/struct.ts";
+import { promptContent } from "./versions.ts";
+import type { PromptInput } from "./versions.ts";
 
 // As much as a service reads of a body, and as fits in an argument of a libSQL server.
 const longestSource = 1024 * 1024; // characters

@@ -1,8 +1,9 @@
 // Records as files: one JSON document per line, or CSV (RFC 4180).
-import type { Diagnosis } from "../common/domain.ts";
 import { stringify } from "../common/json-text.ts";
+import type { Diagnosis } from "../common/domain.ts";
 
 export type ExportFormat = "ndjson" | "csv";
+export type Export = { format: ExportFormat; text: AsyncGenerator<string> };
 
 /** The text of an export in parts, one for each page of records. */
 export async function* toText(pages: AsyncIterable<Diagnosis[]>, format: ExportFormat): AsyncGenerator<string> {

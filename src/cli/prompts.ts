@@ -1,17 +1,18 @@
-// Commands for prompts and their versions.
-import type { DeploymentResult } from "../admin/deployments.ts";
-import { readPromptFile } from "../admin/prompt-file.ts";
-import type { PromptWithVariables, PushResult } from "../admin/prompts.ts";
+// Commands for prompts and their versions, and how people see them.
 import { notFound } from "../common/errors.ts";
-import { jsonText, stringify } from "../common/json-text.ts";
-import * as operations from "../operations/prompt-operations.ts";
+import { readPromptFile } from "../management/prompt-file.ts";
 import { describePrompt } from "../management/prompt-text.ts";
+import { listPrompts } from "../management/prompts.ts";
+import { publishPrompt } from "../management/publications.ts";
+import * as versions from "../management/versions.ts";
+import type { PromptVersion, PushResult } from "../management/versions.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
-import { describeInactive, whyOf } from "./deployment-commands.ts";
-import { format, harmless } from "./format.ts";
-import { listAll, pagesOf } from "./lists.ts";
+import { describeInactive } from "./deployments.ts";
+import { format, stripControls } from "./format.ts";
+import { pagesOf } from "./lists.ts";
+import { present, userOf } from "./operation-commands.ts";
 
 /** What a push did, in a sentence. */
 const describePush = ({ isNew, id, version }: PushResult): string =>
@@ -23,10 +24,10 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   const content = readPromptFile(await terminal.read(file), nameOfFile(file));
   const promptId = args.findText("prompt");
   const deploy = args.findText("deploy");
-  const why = whyOf(args, terminal);
+  const note = args.findText("note");
   if (deploy !== undefined) {
-    const input = { ...content, ...why, workspaceId, promptId, deploy };
-    const published = await call(operations.publishPrompt, input) as PushResult & { deployment: DeploymentResult };
+    const actor = args.findText("actor") ?? userOf(terminal);
+    const published = await call(publishPrompt, { ...content, note, actor, workspaceId, promptId, deploy });
     const { isNew, deployment: { changed, ...deployment }, ...prompt } = published;
     const serves = !changed
       ? "serves it"
@@ -40,18 +41,17 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
       note: `${describePush({ ...prompt, isNew })}; ${live}`,
     };
   }
-  const input = { ...content, note: why.note };
+  const input = { ...content, note };
   if (promptId !== undefined) await checkWorkspace(call, workspaceId, promptId);
-  const pushed =
-    (promptId === undefined
-      ? await call(operations.createPrompt, { workspaceId, ...input })
-      : await call(operations.pushPrompt, { id: promptId, ...input })) as PushResult;
+  const pushed = promptId === undefined
+    ? await call(versions.createPrompt, { workspaceId, ...input })
+    : await call(versions.pushPrompt, { id: promptId, ...input });
   const { isNew: _, ...prompt } = pushed;
   return { data: prompt, text: () => format(summaryOf(prompt)), note: describePush(pushed) };
 }
 
 /** What people need of a pushed prompt: whoever pushes it has its content. */
-const summaryOf = ({ id, version, title, variables }: PromptWithVariables) => ({
+const summaryOf = ({ id, version, title, variables }: PromptVersion) => ({
   promptId: id,
   version,
   title,
@@ -60,8 +60,8 @@ const summaryOf = ({ id, version, title, variables }: PromptWithVariables) => ({
 
 /** A prompt of another workspace is as good as none: its id has been mixed up. */
 async function checkWorkspace(call: Call, workspaceId: string, promptId: string): Promise<void> {
-  for await (const prompts of pagesOf(call, operations.listPrompts, { workspaceId })) {
-    if (prompts.some(({ id }) => id === promptId)) return;
+  for await (const page of pagesOf(call, listPrompts, { workspaceId })) {
+    if (page.some(({ id }) => id === promptId)) return;
   }
   throw notFound("Prompt", promptId);
 }
@@ -70,11 +70,11 @@ async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
   const id = args.text("ID");
   const version = args.findNumber("version");
   const prompt = version === undefined
-    ? await call(operations.getPrompt, { id })
-    : await call(operations.getPromptVersion, { id, version });
+    ? await call(versions.getPrompt, { id })
+    : await call(versions.getPromptVersion, { id, version });
   const values = args.values("render");
   if (Object.keys(values).length === 0) return { data: prompt, text: () => toText(prompt) };
-  const rendered = await call(operations.renderPrompt, { id, version: prompt.version, values });
+  const rendered = await call(versions.renderPrompt, { id, version: prompt.version, values });
   const unknown = Object.keys(values).filter((name) => !prompt.variables.includes(name));
   return {
     data: rendered,
@@ -83,19 +83,17 @@ async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
   };
 }
 
-/** A version as people read it. From afar JSON comes as plain values. */
-function toText({ title, description, messages, llmConfig, variables, ...facts }: PromptWithVariables): string {
-  const json = { messages: jsonText(stringify(messages)), llmConfig: jsonText(stringify(llmConfig)) };
+/** A version as people read it. */
+function toText({ title, description, messages, llmConfig, variables, ...facts }: PromptVersion): string {
   const head = format({ ...facts, variables: variables.join(", ") });
-  return harmless(`${head}\n${describePrompt({ title, description, ...json })}`);
+  return stripControls(`${head}
+${describePrompt({ title, description, messages, llmConfig })}`);
 }
 
-async function diff({ args, call, terminal }: CommandContext): Promise<Outcome> {
-  const input = { id: args.text("ID"), from: args.number("from"), to: args.findNumber("to") };
-  const data = await call(operations.diffVersions, input);
+function showDiff(data: { id: string; from: number; to: number; diff: string }, { terminal }: CommandContext): Outcome {
   return {
     data,
-    text: () => terminal.isColoured ? coloured(harmless(data.diff)) : harmless(data.diff),
+    text: () => terminal.isColoured ? coloured(stripControls(data.diff)) : stripControls(data.diff),
     note: data.diff === "" ? `Nothing differs between versions ${data.from} and ${data.to}` : undefined,
   };
 }
@@ -110,6 +108,7 @@ const coloured = (diff: string): string =>
     return colour === undefined ? line : `${colour}${line}${plain}`;
   }).join("\n");
 
+/** Commands that call several operations. */
 export const promptCommands: Command[] = [
   {
     usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy DEPLOYMENT] [--note TEXT] [--actor NAME]",
@@ -118,23 +117,13 @@ export const promptCommands: Command[] = [
     run: push,
   },
   {
-    usage: "prompt list --workspace ID",
-    summary: "List a workspace's prompts with their newest version and what is live where, newest first",
-    run: ({ args, call }) => listPromptsWithDeployments(call, args.text("workspace")),
-  },
-  {
-    usage: "prompt versions ID",
-    summary: "List a prompt's versions, newest first",
-    run: ({ args, call }) => listAll(call, operations.listPromptVersions, { id: args.text("ID") }),
-  },
-  {
     usage: "prompt show ID [--version N] [--render NAME=VALUE]...",
     summary: "Show a version of a prompt, the newest unless named; --render fills in its variables, each of them",
     run: showPrompt,
   },
-  {
-    usage: "prompt diff ID --from N [--to N]",
-    summary: "Show what differs between two versions; --to is the newest unless named",
-    run: diff,
-  },
+];
+
+export const promptPresentations = [
+  present(listPrompts, { run: ({ call }, { workspaceId }) => listPromptsWithDeployments(call, workspaceId) }),
+  present(versions.diffVersions, { show: showDiff }),
 ];

@@ -1,0 +1,49 @@
+// How people see keys and workspaces.
+import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
+import type { ApiKey } from "../management/api-keys.ts";
+import { createWorkspace, updateWorkspace } from "../management/workspaces.ts";
+import { show } from "./command.ts";
+import { readAll } from "./lists.ts";
+import { present } from "./operation-commands.ts";
+
+const keepIt = "Keep the key: it is not shown again";
+
+const describeExpiry = ({ expiresAt }: ApiKey): string =>
+  typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
+
+/** The most telling columns come first: on a narrow terminal the rest is left out. */
+const toRow = ({ name, prefix, expiresAt, lastUsedAt, createdAt, revokedAt, id }: ApiKey) => {
+  const isExpired = expiresAt !== null && expiresAt <= Date.now();
+  const state = revokedAt !== null ? "revoked" : isExpired ? "expired" : "valid";
+  return { name, prefix, state, expiresAt, lastUsedAt, createdAt, revokedAt, id };
+};
+
+export const accessPresentations = [
+  present(createWorkspace, { createsDatabase: true }),
+  present(updateWorkspace, {
+    check: (args) =>
+      ["name", "limit", "upgrade-url"].every((name) => args.findText(name) === undefined)
+        ? "Nothing to change: give --name, --limit or --upgrade-url"
+        : undefined,
+  }),
+  present(createApiKey, {
+    show(key) {
+      const isExpired = key.expiresAt !== null && key.expiresAt <= key.createdAt;
+      return show(key, isExpired ? "The key has expired already" : `${keepIt}${describeExpiry(key)}`);
+    },
+  }),
+  present(rotateApiKey, {
+    show(key) {
+      const old = key.overlapEndsAt !== null
+        ? `valid until ${new Date(key.overlapEndsAt).toISOString()}`
+        : "refused from now on";
+      return show(key, `${keepIt}${describeExpiry(key)}. The old one is ${old}`);
+    },
+  }),
+  present(listApiKeys, {
+    async run({ call }, input) {
+      const data = await readAll(call, listApiKeys, input);
+      return { data, rows: data.map(toRow) };
+    },
+  }),
+];

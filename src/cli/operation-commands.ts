@@ -1,0 +1,71 @@
+// Operations as commands: the usage line that an operation declares tells which argument is which member of its input.
+import type { AnyOperation, Operation } from "../management/operation.ts";
+import { hasType } from "../schema/struct.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import { readUsage } from "./arguments.ts";
+import type { Arguments, Parameter } from "./arguments.ts";
+import type { Command, CommandContext, Outcome } from "./command.ts";
+import { checkNewest, listAll, listNewest } from "./lists.ts";
+import { memberOf } from "./option-names.ts";
+
+/**
+ * What a command does besides calling its operation and showing the output: `show` says how people see the output, `run` does
+ * it all.
+ */
+export type Presentation<Input extends object, Output> = {
+  createsDatabase?: true;
+  check?(args: Arguments): string | undefined;
+  show?(output: Output, context: CommandContext): Outcome;
+  run?(context: CommandContext, input: Input): Promise<Outcome>;
+};
+
+export type Presented = [operation: AnyOperation, presentation: Presentation<never, never>];
+
+export const present = <Input extends object, Output>(
+  operation: Operation<Input, Output>,
+  presentation: Presentation<Input, Output>,
+): Presented => [operation as AnyOperation, presentation];
+
+/** The command of each operation that declares one. */
+export function commandsOf(operations: readonly AnyOperation[], presented: Presented[]): Command[] {
+  const presentations = new Map(presented);
+  return operations.flatMap((operation) => {
+    const { command: usage, summary } = operation;
+    if (usage === undefined) return [];
+    const { createsDatabase, check, show, run }: Presentation<object, unknown> = presentations.get(operation) ?? {};
+    const isPaged = /\[--page\]/.test(usage);
+    return [{
+      usage,
+      summary,
+      createsDatabase,
+      check: check ?? (isPaged ? checkNewest : undefined),
+      async run(context): Promise<Outcome> {
+        const input = readInput(operation, context);
+        if (run !== undefined) return await run(context, input);
+        if (isPaged) return await listNewest(context, operation as never, input);
+        if ("cursor" in operation.input.schema) return await listAll(context.call, operation as never, input);
+        const data: object = await context.call(operation as never, input);
+        return show?.(data, context) ?? { data };
+      },
+    }];
+  });
+}
+
+/** Who runs a command, unless it says otherwise: the user of the environment. */
+export const userOf = ({ env }: Terminal): string | undefined => env.USER || env.USERNAME || undefined;
+
+function readInput({ command, input: { schema } }: AnyOperation, { args, terminal }: CommandContext): object {
+  const parameters = readUsage(command!);
+  const given = parameters.flatMap((parameter) => {
+    const member = memberOf(parameter, schema);
+    return member === undefined ? [] : [[member, readArgument(parameter, args, schema[member]!)]];
+  });
+  const actor = "actor" in schema && args.findText("actor") === undefined ? { actor: userOf(terminal) } : {};
+  return { ...Object.fromEntries(given), ...actor };
+}
+
+/** An empty text takes a value away, where there may be none. */
+function readArgument({ name }: Parameter, args: Arguments, struct: object): string | number | null | undefined {
+  const value = args.findNumber(name) ?? args.findText(name);
+  return value === "" && hasType(struct, "null") ? null : value;
+}

@@ -1,0 +1,71 @@
+// How people see what was recorded and counted.
+import { invalid } from "../common/errors.ts";
+import { monthOf } from "../common/month.ts";
+import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
+import type { Deletion } from "../management/records.ts";
+import { readStats } from "../management/stats.ts";
+import { prune, verify } from "../management/upkeep.ts";
+import { readUsage } from "../management/usage.ts";
+import { statsText, usageText } from "./charts.ts";
+import { show } from "./command.ts";
+import type { Outcome } from "./command.ts";
+import { exportTo } from "./export.ts";
+import { stripControls } from "./format.ts";
+import { present } from "./operation-commands.ts";
+import { recordText } from "./record-text.ts";
+
+const showDeletion = ({ deleted }: Deletion): Outcome =>
+  show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
+
+/** Where an export goes: a file, or undefined for standard output. */
+function readPath(path: string | undefined): string | undefined {
+  if (path === "") throw invalid("--out must name a file, or be - for standard output");
+  return path === "-" ? undefined : path;
+}
+
+export const recordPresentations = [
+  present(getDiagnosis, { show: (data) => ({ data, text: () => stripControls(recordText(data)) }) }),
+  present(deleteDiagnosis, { show: showDeletion }),
+  present(deleteSession, { show: showDeletion }),
+  present(exportDiagnoses, {
+    run: async ({ args, call, terminal }, input) => {
+      const target = { path: readPath(args.findText("out")), force: args.has("force") };
+      return await exportTo(terminal, target, await call(exportDiagnoses, input));
+    },
+  }),
+  present(readStats, {
+    show: (data) => ({
+      data,
+      text: () => stripControls(statsText(data)),
+      note: data.records === 0 ? "No records" : undefined,
+    }),
+  }),
+  present(readUsage, {
+    async run({ call }, { workspaceId, month }) {
+      const currentMonth = monthOf(Date.now());
+      const data = await call(readUsage, { workspaceId, month: month ?? currentMonth });
+      return { data, text: () => stripControls(usageText(data, currentMonth)) };
+    },
+  }),
+  present(prune, {
+    /** The operation works for a few seconds at a time. */
+    async run({ call, terminal }, input) {
+      const sum = { calls: 0, records: 0 };
+      for (let isDone = false; !isDone;) {
+        const pruned = await call(prune, input);
+        sum.calls += pruned.calls;
+        sum.records += pruned.records;
+        isDone = pruned.isDone;
+        terminal.report(`Pruned ${sum.calls} calls and ${sum.records} records`);
+      }
+      return show(sum);
+    },
+  }),
+  present(verify, {
+    show(data) {
+      const { total, unbalanced, ledgers } = data;
+      const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
+      return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`, refused: !data.balanced };
+    },
+  }),
+];

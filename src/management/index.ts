@@ -1,0 +1,28 @@
+// Every operation of management, in the order in which OpenAPI and help show them. A noun is registered here and nowhere else:
+// HTTP routes, OpenAPI and the command line, here and remote, follow from this list.
+import { apiKeyOperations } from "./api-keys.ts";
+import { callOperations } from "./calls.ts";
+import { deploymentOperations } from "./deployments.ts";
+import type { AnyOperation } from "./operation.ts";
+import { promptOperations } from "./prompts.ts";
+import { publishPrompt } from "./publications.ts";
+import { recordOperations } from "./records.ts";
+import { statsOperations } from "./stats.ts";
+import { upkeepOperations } from "./upkeep.ts";
+import { usageOperations } from "./usage.ts";
+import { versionOperations } from "./versions.ts";
+import { workspaceOperations } from "./workspaces.ts";
+
+export const operations: readonly AnyOperation[] = [
+  ...workspaceOperations,
+  ...apiKeyOperations,
+  ...promptOperations,
+  ...versionOperations,
+  publishPrompt,
+  ...deploymentOperations,
+  ...recordOperations,
+  ...statsOperations,
+  ...callOperations,
+  ...usageOperations,
+  ...upkeepOperations,
+];

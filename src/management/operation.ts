@@ -1,0 +1,93 @@
+// What an operation of management is: all that serving it, calling it from afar, describing it and running it as a command
+// need.
+import type { Clock, Page } from "../common/domain.ts";
+import { roleRequired } from "../common/errors.ts";
+import type { Database } from "../database/database.ts";
+import { read } from "../schema/parse.ts";
+import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
+import type { Members, Schema, Struct } from "../schema/struct.ts";
+import * as v from "../schema/values.ts";
+
+/** How a caller reaches management. */
+export type Source = "api" | "command line";
+
+/** What a caller may do; each role may do all that those before it may. */
+export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
+export type Role = (typeof roles)[number];
+
+/** Who calls an operation, made by whoever authenticates. `actor` is the name for histories, and may be empty. */
+export type Caller = { source: Source; actor: string; role: Role };
+
+/** What operations work on. */
+export type Store = {
+  database: Database;
+  clock: Clock;
+  /** Receives the progress of long work, as a sentence. */
+  report?: ((progress: string) => void) | undefined;
+};
+
+/** What one call of an operation works with. */
+export type Management = Store & { caller: Caller };
+
+/** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** Why an operation may refuse, besides input that does not fit. */
+export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
+
+export type Operation<Input extends object, Output> = {
+  /** Its name in the description, which is unique: `createWorkspace`. */
+  id: string;
+  tag: "Workspaces" | "Keys" | "Prompts" | "Deployments" | "Records" | "Ledger";
+  summary: string;
+  method: Method;
+  /** Below `/admin/v1`, with input members in braces: `/workspaces/{workspaceId}`. */
+  path: string;
+  /** The least role that may call it. */
+  role: Role;
+  /** The usage line of the command that runs it; without one there is none, or the command line has its own. */
+  command?: string;
+  input: Struct<object, Schema>;
+  output: Struct<Output, unknown>;
+  /** The path of what the operation has created; undefined where it has created nothing, or never does. */
+  locate?(output: Output): string | undefined;
+  refusals: OperationRefusal[];
+  /** Whether it scans much of the log, in slices: few run at once, and they stop when their client has left. */
+  isLong?: true;
+  run(management: Management, input: Input): Promise<Output>;
+};
+
+/** Any operation. */
+export type AnyOperation = Omit<Operation<object, unknown>, "output"> & { output: object };
+
+/** Declares an operation. Its input has the members of a schema and no others; what `run` gives must fit `output`. */
+export const operation = <S extends Schema, Output>(
+  { input, ...declared }: Omit<Operation<Members<S>, Output>, "input"> & { input: S },
+): Operation<Members<S>, Output> => ({ ...declared, input: exactly<Schema>(input) });
+
+/** Runs an operation on input as JSON text, once caller and input have been checked. */
+export async function perform<Output>(
+  { input, role, run }: Pick<Operation<never, Output>, "input" | "role" | "run">,
+  management: Management,
+  source: string,
+): Promise<Output> {
+  if (roles.indexOf(management.caller.role) < roles.indexOf(role)) throw roleRequired(role);
+  return await run(management, read(input, source) as never);
+}
+
+/** The struct of a page of a list. */
+export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
+  exactly({
+    items: listOf(item),
+    nextCursor: described(nullable(v.cursor), "What the next page is asked for with; null where there is none"),
+  });
+
+/** Members of the input of whatever changes a deployment. */
+export const changeInfo = {
+  actor: optional(described(v.label, "Who makes the change, for the history")),
+  note: optional(described(v.note, "Why, for the history")),
+};
+export type ChangeInfo = { actor?: string | undefined; note?: string | undefined };
+
+/** A share of the whole, for people. */
+export const percent = (share: number): string => `${Math.round(100 * share)} %`;

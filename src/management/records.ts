@@ -1,0 +1,198 @@
+// Diagnosis records: listed, exported and deleted. The ledger alone writes them.
+import type { Diagnosis as DiagnosisRecord, Page } from "../common/domain.ts";
+import { deleted, notFound } from "../common/errors.ts";
+import { eachPage } from "../database/page.ts";
+import { findStretch } from "../ledger/blocks.ts";
+import { deleteDiagnoses } from "../ledger/deletions.ts";
+import * as diagnoses from "../ledger/diagnoses.ts";
+import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
+import { DiagnosisContent } from "../schema/serving.ts";
+import { described, exactly, named, nullable, object, oneOf, optional, wanted } from "../schema/struct.ts";
+import type { Infer, Struct } from "../schema/struct.ts";
+import * as v from "../schema/values.ts";
+import { requireDeployment } from "./deployments.ts";
+import { toText } from "./export.ts";
+import type { Export } from "./export.ts";
+import { operation, pageOf } from "./operation.ts";
+import type { Store } from "./operation.ts";
+
+const Shape = object({
+  id: v.text,
+  sessionId: v.text,
+  status: v.integer,
+  content: DiagnosisContent,
+  latency: nullable(v.duration),
+  startAt: v.moment,
+  endAt: v.moment,
+  additional_properties: nullable(v.anyObject),
+  promptVersion: described(v.positive, "The version that was live when the record was stored"),
+  createdAt: v.timestamp,
+  submitted: optional(
+    described(v.anyObject, "Further members whose names are those of the service: id, createdAt …"),
+  ),
+});
+
+const Diagnosis = named(
+  "Diagnosis",
+  described(
+    Shape,
+    "A stored record: its members as they were submitted, further ones too, and null where one was not given",
+  ),
+) as Struct<unknown, unknown> as Struct<DiagnosisRecord, unknown>;
+
+const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
+export type Deletion = Infer<typeof Deletion>;
+
+/** Members of the input of what reads a part of the log. */
+export const timeRange = {
+  from: optional(described(v.timestamp, "From this moment on, in Unix milliseconds")),
+  to: optional(described(v.timestamp, "Before this moment, in Unix milliseconds")),
+};
+export const promptVersion = optional(described(v.positive, "Only of this version of the prompt"));
+
+const sessionId = described(v.text, "Only of this session");
+const filter = {
+  deployId: v.id,
+  sessionId: optional(sessionId),
+  status: optional(described(v.integer, "Only with this status")),
+  promptVersion,
+  ...timeRange,
+  text: optional(
+    described(v.needle, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
+  ),
+};
+
+const filterOptions = "--deploy ID [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT]";
+
+export const listDiagnoses = operation({
+  id: "listDiagnoses",
+  tag: "Records",
+  summary: "List a deployment's records, newest first; a page may be short or empty after a long search",
+  method: "GET",
+  path: "/deployments/{deployId}/diagnoses",
+  role: "viewer",
+  command: `diagnosis list ${filterOptions} [--limit N] [--cursor CURSOR] [--all] [--page]`,
+  input: { ...filter, ...v.numberedPage },
+  output: pageOf(Diagnosis),
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { limit, cursor, ...filter }): Promise<Page<DiagnosisRecord>> {
+    await requireDeployment(management, filter.deployId);
+    return await diagnoses.listDiagnoses(management.database, filter, { limit, cursor });
+  },
+});
+
+const exportPage = 256; // records: some 5 ms, in which nothing else runs
+
+/** All records that match, newest first, page by page: no more than a page is held at a time. */
+export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<DiagnosisRecord[]> {
+  const stretch = await findStretch(database, filter);
+  yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
+}
+
+/** Its output is text in parts, so that it need not be held in memory. */
+export const exportDiagnoses = operation({
+  id: "exportDiagnoses",
+  tag: "Records",
+  summary: "Export a deployment's records, newest first, as one JSON document per line or as CSV",
+  method: "GET",
+  path: "/deployments/{deployId}/diagnoses/export",
+  role: "viewer",
+  command: `diagnosis export ${filterOptions} [--format ndjson|csv] [--out FILE] [--force]`,
+  input: {
+    ...filter,
+    format: optional(
+      described(
+        oneOf("ndjson", "csv"),
+        "One JSON document per line, or RFC 4180 with ' before a text that a spreadsheet would run",
+        { default: "ndjson" },
+      ),
+    ),
+  },
+  output: wanted<Export>("the text of an export", () => true, { type: "string" }),
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { format = "ndjson", ...filter }) {
+    await requireDeployment(management, filter.deployId);
+    return { format, text: toText(pagesOf(management, filter), format) };
+  },
+});
+
+export const getDiagnosis = operation({
+  id: "getDiagnosis",
+  tag: "Records",
+  summary: "Show a record; messages in its input and output are shown as a conversation",
+  method: "GET",
+  path: "/diagnoses/{id}",
+  role: "viewer",
+  command: "diagnosis show ID",
+  input: { id: v.id },
+  output: Diagnosis,
+  refusals: ["not_found", "gone"],
+  async run(management, { id }) {
+    const { diagnosis } = await requirePosition(management, id);
+    if (diagnosis === undefined) throw deleted("Diagnosis", id);
+    return diagnosis;
+  },
+});
+
+export const deleteDiagnosis = operation({
+  id: "deleteDiagnosis",
+  tag: "Records",
+  summary: "Delete a record; the ledger still balances",
+  method: "DELETE",
+  path: "/diagnoses/{id}",
+  role: "admin",
+  command: "diagnosis delete ID",
+  input: { id: v.id },
+  output: Deletion,
+  refusals: ["not_found"],
+  async run(management, { id }) {
+    const { position } = await requirePosition(management, id);
+    return { deleted: await deleteDiagnoses(management.database, [position], management.clock()) };
+  },
+});
+
+const deletionBatch = 200; // records in a transaction, if they are small
+
+export const deleteSession = operation({
+  id: "deleteSession",
+  tag: "Records",
+  summary: "Delete all records of a session with a deployment",
+  method: "DELETE",
+  path: "/deployments/{deployId}/diagnoses",
+  role: "admin",
+  command: "diagnosis delete --deploy ID --session S",
+  input: { deployId: v.id, sessionId },
+  output: Deletion,
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { deployId, sessionId }) {
+    const { database, clock, report } = management;
+    await requireDeployment(management, deployId);
+    let count = 0;
+    const batches = eachPage((cursor) =>
+      diagnoses.listPositions(database, { deployId, sessionId }, { limit: deletionBatch, cursor })
+    );
+    for await (const positions of batches) {
+      if (positions.length > 0) count += await deleteDiagnoses(database, positions, clock());
+      report?.(`Deleted ${count} records`);
+    }
+    return { deleted: count };
+  },
+});
+
+/** Where the record stands in the log; refused where there never was one. Without `diagnosis` it was deleted. */
+async function requirePosition({ database }: Store, id: string) {
+  const found = await diagnoses.findDiagnosis(database, id);
+  if (found === undefined) throw notFound("Diagnosis", id);
+  return found;
+}
+
+export const recordOperations = [
+  listDiagnoses,
+  exportDiagnoses,
+  getDiagnosis,
+  deleteDiagnosis,
+  deleteSession,
+];

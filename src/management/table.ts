@@ -1,0 +1,52 @@
+// Rows of a table as items of a struct, whose members are the columns, in snake case.
+import type { Page, PageRequest } from "../common/domain.ts";
+import { jsonText } from "../common/json-text.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
+import { hasType, isKept } from "../schema/struct.ts";
+import type { Schema, Struct } from "../schema/struct.ts";
+
+const toColumn = (member: string) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Gives a reader of rows that have a column for each member of a struct. A missing column is a mistake in a query. */
+export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row) => T {
+  const members = Object.entries(struct.schema).map(([name, member]) => ({
+    name,
+    column: toColumn(name),
+    isJson: isKept(member),
+    isBoolean: hasType(member, "boolean"),
+  }));
+  return (row) =>
+    Object.fromEntries(members.map(({ name, column, isJson, isBoolean }) => {
+      const value = row[column];
+      if (value === undefined) throw new TypeError(`The row has no column ${column}`);
+      return [name, isJson ? jsonText(value as string) : isBoolean ? value === 1 : value];
+    })) as T;
+}
+
+/** Inserts an item, of which every member is a column. */
+export function insertInto(table: string, item: Record<string, string | number | null>): Statement {
+  const names = Object.keys(item);
+  const values = names.map((name) => `:${name}`);
+  return { sql: `insert into ${table} (${names.map(toColumn).join(", ")}) values (${values.join(", ")})`, args: item };
+}
+
+/** Finds and lists what a query selects, whose rows have an `id` that grows with time. */
+export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, select: string) {
+  const toItem = readerOf(struct);
+  const byId = (id: string): Statement => ({ sql: `select * from (${select}) where id = ?`, args: [id] });
+  return {
+    toItem,
+    /** The statement that finds an item, for a transaction. */
+    byId,
+    find: async (database: Database, id: string): Promise<T | undefined> =>
+      (await database.read(byId(id))).map(toItem)[0],
+    /** The items whose members have these values, newest first. */
+    list(database: Database, filter: Record<string, string>, request: PageRequest): Promise<Page<T>> {
+      const conditions = Object.keys(filter).map((name) => `${toColumn(name)} = :${name} and `).join("");
+      const sql = `select * from (${select}) where ${conditions}id < coalesce(:cursor, '~')
+        order by id desc limit :rows`;
+      return readPage(database, request, (page) => ({ sql, args: { ...filter, ...page } }), toItem, ({ id }) => id);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+// Upkeep of the ledger: verifying that it balances, and pruning what is old.
+import { listBalances } from "../ledger/balances.ts";
+import { findPruneEnd, pruneBefore } from "../ledger/deletions.ts";
+import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "../schema/values.ts";
+import { operation, percent } from "./operation.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const Pruned = named(
+  "Pruned",
+  exactly({
+    calls: v.count,
+    records: v.count,
+    isDone: described(v.isTrue, "Whether that was all; if not, repeat the request"),
+  }),
+);
+
+const pruneTime = 5_000; // ms that one request may take
+
+/** Prunes in small transactions, and leaves as much time to others between them. */
+export const prune = operation({
+  id: "prune",
+  tag: "Ledger",
+  summary: "Remove calls and records that are older than a time, a day at least; the ledger still balances",
+  method: "POST",
+  path: "/prune",
+  role: "owner",
+  command: "prune --older-than AGE",
+  input: { olderThanMs: described(v.age, "How old what is removed is at least, in milliseconds") },
+  output: Pruned,
+  refusals: [],
+  isLong: true,
+  async run({ database, clock, report }, { olderThanMs }) {
+    const before = clock() - olderThanMs;
+    const pruned = { calls: 0, records: 0 };
+    const deadline = performance.now() + pruneTime;
+    while (performance.now() < deadline) {
+      const start = performance.now();
+      const end = await findPruneEnd(database, before);
+      if (end === undefined) return { ...pruned, isDone: true };
+      const { calls, records } = await pruneBefore(database, end);
+      pruned.calls += calls;
+      pruned.records += records;
+      report?.(`Pruned ${pruned.calls} calls and ${pruned.records} records`);
+      await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
+    }
+    return { ...pruned, isDone: false };
+  },
+});
+
+const LedgerBalance = named(
+  "LedgerBalance",
+  exactly({
+    workspaceId: v.text,
+    month: described(v.text, "A month, UTC; unknown, and out of balance, where the calls are in none"),
+    used: described(v.count, "What was counted of the quota"),
+    calls: described(v.count, "Entries of the call log, the pruned ones included"),
+    reads: described(v.count, "Those of them that are reads"),
+    records: described(v.count, "Records, the deleted and pruned ones included"),
+    deleted: described(v.count, "How many of the records were deleted"),
+    pruned: described(v.count, "How many of the calls were pruned, with their records"),
+    balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
+  }),
+);
+const Verification = named(
+  "Verification",
+  exactly({
+    balanced: v.isTrue,
+    total: described(v.count, "How many ledgers were recounted, one for each workspace and month"),
+    unbalanced: described(v.count, "How many of them are out of balance"),
+    ledgers: described(listOf(LedgerBalance), "1,000 at most, those that are out of balance before the others"),
+  }),
+);
+export type Verification = Infer<typeof Verification>;
+
+const mostLedgers = 1_000;
+
+export const verify = operation({
+  id: "verify",
+  tag: "Ledger",
+  summary: "Recount the ledger of a workspace, or of all; the command exits 1 when one does not balance",
+  method: "GET",
+  path: "/verify",
+  role: "viewer",
+  command: "verify [--workspace ID]",
+  input: { workspaceId: optional(described(v.id, "All workspaces unless given")) },
+  output: Verification,
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { workspaceId }) {
+    if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
+    const report = (share: number) => management.report?.(`Verified ${percent(share)}`);
+    const all = await listBalances(management.database, workspaceId, report);
+    const wrong = all.filter(({ balanced }) => !balanced);
+    const right = all.filter(({ balanced }) => balanced);
+    const shown = new Set([...wrong, ...right].slice(0, mostLedgers));
+    const ledgers = all.filter((ledger) => shown.has(ledger));
+    return { balanced: wrong.length === 0, total: all.length, unbalanced: wrong.length, ledgers };
+  },
+});
+
+export const upkeepOperations = [prune, verify];

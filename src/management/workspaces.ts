@@ -1,0 +1,122 @@
+// Workspaces: tenants, each with keys, prompts and deployments of its own, and a monthly quota of accepted requests.
+import { notFound } from "../common/errors.ts";
+import { newId } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { described, exactly, named, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "../schema/values.ts";
+import { operation, pageOf } from "./operation.ts";
+import type { Store } from "./operation.ts";
+import { insertInto, tableOf } from "./table.ts";
+
+export const Workspace = named(
+  "Workspace",
+  exactly({
+    id: v.text,
+    name: v.text,
+    monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
+    upgradeUrl: described(v.webUrl, "The link that clients get once the quota is used up, or null"),
+    createdAt: v.timestamp,
+  }),
+);
+export type Workspace = Infer<typeof Workspace>;
+
+const { monthlyLimit, upgradeUrl } = Workspace.schema;
+const table = tableOf(Workspace, "select * from workspaces");
+
+const defaultMonthlyLimit = 10_000;
+
+export const createWorkspace = operation({
+  id: "createWorkspace",
+  tag: "Workspaces",
+  summary: `Create a workspace; its limit is accepted requests per month, ${defaultMonthlyLimit} unless set`,
+  method: "POST",
+  path: "/workspaces",
+  role: "owner",
+  command: "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL]",
+  input: {
+    name: v.name,
+    monthlyLimit: optional(
+      described(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
+    ),
+    upgradeUrl: optional(upgradeUrl),
+  },
+  output: Workspace,
+  locate: ({ id }) => `/workspaces/${id}`,
+  refusals: [],
+  async run({ database, clock }, { name, monthlyLimit = defaultMonthlyLimit, upgradeUrl = null }) {
+    const createdAt = clock();
+    const workspace = { id: newId("ws", createdAt), name, monthlyLimit, upgradeUrl, createdAt };
+    await database.write([insertInto("workspaces", workspace)]);
+    return workspace;
+  },
+});
+
+export const listWorkspaces = operation({
+  id: "listWorkspaces",
+  tag: "Workspaces",
+  summary: "List all workspaces, newest first",
+  method: "GET",
+  path: "/workspaces",
+  role: "viewer",
+  command: "workspace list",
+  input: v.page,
+  output: pageOf(Workspace),
+  refusals: [],
+  run: ({ database }, page) => table.list(database, {}, page),
+});
+
+export const getWorkspace = operation({
+  id: "getWorkspace",
+  tag: "Workspaces",
+  summary: "Show a workspace",
+  method: "GET",
+  path: "/workspaces/{id}",
+  role: "viewer",
+  command: "workspace show ID",
+  input: { id: v.id },
+  output: Workspace,
+  refusals: ["not_found"],
+  run: (management, { id }) => requireWorkspace(management, id),
+});
+
+export const updateWorkspace = operation({
+  id: "updateWorkspace",
+  tag: "Workspaces",
+  summary: "Change a workspace; a new limit holds from the next request on",
+  method: "PATCH",
+  path: "/workspaces/{id}",
+  role: "admin",
+  command: "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL]",
+  input: {
+    id: v.id,
+    name: optional(v.name),
+    monthlyLimit: optional(monthlyLimit),
+    upgradeUrl: optional(upgradeUrl),
+  },
+  output: Workspace,
+  refusals: ["not_found"],
+  async run({ database }, { id, name = null, monthlyLimit = null, upgradeUrl }) {
+    const sql =
+      `update workspaces set name = coalesce(:name, name), monthly_limit = coalesce(:monthlyLimit, monthly_limit),
+        upgrade_url = iif(:hasUpgradeUrl, :upgradeUrl, upgrade_url)
+      where id = :id returning *`;
+    const hasUpgradeUrl = upgradeUrl === undefined ? 0 : 1;
+    const args = { id, name, monthlyLimit, hasUpgradeUrl, upgradeUrl: upgradeUrl ?? null };
+    const [rows] = await database.write([{ sql, args }]);
+    return rows!.map(table.toItem)[0] ?? missing(id);
+  },
+});
+
+/** The workspace; refused where there is none. */
+export const requireWorkspace = async ({ database }: Store, id: string): Promise<Workspace> =>
+  await table.find(database, id) ?? missing(id);
+
+export const hasWorkspaces = async (database: Database): Promise<boolean> =>
+  (await database.read({ sql: "select 1 from workspaces limit 1" })).length > 0;
+
+function missing(id: string): never {
+  throw notFound("Workspace", id);
+}
+
+export const workspaceOperations = [createWorkspace, listWorkspaces, getWorkspace, updateWorkspace];
