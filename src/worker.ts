@@ -1,79 +1,14 @@
-// The entry for Cloudflare Workers: settings are bindings, and the database is on a server.
-import { databaseUrlFault, isFileUrl, readConfig } from "./common/config.ts";
+// The entry `promptledger/worker`: a Worker of its own on Cloudflare, whose settings are bindings.
+import { readConfig } from "./common/config.ts";
 import type { Config } from "./common/config.ts";
-import { invalid } from "./common/errors.ts";
-import { createInFlight } from "./http/in-flight.ts";
 import { createLog } from "./common/log.ts";
-import { createShared, serveDatabase } from "./http/service.ts";
-import type { Service, ServiceOptions, ServiceSettings, Shared } from "./http/service.ts";
-import { checkSettings } from "./http/settings.ts";
-import { openRemote } from "./database/client.ts";
-import type { DatabaseSource } from "./database/client.ts";
-import { migrate as applyMigrations } from "./database/migrate.ts";
-import type { MigrateOptions } from "./database/migrate.ts";
-import { migrations } from "./database/migrations.ts";
+import { management } from "./http/management.ts";
+import { createShared } from "./http/service.ts";
+import type { ServiceSettings, Shared } from "./http/service.ts";
+import { answer, requireRemote } from "./runtime/workers.ts";
 
-export { createLog };
-export type { DatabaseLocation } from "./common/config.ts";
-export type { Clock } from "./common/domain.ts";
-export { Refusal } from "./common/errors.ts";
-export type { Log, LogFields } from "./common/log.ts";
-export type { Service, ServiceOptions, ServiceSettings } from "./http/service.ts";
-export type { DatabaseSource } from "./database/client.ts";
-export type { MigrateOptions } from "./database/migrate.ts";
-
-/**
- * Makes a service on a remote database, to be mounted in a Worker of one's own, at module scope too. Its requests share no
- * transaction: a Worker's request that waits for what another one does is never answered. Nor are they counted, so that
- * `close` and `drain` wait for none.
- */
-export function createService(options: ServiceOptions): Service {
-  const source = requireRemote(checkSettings(options));
-  const shared = createShared(options);
-  let isDraining = false, isClosed = false;
-  // deno-lint-ignore require-await -- nothing is open between requests
-  const close = async () => void (isClosed = true);
-  return {
-    fetch: (request) => answer(request, source, options, shared, { isDraining, isClosed }),
-    countInFlight: () => 0,
-    // deno-lint-ignore require-await
-    drain: async () => void (isDraining = true),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
-}
-
-/** A request whose client resets the connection is not run on, not even what follows in `finally`: each counts itself alone. */
-function answer(
-  request: Request,
-  source: DatabaseSource,
-  settings: ServiceSettings,
-  shared: Shared,
-  { isDraining = false, isClosed = false } = {},
-): Promise<Response> {
-  const inFlight = createInFlight();
-  if (isDraining) void inFlight.drain();
-  if (isClosed) void inFlight.close();
-  return serveDatabase(openRemote(source, "serve"), settings, { ...shared, inFlight }).fetch(request);
-}
-
-/** Brings the schema of a remote database up to date and gives the names of the migrations it applied. */
-export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {
-  const database = openRemote(requireRemote(source), "manage");
-  try {
-    return await applyMigrations(database, migrations, Date.now(), options);
-  } finally {
-    database.close();
-  }
-}
-
-function requireRemote(source: DatabaseSource): DatabaseSource {
-  if (typeof source === "object" && "execute" in source) return source;
-  const url = typeof source === "string" ? source : source.url;
-  const fault = databaseUrlFault(url) ?? (isFileUrl(url) ? "must be remote: there are no files here" : undefined);
-  if (fault !== undefined) throw invalid(`database ${fault}`);
-  return source;
-}
+export { createLog, createService, migrate, Refusal } from "./runtime/workers.ts";
+export type * from "./runtime/workers.ts";
 
 let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
 
@@ -83,7 +18,7 @@ function serviceOf(env: object) {
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
   const { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const settings = { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, log };
+  const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces: [management({ adminToken })] };
   return known = { config, settings, shared: createShared(settings) };
 }
 

@@ -7,14 +7,21 @@ import type { Clock } from "../src/common/domain.ts";
 import type { Database, Statement } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { migrate } from "../src/database/migrate.ts";
-import { createApp, serveApp } from "../src/http/app.ts";
+import { serveApp } from "../src/http/app.ts";
+import type { Handler } from "../src/http/edge.ts";
+import { management } from "../src/http/management.ts";
 import type { Context } from "../src/http/context.ts";
 import { createLog } from "../src/common/log.ts";
 import { migrations } from "../src/database/migrations.ts";
-import { serveDatabase } from "../src/http/service.ts";
+import { createContext, createShared, serveDatabase } from "../src/http/service.ts";
+import type { ServiceSettings } from "../src/http/service.ts";
+import type { GroupLimits } from "../src/ledger/waiting-room.ts";
 
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";
+
+/** The management API, for `adminToken`. */
+export const withManagement = [management({ adminToken })];
 
 /** What management works on, as the command line has it. */
 export const adminOf = (database: Database, clock: Clock = () => noon): Management => managementOf(database, clock);
@@ -54,9 +61,17 @@ export type World = Tenant & {
   close(): void;
 };
 
-/** The fetch handler of a context, for tests that replace a part of it. */
-export const appOf = (context: Context, options: { basePath?: string; servesMetrics?: boolean } = {}) =>
-  serveApp(createApp({ ...options, hasManagement: context.adminToken !== undefined }), context);
+/** A service on a database, as a context whose parts may be replaced, and its fetch handler. */
+export function serveContext(
+  database: Database,
+  settings: ServiceSettings,
+  groupLimits: Partial<GroupLimits> = {},
+  replaced: Partial<Context> = {},
+): { context: Context; fetch: Handler } {
+  const shared = createShared(settings);
+  const context = { ...createContext(database, settings, groupLimits, shared), ...replaced };
+  return { context, fetch: serveApp(shared.app, context) };
+}
 
 /** Makes a migrated database in memory. */
 export async function openMemory(): Promise<Database> {
@@ -114,7 +129,9 @@ export async function createWorld(
   const logged: string[] = [];
   const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel: level = "warn" } = options;
   const log = createLog({ level, format: "json", clock, write: (line) => void logged.push(line) });
-  const service = serveDatabase(database, { ...options, clock, log, maxBodyBytes, bodyTimeout, adminToken });
+  const metrics = options.servesMetrics ? { metricsToken: adminToken } : {};
+  const settings = { ...options, ...metrics, clock, log, maxBodyBytes, bodyTimeout, faces: withManagement };
+  const service = serveDatabase(database, settings);
   const world = { now: noon, admin, database, logged } as World;
   const tenant = await createTenant(admin, options.monthlyLimit);
   const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });

@@ -15,9 +15,10 @@ const layers = [
   "management/",
   "http/",
   "index.ts",
+  "management.ts",
   "migrate.ts",
-  "worker.ts",
   "runtime/",
+  "worker.ts",
   "cli/",
   "cli.ts",
 ];
@@ -72,9 +73,9 @@ test("no import goes in a circle", () => {
 });
 
 const soleImporters: [packageName: string, ...importers: string[]][] = [
-  ["@libsql/client", "database/client.ts"],
+  ["@libsql/client/http", "database/client.ts"],
   ["libsql", "database/file-claim.ts", "database/file.ts"],
-  ["itty-router", "http/app.ts"],
+  ["itty-router", "http/router.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node.ts"],
   ["diff", "management/prompt-text.ts"],

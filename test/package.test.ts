@@ -29,6 +29,7 @@ await service.close();
 const mistakes = `
 import { createLog, createService, Refusal } from "promptledger";
 import type { Log, LogFields, ServiceOptions, ServiceSettings } from "promptledger";
+import { management } from "promptledger/management";
 import type { MigrateOptions } from "promptledger/migrate";
 import { createClient } from "@libsql/client";
 const database = "file:ledger.db";
@@ -41,7 +42,7 @@ createService({ database, log, basePath: "/llm" });
 await using service = createService({ client });
 const inFlight: number = service.countInFlight();
 const fields: LogFields = { inFlight };
-const settings: ServiceSettings = { log, basePath: "/llm" };
+const settings: ServiceSettings = { log, basePath: "/llm", faces: [management({ adminToken: "x".repeat(32) })] };
 const options: ServiceOptions = { database, ...settings };
 const onNewer: MigrateOptions = { onNewer: "accept" };
 const explain = (error: unknown): string => error instanceof Refusal ? error.kind + error.message : "";
@@ -52,7 +53,7 @@ createService({ database, client });
 // @ts-expect-error
 createService({ database, basePath: "llm" });
 // @ts-expect-error
-createService({ database, adminTokens: [] });
+createService({ database, adminToken: "secret" });
 // @ts-expect-error
 createService({ database, log: pino });
 `;
@@ -99,6 +100,7 @@ if (currentRuntime === "Node") {
 
   const entries: [name: string, exported: string[]][] = [
     ["promptledger", ["Refusal", "createLog", "createService"]],
+    ["promptledger/management", ["management"]],
     ["promptledger/migrate", ["Refusal", "migrate"]],
     ["promptledger/worker", ["Refusal", "createLog", "createService", "default", "migrate"]],
   ];

@@ -1,6 +1,7 @@
 // The Worker entry, bundled as a Worker is, so that what it pulls in is what a Worker would get.
 import { writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { management } from "../src/management.ts";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../src/database/migrations.ts";
@@ -47,7 +48,7 @@ async function bundle() {
 
 if (bundled !== undefined) {
   test("the bundle pulls in no native module and nothing of Node's", () => {
-    assert.ok(bundled.inputs.some((name) => name.includes("@libsql/client/lib-esm/web.js")));
+    assert.ok(bundled.inputs.some((name) => name.includes("@libsql/client/lib-esm/http.js")));
     assert.not.ok(bundled.inputs.some((name) => /sqlite3|\.node$|node_modules\/libsql\//.test(name)));
     assert.not.match(bundled.text, /from ?"node:|require\("/);
   });
@@ -104,7 +105,7 @@ async function servesFromModuleScope(
   let service;
   try {
     const log = createLog({ level: "warn", format: "json", clock: Date.now, write: () => {} });
-    service = createService({ database, log, adminToken: "x".repeat(32) });
+    service = createService({ database, log, faces: [management({ adminToken: "x".repeat(32) })] });
   } finally {
     crypto.getRandomValues = getRandomValues;
     Object.assign(Math, { random });

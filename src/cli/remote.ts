@@ -2,7 +2,7 @@
 import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
-import { adminPath } from "../http/admin.ts";
+import { adminPath } from "../http/management-openapi.ts";
 import { readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
@@ -83,12 +83,15 @@ function readAnswer(base: string, output: object, response: Response, text: stri
   const { ok, status, headers } = response;
   const location = headers.get("Location");
   if (location !== null && !ok) throw conflict(`${base} redirects to ${location}: name the service itself`);
-  const answer = isJsonObject(text) ? receive(output, text) as { error?: unknown } : undefined;
+  const answer = isJsonObject(text) ? receive(output, text) as { error?: unknown; code?: unknown } : undefined;
   if (answer === undefined || !ok && typeof answer.error !== "string") {
     throw unusable(`${base} answers (${status}) as no promptledger does: is the URL right?`);
   }
   if (ok) return answer;
-  if (answer.error === "Not found") throw conflict(`${base} has no management API: is the path of the URL right?`);
+  // Without its face a service knows nothing of management, and gives no code.
+  if (status === 404 && (answer.code ?? "path_not_found") === "path_not_found") {
+    throw conflict(`${base} has no management API: is the path of the URL right?`);
+  }
   const requestId = headers.get("X-Request-Id");
   // Of what is the caller's to mend, the answer says all that there is to know.
   throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (${requestId} in its log)`}`);

@@ -25,11 +25,14 @@ export const withoutKeys = (text: string): string => text.replace(/pl_[0-9A-Za-z
 /** A refusal; `message` is written for the caller and never repeats what the caller sent, but for names and ids. */
 export class Refusal extends Error {
   readonly kind: ErrorKind;
+  /** What programs tell it from others by. */
+  readonly code: string;
 
-  constructor(kind: ErrorKind, message: string) {
+  constructor(kind: ErrorKind, message: string, code: string = kind) {
     super(withoutKeys(message));
     this.name = "Refusal";
     this.kind = kind;
+    this.code = code;
   }
 }
 
@@ -39,8 +42,9 @@ export const invalidApiKey = () => new Refusal("unauthorized", "Invalid API key"
 export const invalidDeployId = () => new Refusal("invalid", "Missing or invalid deployId parameter");
 export const invalidTarget = () => new Refusal("invalid", "Request target or Host header must be valid");
 export const deployNotFound = () => new Refusal("not_found", "Deploy not found or not accessible");
-export const unknownPath = () => new Refusal("not_found", "Not found");
-export const managementOff = () => new Refusal("not_found", "Management is off: the service has no admin token");
+export const unknownPath = () => new Refusal("not_found", "Not found", "path_not_found");
+export const managementOff = () =>
+  new Refusal("not_found", "Management is off: the service has no admin token", "management_off");
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
 export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was used with another request");
@@ -84,21 +88,29 @@ export const missingField = (path: string) => new Refusal("invalid", `Missing re
 export const givenTwice = (name: string) => new Refusal("invalid", `Parameter ${name} must be given once`);
 export const wrongField = (path: string, wanted: string) => new Refusal("invalid", `Field ${path} must be ${wanted}`);
 
+/** `fault` continues a sentence that begins with the token's name. */
+export const unfitToken = (fault: string) => invalid(`adminToken ${fault}`);
+
 /** A setting, an argument or a file cannot be used; `message` says which and why. */
 export const invalid = (message: string) => new Refusal("invalid", message);
+/** `API key` → `api_key`, `Version 3 of prompt` → `version`. */
+const codeOf = (noun: string) => noun.toLowerCase().replace(/ \d.*/, "").replaceAll(" ", "_");
+
 /** A management call named something that is not there: `Workspace ws_1 not found`. */
-export const notFound = (noun: string, id: string) => new Refusal("not_found", `${noun} ${id} not found`);
+export const notFound = (noun: string, id: string) =>
+  new Refusal("not_found", `${noun} ${id} not found`, `${codeOf(noun)}_not_found`);
 /** A management call asked for something that cannot be, as things stand. */
 export const conflict = (message: string) => new Refusal("conflict", message);
 /** A change was for a revision that is no longer the current one. */
 export const outdated = (noun: string, id: string) =>
-  new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`);
+  new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`, `${codeOf(noun)}_outdated`);
 /** What a management call named was deleted. */
-export const deleted = (noun: string, id: string) => new Refusal("gone", `${noun} ${id} was deleted`);
+export const deleted = (noun: string, id: string) =>
+  new Refusal("gone", `${noun} ${id} was deleted`, `${codeOf(noun)}_deleted`);
 export const deployNameInUse = (ids: string[]) =>
   conflict(`Several deployments have that name: ${ids.join(", ")}. Call the one that is meant by its id`);
-export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token");
-export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`);
+export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
+export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`, "role_required");
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
 export const noRevision = () => new Refusal("invalid", "If-Match header is for what changes a deployment");
 /** Something outside of the service does not work; the operator reads this, never a client. */

@@ -1,14 +1,12 @@
 // Databases through @libsql/client, of which this is the only importer: a libSQL server over HTTP, or a client of the
 // caller's.
-import { createClient, LibsqlError } from "@libsql/client";
-import type { Client } from "@libsql/client";
+import { createClient, LibsqlError } from "@libsql/client/http";
+import type { Client } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { inTurn } from "./connection.ts";
 import { bind, closedError, isBusy, isClosedError, tellingFailures } from "./database.ts";
-import type { Claim, Database, Failure, Purpose } from "./database.ts";
-import { text } from "./row.ts";
+import type { Database, Failure, Purpose } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
 export type { Client };
@@ -18,18 +16,20 @@ export type DatabaseSource = string | DatabaseLocation | Client;
 
 const requestTimeouts: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // ms, for one round trip
 
-/**
- * Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. The file of a client is
- * claimed with `claimFile`.
- */
+/** Opens the file of a client of the caller's, whose operations `database` runs. */
+export type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
+
+const noFiles = () => invalid("The database must be remote: there are no files here");
+
+/** Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. */
 export function openRemote(
   source: DatabaseSource,
   purpose: Purpose,
-  claimFile?: (path: string) => Claim,
+  openFileClient?: OpenFileClient,
 ): Database {
-  if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, claimFile);
+  if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, openFileClient);
   const { url, authToken } = typeof source === "string" ? { url: source } : source;
-  if (isFileUrl(url)) throw invalid("The database must be remote: there are no files here");
+  if (isFileUrl(url)) throw noFiles();
   const timeout = requestTimeouts[purpose];
   const client = createClient({
     url,
@@ -39,21 +39,13 @@ export function openRemote(
   return tellingFailures(untilClosed(over(client), () => client.close()), judge);
 }
 
-function takeClient(client: Client, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
   const database = over(client);
   if (client.protocol !== "file") {
     return tellingFailures(untilClosed(within(requestTimeouts[purpose], database), () => {}), judge);
   }
-  const connection = {
-    ...database,
-    async findPath() {
-      const [main] = await database.read({ sql: "select file from pragma_database_list where name = 'main'" });
-      return text(main!, "file");
-    },
-    // After a busy error the client keeps a statement open on its connection, and later commits fail there.
-    reopen: () => Promise.resolve(client.reconnect()),
-  };
-  return inTurn(connection, purpose, claimFile);
+  if (openFileClient === undefined) throw noFiles();
+  return openFileClient(client, database, purpose);
 }
 
 /** The same database, which refuses every operation once it is closed. */

@@ -3,18 +3,34 @@ import { existsSync } from "node:fs";
 import { filePathOf, isFileUrl } from "../common/config.ts";
 import { conflict } from "../common/errors.ts";
 import { openRemote } from "./client.ts";
-import type { DatabaseSource } from "./client.ts";
+import type { Client, DatabaseSource } from "./client.ts";
+import { inTurn } from "./connection.ts";
 import type { Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
 import { claimFile, createFile } from "./file-claim.ts";
 import { isMigrated, migrate, requireMigrated } from "./migrate.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
+import { text } from "./row.ts";
 
 /** Opens a database. Nothing is opened or sent until the first use. */
 export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"): Database {
   const url = urlOf(source);
-  return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, claimFile);
+  return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, openFileClient);
+}
+
+/** The file of an embedder's client: one operation at a time, and claimed like a file of ours. */
+function openFileClient(client: Client, database: Database, purpose: Purpose): Database {
+  const connection = {
+    ...database,
+    async findPath() {
+      const [main] = await database.read({ sql: "select file from pragma_database_list where name = 'main'" });
+      return text(main!, "file");
+    },
+    // After a busy error the client keeps a statement open on its connection, and later commits fail there.
+    reopen: () => Promise.resolve(client.reconnect()),
+  };
+  return inTurn(connection, purpose, claimFile);
 }
 
 type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };

@@ -80,10 +80,9 @@ export function noteValidity(validKeys: Context["validKeys"], keyHash: string, c
   else validKeys.delete(keyHash);
 }
 
-/** Refuses a request without the admin token. */
-export async function requireAdmin({ request }: Asked, { adminToken }: Context): Promise<void> {
-  const token = readBearer(request.headers.get("Authorization") ?? "");
-  if (adminToken === undefined || !await isSame(token, adminToken)) throw invalidAdminToken();
+/** Refuses a request without this token. */
+export async function requireBearer(request: Request, token: string): Promise<void> {
+  if (!await isSame(readBearer(request.headers.get("Authorization") ?? ""), token)) throw invalidAdminToken();
 }
 
 /** Compares the hashes of two texts to their ends, so that the time it takes tells nothing of either. */

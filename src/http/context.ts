@@ -4,11 +4,10 @@ import type { Clock } from "../common/domain.ts";
 import type { Log } from "../common/log.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Store } from "../management/operation.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
-import type { LongWork } from "./long-work.ts";
 import type { Notes } from "./notes.ts";
+import type { Answer } from "./respond.ts";
 
 /** A request as the router hands it to a handler; `route` is the pattern of its path. */
 export type Asked = {
@@ -42,10 +41,10 @@ export type Context = {
   keyHashes: Cache<string>;
   /** The workspaces of keys, by their hash, that were valid when the ledger last saw them. */
   validKeys: Cache<string>;
-  /** What management works on. */
-  store: Store;
-  /** What management asks for; without one there is none. */
-  adminToken: string | undefined;
+  /** Secrets that must not show up in logs and answers. */
+  secrets: readonly string[];
+  /** The routes of faces, by the paths under which they are. */
+  faces: ReadonlyMap<string, Route>;
   clock: Clock;
   newRequestId(at: number): string;
   log: Log;
@@ -62,9 +61,9 @@ export type Context = {
   stallTimeout: number;
   /** How many refused bodies are being dropped. */
   discards: { count: number };
-  longWork: LongWork;
-  /** How many exports are running. */
-  exports: { count: number };
   /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */
   findObstacle(): Promise<Refusal | undefined>;
 };
+
+/** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
+export type Route = (asked: Asked, context: Context) => Promise<Answer | undefined>;

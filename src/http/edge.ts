@@ -15,14 +15,11 @@ import type { LogLevel } from "../common/config.ts";
 import type { Clock } from "../common/domain.ts";
 import { failureOf } from "../database/database.ts";
 import { cancelLater, discardBody } from "./body.ts";
-import type { Asked, Context } from "./context.ts";
+import type { Asked, Context, Route } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
 import { refuse, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
-
-/** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
-export type Route = (asked: Asked, context: Context) => Promise<Answer | undefined>;
 
 /** Answers a request; `isGone` tells whether its client has closed the connection, where the runtime can tell. */
 export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
@@ -31,8 +28,14 @@ const mostInFlight = 20_000; // requests: more than wait for the ledger, since t
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
-  const { adminToken, clock, newRequestId, corsOrigins, inFlight, bodyBudget } = context;
+  const { secrets, faces, clock, newRequestId, corsOrigins, inFlight, bodyBudget } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
+
+  /** Answers of faces have codes, the specification's have none. */
+  const isOfFace = ({ route, url }: Asked): boolean => {
+    const path = route?.slice(basePath.length) ?? (URL.canParse(url) ? pathOf(url) : "");
+    return [...faces.keys()].some((face) => path.startsWith(face));
+  };
 
   return async (request, isGone) => {
     const began = performance.now();
@@ -41,7 +44,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       request,
       method: request.method,
       url: request.url,
-      requestId: requestIdOf(request, adminToken) ?? newRequestId(timeOf(clock)),
+      requestId: requestIdOf(request, secrets) ?? newRequestId(timeOf(clock)),
       params: {},
       notes: {},
       isGone,
@@ -77,9 +80,12 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
     try {
       const isRefused = inFlight.isClosing() || inFlight.count() > mostInFlight;
       if (isRefused && !probes.has(pathOf(asked.url))) throw inFlight.isClosing() ? stopping() : overloaded();
-      return { answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ?? refuse(unknownPath()) };
+      return {
+        answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ??
+          refuse(unknownPath(), {}, isOfFace(asked)),
+      };
     } catch (error) {
-      if (error instanceof Refusal) return { answer: refuse(error) };
+      if (error instanceof Refusal) return { answer: refuse(error, {}, isOfFace(asked)) };
       // Bun and Deno hand over what no URL can be read from.
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
       const failure = failureOf(error);
@@ -88,7 +94,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
         : failure === "unavailable"
         ? databaseAway()
         : internalError();
-      return { answer: refuse(refusal), cause: error };
+      return { answer: refuse(refusal, {}, isOfFace(asked)), cause: error };
     }
   }
 }

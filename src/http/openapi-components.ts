@@ -14,18 +14,12 @@ export type Part = Readonly<Record<string, unknown>>;
 /** A method of a path. */
 export type Described = Part & { path: string; method: string; operationId: string; summary: string; responses: Part };
 
-const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
+export const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 
 export const tags = {
   Applications:
     "What applications call, with an API key. It belongs to a workspace, whose quota each accepted request " +
     "costs one; what is refused costs nothing, and so does asking for the quota.",
-  Workspaces: "Tenants: each has keys, prompts and deployments of its own, and a monthly quota.",
-  Keys: "API keys. A secret is shown once, when it is made.",
-  Prompts: "Prompts and their versions, which never change.",
-  Deployments: "What applications ask for: each serves a version of a prompt, and has a history.",
-  Records: "What applications reported.",
-  Ledger: "What was counted: calls, usage, and whether the books balance.",
   Health: "What an operator's probes ask.",
   Description: "This description.",
 };
@@ -129,7 +123,8 @@ export const json = (schema: JsonSchema, examples?: Part): Part => ({
   "application/json": { schema, ...(examples === undefined ? {} : { examples }) },
 });
 
-type Refused = { when: string; as: Refusal[]; headers?: HeaderName[]; struct?: object; more?: Part };
+/** A kind of refusal: when it comes, as which answers, and with which headers and body. */
+export type RefusedKind = { when: string; as: Refusal[]; headers?: HeaderName[]; struct?: object; more?: Part };
 
 const monthUsed = { limit: 10_000, used: 10_000, resetTime: 1_798_761_600, upgradeUrl: null };
 
@@ -145,12 +140,9 @@ const refused = {
   },
   not_found: {
     when: "What is named is not there, or not accessible",
-    as: [errors.deployNotFound(), errors.notFound("Workspace", "ws_01m7")],
+    as: [errors.deployNotFound()],
   },
   timeout: { when: "The body comes too slowly", as: [errors.bodyTooSlow(30)] },
-  conflict: { when: "As things stand, it cannot be", as: [errors.deployNameInUse(["dep_01m7", "dep_01m8"])] },
-  gone: { when: "What is named was deleted", as: [errors.deleted("Diagnosis", "diag_01m7")] },
-  outdated: { when: "It has another ETag than If-Match names", as: [errors.outdated("Deployment", "dep_01m7")] },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
   key_reused: { when: "The Idempotency-Key came with another body or deployment before", as: [errors.keyReused()] },
   quota_exhausted: {
@@ -164,30 +156,36 @@ const refused = {
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
   unavailable: {
     when: "The database is busy or away, the service is stopping, or too many requests are in flight",
-    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.managementOverloaded()],
+    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping()],
     headers: ["Retry-After"],
   },
-} satisfies Partial<Record<ErrorKind, Refused>>;
+} satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
-type RefusedKind = keyof typeof refused;
-
-/** The answers to whatever may be refused, by kind. */
-const responses = Object.fromEntries(
-  Object.entries<Refused>(refused).map(([kind, { when, as, headers = [], struct = ErrorResponse, more }]) => {
-    const examples = as.map(({ message }) => [message, { value: { error: message, ...more } }]);
-    return [kind, answer(when, headers, json(refer(struct), Object.fromEntries(examples)))];
-  }),
-);
+/** The answers to kinds of refusals, as components by name. */
+export const describeRefusals = (
+  kinds: Record<string, RefusedKind>,
+  errorStruct: object,
+  nameOf: (kind: string) => string,
+): Part =>
+  Object.fromEntries(
+    Object.entries(kinds).map(([kind, { when, as, headers = [], struct = errorStruct, more }]) => {
+      const hasCode = errorStruct !== ErrorResponse;
+      const examples = as.map(({ message, code }) => {
+        return [message, { value: { error: message, ...(hasCode ? { code } : {}), ...more } }];
+      });
+      return [nameOf(kind), answer(when, headers, json(refer(struct), Object.fromEntries(examples)))];
+    }),
+  );
 
 /** The answers to these kinds of refusals, by status. */
-export const refusalsOf = (...kinds: RefusedKind[]): Part =>
+export const refusalsOf = (...kinds: (keyof typeof refused)[]): Part =>
   Object.fromEntries(kinds.map((kind) => [statusOf[kind], refersTo("responses", kind)]));
 
 /** All that others refer to, with what these structs consist of. */
-export const componentsWith = (structs: object[]) => ({
+export const componentsWith = (structs: object[], responses: Part) => ({
   securitySchemes,
   schemas: namedSchemas([ErrorResponse, RateLimitErrorResponse, ...structs]),
   headers,
   parameters,
-  responses,
+  responses: { ...describeRefusals(refused, ErrorResponse, (kind) => kind), ...responses },
 });

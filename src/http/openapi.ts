@@ -1,12 +1,11 @@
 // The description of the whole service, OpenAPI 3.1, made from what routes and checks it.
-import { operations } from "../management/index.ts";
 import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
 import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
 import type { Described, Part } from "./openapi-components.ts";
-import { describeOperation } from "./openapi-operations.ts";
+import type { Face } from "./face.ts";
 import { statusOf } from "./respond.ts";
 
 /** The answer to a read with its body left out. */
@@ -140,42 +139,46 @@ function pathsOf(all: Described[]): Part {
   return Object.fromEntries(paths);
 }
 
-export const openapi = {
-  openapi: "3.1.0",
-  info: {
-    title: "promptledger",
-    version,
-    description:
-      "Serves the active prompt of a deployment, records what came of it, and keeps an exact ledger of both.\n\n" +
-      'Whatever is refused is answered with `{"error": "…"}`, which says why. Another path than those described is ' +
-      `answered with ${statusOf.not_found}, another method with ${statusOf.method_not_allowed} and \`Allow\`. Times are ` +
-      "Unix milliseconds unless seconds are told of. A request's own `X-Request-Id` and `traceparent` are in its line of the log.",
-    license: { name: "MIT", identifier: "MIT" },
-  },
-  // Relative to where this is read, since the service may be mounted under a path that it knows nothing of.
-  servers: [{ url: ".", description: "The service that gave this description" }],
-  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-  paths: pathsOf([
-    readPrompt,
-    headOf(readPrompt, "probePrompt"),
-    { ...submitDiagnosis, path: readPrompt.path, operationId: "submitDiagnosisToPrompts" },
-    submitDiagnosis,
-    readQuota,
-    headOf(readQuota, "probeQuota"),
-    readRoot,
-    headOf(readRoot, "probeRoot"),
-    describe,
-    headOf(describe, "probeDescription"),
-    checkHealth,
-    headOf(checkHealth, "probeHealth"),
-    checkReadiness,
-    headOf(checkReadiness, "probeReadiness"),
-    readMetrics,
-    headOf(readMetrics, "probeMetrics"),
-    ...operations.map(describeOperation),
-  ]),
-  components: componentsWith([
-    ...[ServedPrompt, DiagnosisRequest, DiagnosisResponse, QuotaState],
-    ...operations.flatMap(({ input, output }) => [input, output]),
-  ]),
-};
+/** Describes a service, with its faces. */
+export function describeService(faces: readonly Face[], hasMetrics: boolean) {
+  const described = faces.map((face) => face.describe());
+  const allTags = Object.assign({}, tags, ...described.map(({ tags }) => tags)) as Record<string, string>;
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "promptledger",
+      version,
+      description:
+        "Serves the active prompt of a deployment, records what came of it, and keeps an exact ledger of both.\n\n" +
+        'Whatever is refused is answered with `{"error": "…"}`, which says why. Another path than those described is ' +
+        `answered with ${statusOf.not_found}, another method with ${statusOf.method_not_allowed} and \`Allow\`. Times are ` +
+        "Unix milliseconds unless seconds are told of. A request's own `X-Request-Id` and `traceparent` are in its line of the log.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    // Relative to where this is read, since the service may be mounted under a path that it knows nothing of.
+    servers: [{ url: ".", description: "The service that gave this description" }],
+    tags: Object.entries(allTags).map(([name, description]) => ({ name, description })),
+    paths: pathsOf([
+      readPrompt,
+      headOf(readPrompt, "probePrompt"),
+      { ...submitDiagnosis, path: readPrompt.path, operationId: "submitDiagnosisToPrompts" },
+      submitDiagnosis,
+      readQuota,
+      headOf(readQuota, "probeQuota"),
+      readRoot,
+      headOf(readRoot, "probeRoot"),
+      describe,
+      headOf(describe, "probeDescription"),
+      checkHealth,
+      headOf(checkHealth, "probeHealth"),
+      checkReadiness,
+      headOf(checkReadiness, "probeReadiness"),
+      ...(hasMetrics ? [readMetrics, headOf(readMetrics, "probeMetrics")] : []),
+      ...described.flatMap(({ methods }) => methods),
+    ]),
+    components: componentsWith(
+      [ServedPrompt, DiagnosisRequest, DiagnosisResponse, QuotaState, ...described.flatMap(({ structs }) => structs)],
+      Object.assign({}, ...described.map(({ responses }) => responses)) as Part,
+    ),
+  };
+}

@@ -102,9 +102,9 @@ export function toResponse({ status, headers, body, end }: Answer, isHead: boole
   return new Response(isHead ? null : toStream(partsOf(bytes), context), { status, headers });
 }
 
-/** The answer to a refusal: `{ error }` with the status of its kind. */
-export const refuse = ({ kind, message }: Refusal, headers: HeaderValues = {}): Answer => ({
-  ...json(statusOf[kind], { error: message }, { ...headersOf[kind], ...headers }),
+/** The answer to a refusal: `{ error }`, with its `code` beside it unless the specification says otherwise. */
+export const refuse = ({ kind, code, message }: Refusal, headers: HeaderValues = {}, hasCode = false): Answer => ({
+  ...json(statusOf[kind], { error: message, ...(hasCode ? { code } : {}) }, { ...headersOf[kind], ...headers }),
   error: kind,
 });
 

@@ -7,9 +7,9 @@ import { createApp, createProbes, serveApp } from "./app.ts";
 import type { App } from "./app.ts";
 import type { Context } from "./context.ts";
 import type { Handler } from "./edge.ts";
+import type { Face } from "./face.ts";
 import { createInFlight } from "./in-flight.ts";
 import type { InFlight } from "./in-flight.ts";
-import { createLongWork } from "./long-work.ts";
 import { idSequence } from "../common/ids.ts";
 import { consoleLog } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -23,7 +23,6 @@ import { createLedger } from "../ledger/ledger.ts";
 import { readinessOf } from "../database/readiness.ts";
 import { createPromptCache } from "../ledger/prompt-cache.ts";
 import type { PromptCache } from "../ledger/prompt-cache.ts";
-import { givingWay } from "../database/yielding.ts";
 import { createTelemetry } from "../common/telemetry.ts";
 import { withTimeout } from "../common/timeout.ts";
 
@@ -35,16 +34,16 @@ export type ServiceSettings = {
   maxBodyBytes?: number | undefined;
   /** How many bytes of request bodies are held at once, beyond which submits are answered 503; 64 MiB unless set. */
   bodyBudgetBytes?: number | undefined;
-  /** The bearer token of the management API, at least 32 characters; without one there is no `/admin/v1`. */
-  adminToken?: string | undefined;
+  /** What the service has besides the data plane; nothing unless set. */
+  faces?: readonly Face[] | undefined;
   /** How long a request body may take to arrive, in ms; 30 s unless set. */
   bodyTimeout?: number | undefined;
   /** How long a client may take nothing of a long response before that breaks off, in ms; 60 s unless set. */
   stallTimeout?: number | undefined;
   /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
   corsOrigins?: readonly string[] | undefined;
-  /** Whether `/metrics` is served, to the bearer of `adminToken`; not unless set. */
-  servesMetrics?: boolean | undefined;
+  /** Who may read `/metrics`: the bearer of this token, at least 32 characters. Without it there is no `/metrics`. */
+  metricsToken?: string | undefined;
   /** Now, in Unix milliseconds. */
   clock?: Clock | undefined;
   /** Where requests and failures are logged; failures on the console unless set. */
@@ -105,8 +104,8 @@ const mostUnreadBytes = 16 * 1024 * 1024; // of bodies that wait for their key t
 const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 const mostValidKeys = 16_000;
 
-export const createShared = ({ basePath, servesMetrics, adminToken }: ServiceSettings): Shared => ({
-  app: createApp({ basePath, servesMetrics, hasManagement: adminToken !== undefined }),
+export const createShared = ({ basePath, metricsToken, faces }: ServiceSettings): Shared => ({
+  app: createApp({ basePath, metricsToken, faces }),
   inFlight: createInFlight(),
   keyHashes: createCache(mostKeyCharacters),
   validKeys: createCache(mostValidKeys),
@@ -144,19 +143,21 @@ export function serveDatabase(
   };
 }
 
-const mostLongWork = 8; // at once
-const longWorkTimeout = 5_000; // ms for which more of it waits
-
 /** All that handlers work with. */
 export function createContext(
   database: Database,
   settings: ServiceSettings,
   groupLimits: Partial<GroupLimits> = {},
-  { inFlight, keyHashes, validKeys, prompts }: Shared = createShared(settings),
+  { app, inFlight, keyHashes, validKeys, prompts }: Shared = createShared(settings),
 ): Context {
-  const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, adminToken } = settings;
-  const { bodyBudgetBytes = defaultBodyBudgetBytes, stallTimeout = 60_000, log = consoleLog, corsOrigins = [] } =
-    settings;
+  const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, metricsToken } = settings;
+  const {
+    bodyBudgetBytes = defaultBodyBudgetBytes,
+    stallTimeout = 60_000,
+    log = consoleLog,
+    corsOrigins = [],
+    faces = [],
+  } = settings;
   const telemetry = createTelemetry();
   const { gauge } = telemetry.metrics;
   const observed = withNoteOfErrors(database, (error) => telemetry.databaseErrors(failureOf(error) ?? "other"));
@@ -170,8 +171,8 @@ export function createContext(
     ledger,
     keyHashes,
     validKeys,
-    store: { database: givingWay(observed), clock },
-    adminToken,
+    secrets: [...faces.flatMap(({ secrets }) => secrets), ...(metricsToken === undefined ? [] : [metricsToken])],
+    faces: new Map(Array.from(app.faces, ([path, open]) => [path, open({ database: observed, clock })])),
     clock,
     newRequestId: idSequence("req"),
     log,
@@ -182,8 +183,6 @@ export function createContext(
     unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
     stallTimeout,
     discards: { count: 0 },
-    exports: { count: 0 },
-    longWork: createLongWork(mostLongWork, longWorkTimeout),
     corsOrigins,
     inFlight,
     findObstacle: readinessOf(observed, clock),

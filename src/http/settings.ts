@@ -18,11 +18,11 @@ const checks: Record<string, Check> = {
     typeof value === "string" && /^(\/[\w.~-]+)*\/?$/.test(value) ? undefined : "must be a path such as /llm",
   maxBodyBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
   bodyBudgetBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
-  adminToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
+  faces: (value: unknown) => Array.isArray(value) && value.every(isFace) ? undefined : "must be an array of faces",
   bodyTimeout: timeoutFault,
   stallTimeout: timeoutFault,
   corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsWanted,
-  servesMetrics: (value: unknown) => typeof value === "boolean" ? undefined : "must be true or false",
+  metricsToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
   clock: (value: unknown) =>
     typeof value === "function" ? undefined : "must be a function that gives Unix milliseconds",
   log: logFault,
@@ -44,6 +44,8 @@ function logFault(value: unknown): string | undefined {
 
 const isClient = (value: unknown): value is Client => typeof value === "object" && value !== null && "execute" in value;
 
+const isFace = (value: unknown) => typeof value === "object" && value !== null && "mount" in value;
+
 const isLocation = (value: unknown): value is string | DatabaseLocation =>
   typeof value === "string" ||
   typeof value === "object" && value !== null && "url" in value && typeof value.url === "string";
@@ -58,7 +60,7 @@ export function checkSettings(options: object): DatabaseSource {
     const fault = check(value as never);
     if (fault !== undefined) throw invalid(`${name} ${fault}`);
   }
-  const { database, client, maxBodyBytes, bodyBudgetBytes, servesMetrics, adminToken } = Object.fromEntries(given);
+  const { database, client, maxBodyBytes, bodyBudgetBytes } = Object.fromEntries(given);
   if (database !== undefined && client !== undefined) {
     throw invalid("createService takes a database or a client, not both");
   }
@@ -66,9 +68,6 @@ export function checkSettings(options: object): DatabaseSource {
   if (source === undefined) throw invalid("createService needs a database or a client");
   const most = checkDatabase(source);
   if (maxBodyBytes > most) throw invalid(`maxBodyBytes must be at most ${most} on this database`);
-  if (servesMetrics && adminToken === undefined) {
-    throw invalid("servesMetrics needs an adminToken, which /metrics asks for");
-  }
   if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
   return source;
 }

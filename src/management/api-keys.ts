@@ -4,7 +4,7 @@ import { hashApiKey, isApiKey, keyPrefixLength, newApiKey, newId } from "../comm
 import type { Row, Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { insertInto, tableOf } from "./table.ts";

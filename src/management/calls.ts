@@ -2,7 +2,7 @@
 import { listCalls as list } from "../ledger/calls.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import { promptVersion, timeRange } from "./records.ts";
 import { requireWorkspace } from "./workspaces.ts";

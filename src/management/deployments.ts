@@ -5,7 +5,7 @@ import { newId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import {
   addChange,
   DeploymentChange,

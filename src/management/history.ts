@@ -5,7 +5,7 @@ import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import type { ChangeInfo, Management, Source } from "./operation.ts";
 
 const action = oneOf("created", "promoted", "rolled_back", "activated", "deactivated", "renamed");

@@ -6,7 +6,7 @@ import type { Database } from "../database/database.ts";
 import { read } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 
 /** How a caller reaches management. */
 export type Source = "api" | "command line";

@@ -2,7 +2,7 @@
 import { notFound } from "../common/errors.ts";
 import { exactly, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { tableOf } from "./table.ts";

@@ -4,7 +4,7 @@ import { newId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { addDeployment, DeploymentResult, findDeployment, toDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { addChange, originOf } from "./history.ts";

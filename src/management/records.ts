@@ -9,7 +9,7 @@ import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
 import { DiagnosisContent } from "../schema/serving.ts";
 import { described, exactly, named, nullable, object, oneOf, optional, wanted } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { toText } from "./export.ts";
 import type { Export } from "./export.ts";

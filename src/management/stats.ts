@@ -2,7 +2,7 @@
 import { findStats } from "../ledger/stats.ts";
 import { described, exactly, listOf, named, nullable } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, percent } from "./operation.ts";
 import { promptVersion, timeRange } from "./records.ts";

@@ -3,7 +3,7 @@ import { listBalances } from "../ledger/balances.ts";
 import { findPruneEnd, pruneBefore } from "../ledger/deletions.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { operation, percent } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 

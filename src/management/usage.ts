@@ -7,7 +7,7 @@ import { findUsage, listMonths as list } from "../ledger/usage.ts";
 import { quotaState } from "../schema/serving.ts";
 import { described, exactly, listOf, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { operation, pageOf, percent } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 

@@ -8,7 +8,7 @@ import { readPage } from "../database/page.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import * as v from "../schema/values.ts";
+import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { diffPrompts, fillVariables, variablesOf } from "./prompt-text.ts";

@@ -1,13 +1,12 @@
 // The service as src/runtime/boot.ts starts it, but for two things: it counts its round trips to the database, which it
 // tells as a line of JSON on SIGUSR2, and GROUP_OF in the environment says how many requests may share a transaction.
-import { appOf } from "../helpers.ts";
+import { serveContext } from "../helpers.ts";
 import process from "node:process";
 import { readConfig } from "../../src/common/config.ts";
 import { createLog } from "../../src/common/log.ts";
 import { openConfigured } from "../../src/runtime/boot.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
-import { createContext } from "../../src/http/service.ts";
 import type { Database } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
 
@@ -33,8 +32,8 @@ const counted: Database = {
 const { GROUP_OF } = process.env;
 const output = openLogOutput((count) => log.warn("Lines of the log were dropped", { count }));
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
-const context = createContext(counted, { clock, log }, GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) });
-const fetch = appOf(context);
+const limits = GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) };
+const { context, fetch } = serveContext(counted, { clock, log }, limits);
 const server = await listen(fetch, config, () => {});
 
 process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));

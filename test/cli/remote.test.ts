@@ -159,7 +159,11 @@ const html = (status: number): Answering => (response) =>
   response.writeHead(status, { "Content-Type": "text/html" }).end("<html>\u001b[31mLog in</html>");
 const noPromptledger = (status: number) => `${url} answers (${status}) as no promptledger does: is the URL right?`;
 const faults: [name: string, answer: Answering, error: string][] = [
-  ["a refusal", json({ error: "Workspace ws_1 not found" }, 404), "Workspace ws_1 not found"],
+  [
+    "a refusal",
+    json({ error: "Workspace ws_1 not found", code: "workspace_not_found" }, 404),
+    "Workspace ws_1 not found",
+  ],
   ["a refusal that would steer the terminal", json({ error: "a\u001b[31m\u009bb" }, 409), "a [31m b"],
   [
     "a failure",

@@ -374,7 +374,8 @@ const protocolCases: Case[] = [
     assert.match(page.text, '<a href="openapi.json">');
   }],
   ["without an admin token the management API is 404, and says so", async ({ base }) => {
-    isRefusal(await send(base, "/admin/v1/workspaces"), 404, "Management is off: the service has no admin token");
+    const error = "Management is off: the service has no admin token";
+    isAnswer(await send(base, "/admin/v1/workspaces"), 404, { error, code: "management_off" }, {});
   }],
   ["a wrong method is 405 with Allow", async (target) => {
     for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {

@@ -75,7 +75,8 @@ function faultOf(answer: HttpAnswer | undefined, isHead = false): string | undef
   if (headers.get("content-type") !== "application/json") return `content type ${headers.get("content-type")}`;
   const { error, ...more } = JSON.parse(text);
   if (typeof error !== "string" || error === "") return "no error";
-  return Object.keys(more).join() === (status === 429 ? "details" : "") ? undefined : "other members";
+  // Management says more, for programs.
+  return ["", status === 429 ? "details" : "code"].includes(Object.keys(more).join()) ? undefined : "other members";
 }
 
 type Judge<T> = (answer: HttpAnswer, request: T) => string | undefined;

@@ -5,19 +5,19 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verify } from "../actions.ts";
 import { createLog } from "../../src/common/log.ts";
-import { createContext } from "../../src/http/service.ts";
 import { failureOf } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import {
   adminOf,
   adminToken,
-  appOf,
   createTenant,
   goodBody,
   noon,
   openMemory,
   promptFile,
   readAnswer,
+  serveContext,
+  withManagement,
 } from "../helpers.ts";
 import type { Answer } from "../helpers.ts";
 import { createFaultyClient, errors, secret } from "./faulty-client.ts";
@@ -36,8 +36,8 @@ async function createStage(protocol: "file" | "http", patience: number) {
   const tenant = await createTenant(books, 1e9);
   const logged: string[] = [];
   const log = createLog({ level: "error", format: "json", clock, write: (line) => void logged.push(line) });
-  const settings = { clock, log, adminToken, maxBodyBytes: 4096, bodyTimeout: 1000 };
-  const fetch = appOf(createContext(database, settings, { patience }));
+  const settings = { clock, log, faces: withManagement, maxBodyBytes: 4096, bodyTimeout: 1000 };
+  const { fetch } = serveContext(database, settings, { patience });
   // Has all that a service asks of a database when it first uses it.
   await database.read({ sql: "select 1" });
 
@@ -146,8 +146,9 @@ const others: Ask[] = [
 
 /** A 500 says nothing of its cause, which stands in the log under its id. Management says of a lock that it is one. */
 function isFailure({ logged }: Stage, { status, text, headers }: Answer, thrown: unknown): void {
-  if (failureOf(thrown) === "blocked" && status === 503) return assert.is(text, '{"error":"Database is busy"}');
-  assert.equal([status, text], [500, '{"error":"Internal server error"}']);
+  const { error } = JSON.parse(text);
+  if (failureOf(thrown) === "blocked" && status === 503) return assert.is(error, "Database is busy");
+  assert.equal([status, error], [500, "Internal server error"]);
   assert.not.ok(JSON.stringify([...headers]).includes(secret));
   const index = logged.findIndex((line) => JSON.parse(line).requestId === headers.get("X-Request-Id"));
   assert.ok(index >= 0);

@@ -3,6 +3,7 @@
 import process from "node:process";
 import * as promptledger from "../../src/index.ts";
 import type { Service, ServiceSettings } from "../../src/index.ts";
+import { management } from "../../src/management.ts";
 import { limits } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 
@@ -12,8 +13,8 @@ export function createService({ basePath }: Pick<ServiceSettings, "basePath"> = 
   const service = promptledger.createService({
     database: database!,
     basePath,
-    adminToken,
-    servesMetrics: true,
+    metricsToken: adminToken!,
+    faces: [management({ adminToken })],
     ...limits,
   });
   process.on("SIGUSR2", () => void close(service));

@@ -1,6 +1,7 @@
 // Cloudflare Workers: the service in a Worker of one's own. The bindings come with the first request.
-import { createService } from "../../src/worker.ts";
-import type { Service } from "../../src/worker.ts";
+import { management } from "../../src/management.ts";
+import { createService } from "../../src/runtime/workers.ts";
+import type { Service } from "../../src/runtime/workers.ts";
 import { limits } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 
@@ -10,7 +11,13 @@ let service: Service | undefined;
 
 export default {
   fetch(request: Request, { DATABASE_URL: database, ADMIN_TOKEN: adminToken }: Env): Promise<Response> {
-    service ??= createService({ database, adminToken, basePath: "/llm", servesMetrics: true, ...limits });
+    service ??= createService({
+      database,
+      basePath: "/llm",
+      metricsToken: adminToken,
+      faces: [management({ adminToken })],
+      ...limits,
+    });
     return withMiddleware(service.fetch)(request);
   },
 };

@@ -7,10 +7,10 @@ import type { AnyOperation } from "../../src/management/operation.ts";
 import { createApiKey, revokeApiKey } from "../actions.ts";
 import { readConfig } from "../../src/common/config.ts";
 import { newApiKey } from "../../src/common/ids.ts";
-import { createService } from "../../src/index.ts";
+import { management } from "../../src/management.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { ServiceSettings } from "../../src/http/service.ts";
-import { adminToken, createTenant, createWorld, promptFile, readAnswer } from "../helpers.ts";
+import { adminToken, createTenant, createWorld, promptFile, readAnswer, withManagement } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { refused, taken } from "../management/management.ts";
 
@@ -59,13 +59,13 @@ const requests: [method: string, path: string][] = [
 ];
 
 test("without an admin token there is none: whatever is asked for is 404, and says that management is off", async () => {
-  const service = serveDatabase(world.database, { clock: () => world.now });
+  const service = serveDatabase(world.database, { clock: () => world.now, faces: [management({})] });
   for (const token of [adminToken, world.key]) {
     const headers = { Authorization: `Bearer ${token}`, "X-Request-Id": "test" };
     for (const [method, path] of requests) {
       const request = new Request(`http://ledger.test/admin/v1${path}`, { method, headers });
       const answer = await readAnswer(await service.fetch(request));
-      const text = '{"error":"Management is off: the service has no admin token"}';
+      const text = '{"error":"Management is off: the service has no admin token","code":"management_off"}';
       assert.equal([answer.status, answer.text], [404, method === "HEAD" ? "" : text], `${method} ${path}`);
     }
   }
@@ -76,13 +76,15 @@ const expired = await createApiKey(world.admin, world.workspaceId, { expiresAt: 
 const revoked = await createApiKey(world.admin, world.workspaceId, {});
 await revokeApiKey(world.admin, revoked.id);
 
-const strangers: [answer: string, authorizations: (string | undefined)[]][] = [
+const strangers: [answer: string, code: string, authorizations: (string | undefined)[]][] = [
   [
     "Missing or invalid authorization header",
+    "unauthorized",
     [undefined, "", "Basic dXNlcjpwYXNz", adminToken, `Bearers ${adminToken}`, `Token ${adminToken}`],
   ],
   [
     "Invalid admin token",
+    "invalid_token",
     [
       "Bearer",
       "bearer   ",
@@ -98,7 +100,7 @@ const strangers: [answer: string, authorizations: (string | undefined)[]][] = [
   ],
 ];
 
-for (const [error, authorizations] of strangers) {
+for (const [error, code, authorizations] of strangers) {
   test(`whatever is asked for, and whether it is there: one and the same 401, ${error}`, async () => {
     const before = await world.manage("GET", "/verify");
     for (const [index, [method, path]] of requests.entries()) {
@@ -110,10 +112,11 @@ for (const [error, authorizations] of strangers) {
         if (body.body !== undefined) headers["Content-Length"] = String(body.body.length);
         const answer = await world.send(`/admin/v1${path}`, { method, headers, ...body });
         const type: [string, string][] = [["cache-control", "no-store"]];
-        if (method === "HEAD") type.push(["content-length", String(JSON.stringify({ error }).length)]);
+        const said = JSON.stringify({ error, code });
+        if (method === "HEAD") type.push(["content-length", String(said.length)]);
         type.push(["content-type", "application/json"], ["www-authenticate", "Bearer"]);
         type.push(["x-content-type-options", "nosniff"], ["x-request-id", "test"]);
-        const text = method === "HEAD" ? "" : JSON.stringify({ error });
+        const text = method === "HEAD" ? "" : said;
         assert.equal(whole(answer), [401, type, text], `${method} ${path} ${authorization}`);
       }
     }
@@ -152,13 +155,13 @@ for (const [name, token, fault] of unusable) {
   test(`a token of ${name} is refused at once, and not repeated`, () => {
     const says = (start: string) => (error: Error) =>
       error.message.includes(`${start} ${fault}`) && !error.message.includes(token);
-    assert.throws(() => createService({ database: "file:a.db", adminToken: token }), says("adminToken"));
+    assert.throws(() => management({ adminToken: token }), says("adminToken"));
     assert.throws(() => readConfig({ ADMIN_TOKEN: token }), says("ADMIN_TOKEN"));
   });
 }
 
 test("an empty token is refused where a service is made, and in the environment there is none then", () => {
-  assert.throws(() => createService({ database: "file:a.db", adminToken: "" }), /adminToken must be at least 32/);
+  assert.throws(() => management({ adminToken: "" }), /adminToken must be at least 32/);
   assert.is(readConfig({ ADMIN_TOKEN: "" }).adminToken, undefined);
   assert.is(readConfig({ ADMIN_TOKEN: "x".repeat(32) }).adminToken, "x".repeat(32));
 });
@@ -169,7 +172,7 @@ test("every path knows its methods: any other is a 405 that names them", async (
     for (const method of methods.filter((method) => !allowed.includes(method))) {
       const answer = await world.manage(method, path.replace(/{\w+}/g, "x"));
       assert.equal([answer.status, answer.headers.get("Allow")], [405, allowed.join(", ")], `${method} ${path}`);
-      assert.is(answer.text, method === "HEAD" ? "" : '{"error":"Method not allowed"}');
+      assert.is(answer.text, method === "HEAD" ? "" : '{"error":"Method not allowed","code":"method_not_allowed"}');
     }
   }
 });
@@ -193,7 +196,7 @@ const mounts: [name: string, root: string, basePath: ServiceSettings["basePath"]
 for (const [name, mount, basePath, isStripped] of mounts) {
   test(`${name}, what is made is a 201 whose Location leads to it from the URL of the request`, async () => {
     const { database, workspaceId, promptId } = await createWorld();
-    const service = serveDatabase(database, { basePath, adminToken });
+    const service = serveDatabase(database, { basePath, faces: withManagement });
     const send = async (method: string, url: string, body?: object) => {
       const init = { method, headers: { Authorization: `Bearer ${adminToken}` } };
       const seen = isStripped ? url.replace(mount, "") : url;

@@ -2,9 +2,9 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createLog } from "../../src/common/log.ts";
-import { createContext, serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/http/service.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { adminOf, adminToken, appOf, createTenant, createWorld, goodBody } from "../helpers.ts";
+import { adminOf, adminToken, createTenant, createWorld, goodBody, serveContext, withManagement } from "../helpers.ts";
 import { noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("routes");
@@ -42,7 +42,7 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
   const ledger: Ledger = { admit: fail, findCaller: fail, readUsage: fail, countWaiting: () => 0 };
-  const fetch = appOf({ ...createContext(await openMemory(), { clock: () => noon, log }), ledger });
+  const { fetch } = serveContext(await openMemory(), { clock: () => noon, log }, {}, { ledger });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [
     new Request("http://ledger.test/v1/prompts?deployId=d", { headers }),
@@ -74,7 +74,7 @@ test("answers 500 and logs the cause while the clock throws, and serves again af
     if (isBroken) throw new Error("no time source");
     return noon;
   };
-  const { fetch, countInFlight } = serveDatabase(database, { clock, log, adminToken });
+  const { fetch, countInFlight } = serveDatabase(database, { clock, log, faces: withManagement });
   const send = async (path: string, key = tenant.key, body?: object) => {
     const headers = { Authorization: `Bearer ${key}` };
     const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
@@ -88,7 +88,7 @@ test("answers 500 and logs the cause while the clock throws, and serves again af
   ];
   for (const request of requests) {
     const { status, json, headers } = await send(...request);
-    assert.equal([status, json], [500, { error: "Internal server error" }], request[0]);
+    assert.equal([status, (json as { error: string }).error], [500, "Internal server error"], request[0]);
     const { cause, requestId } = JSON.parse(logged.pop()!);
     assert.equal([cause, requestId], ["Error: no time source", headers.get("X-Request-Id")]);
   }

@@ -2,10 +2,10 @@
 import { createLongWork } from "../../src/http/long-work.ts";
 import type { LongWork } from "../../src/http/long-work.ts";
 import { createLog } from "../../src/common/log.ts";
-import { createContext } from "../../src/http/service.ts";
+import { managementWith } from "../../src/http/management.ts";
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
-import { adminOf, adminToken, appOf, createTenant, noon, openMemory, readAnswer } from "../helpers.ts";
+import { adminOf, adminToken, createTenant, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
 /** Makes such a service, which does so much long work at once; more of it waits for `timeout` ms. */
 export async function openGated(most: number, timeout: number) {
@@ -22,7 +22,6 @@ export async function openGated(most: number, timeout: number) {
   };
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
-  const context = createContext(database, { clock: () => noon, log, adminToken });
   const work = createLongWork(most, timeout);
   const longWork: LongWork = {
     async enter() {
@@ -31,7 +30,8 @@ export async function openGated(most: number, timeout: number) {
       return leave;
     },
   };
-  const fetch = appOf({ ...context, longWork });
+  const faces = [managementWith(adminToken, () => longWork)];
+  const { fetch } = serveContext(database, { clock: () => noon, log, faces });
   const send = async (path: string, signal?: AbortSignal, method = "GET") => {
     const init = {
       method,

@@ -4,7 +4,16 @@ import * as assert from "uvu/assert";
 import { createLog } from "../../src/common/log.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
-import { adminOf, adminToken, createTenant, goodBody, noon, openMemory, promptFile } from "../helpers.ts";
+import {
+  adminOf,
+  adminToken,
+  createTenant,
+  goodBody,
+  noon,
+  openMemory,
+  promptFile,
+  withManagement,
+} from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 
 const test = suite("log injection");
@@ -124,7 +133,7 @@ for (const format of ["text", "json"] as const) {
     const told = { text: "" };
     const lines: string[] = [];
     const log = createLog({ level: "debug", format, clock: () => noon, write: (line) => void lines.push(line) });
-    const settings = { clock: () => noon, log, adminToken };
+    const settings = { clock: () => noon, log, faces: withManagement };
     const [working, broken] = [serveDatabase(memory, settings), serveDatabase(failing(told), settings)];
     const failed: (string | null)[] = [];
     for (const text of hostile) {

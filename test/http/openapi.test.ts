@@ -8,7 +8,7 @@ import { DiagnosisRequest } from "../../src/schema/serving.ts";
 import { check, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
 import { serveDatabase } from "../../src/http/service.ts";
-import { adminToken, createWorld, goodBody, openMemory, readAnswer } from "../helpers.ts";
+import { adminToken, createWorld, goodBody, openMemory, readAnswer, withManagement } from "../helpers.ts";
 import { cases, openWorld, spoil } from "./openapi-cases.ts";
 import type { Opened } from "./openapi-cases.ts";
 import { readContract } from "./openapi-contract.ts";
@@ -17,7 +17,9 @@ import type { Asked, OpenApi } from "./openapi-contract.ts";
 const test = suite("OpenAPI");
 
 // Who reads it needs no token.
-const { text: source, json } = await (await createWorld()).send("/openapi.json", { headers: {} });
+const { text: source, json } = await (await createWorld({ servesMetrics: true })).send("/openapi.json", {
+  headers: {},
+});
 const document = json as OpenApi;
 const contract = readContract(document, "http://ledger.test/openapi.json");
 
@@ -186,7 +188,7 @@ test("every line of an export is a record as it is described", async () => {
 });
 
 test("leads to the service wherever that is mounted", async () => {
-  const { fetch, close } = serveDatabase(await openMemory(), { basePath: "/llm", adminToken });
+  const { fetch, close } = serveDatabase(await openMemory(), { basePath: "/llm", faces: withManagement });
   const foundAt = "http://ledger.test/llm/openapi.json";
   const found = await readAnswer(await fetch(new Request(foundAt)));
   const { operations, toRequest, checkAnswer } = readContract(found.json as OpenApi, foundAt);

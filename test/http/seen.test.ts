@@ -2,9 +2,8 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createLog } from "../../src/common/log.ts";
-import { createContext } from "../../src/http/service.ts";
 import type { Database } from "../../src/database/database.ts";
-import { adminToken, appOf, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
+import { adminToken, createTenant, createWorld, goodBody, openMemory, serveContext } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("what an operator sees");
@@ -222,8 +221,7 @@ test("draining ends when those are answered that came before it", async () => {
 });
 
 test("a closing service refuses what is new, and waits for what came before", async () => {
-  const context = createContext(await openMemory(), { log: silentLog, adminToken });
-  const fetch = appOf(context, { servesMetrics: true });
+  const { context, fetch } = serveContext(await openMemory(), { log: silentLog, metricsToken: adminToken });
   const headers = bearer(adminToken);
   const statuses = () =>
     Promise.all(
@@ -248,8 +246,7 @@ test("a closing service refuses what is new, and waits for what came before", as
 });
 
 test("refuses requests while 20,000 are in flight, but not what probes ask", async () => {
-  const context = createContext(await openMemory(), { log: silentLog, adminToken });
-  const fetch = appOf(context, { servesMetrics: true });
+  const { context, fetch } = serveContext(await openMemory(), { log: silentLog, metricsToken: adminToken });
   const headers = bearer(adminToken);
   const statuses = () =>
     Promise.all(
@@ -268,15 +265,13 @@ test("answers also where the log fails, and counts the request out", async () =>
     throw new Error("the log is full");
   };
   const log = { debug: fail, info: fail, warn: fail, error: fail };
-  const context = createContext(await openMemory(), { log });
-  const fetch = appOf(context);
+  const { context, fetch } = serveContext(await openMemory(), { log });
   for (const path of ["/nowhere", "/healthz"]) await fetch(new Request(`http://ledger.test${path}`));
   assert.is(context.inFlight.count(), 0);
 });
 
 test("a query that names a probe gets no request past the bound", async () => {
-  const context = createContext(await openMemory(), { log: silentLog });
-  const fetch = appOf(context, { basePath: "/llm" });
+  const { context, fetch } = serveContext(await openMemory(), { log: silentLog, basePath: "/llm" });
   for (let count = 0; count < 20_000; count++) context.inFlight.begin();
   const status = async (path: string) => (await fetch(new Request(`http://ledger.test${path}`))).status;
   assert.equal([await status("/llm/v1/usage?x=/metrics"), await status("/llm/x/readyz")], [503, 503]);

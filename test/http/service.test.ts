@@ -103,7 +103,11 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
   ["no time for a body", { bodyTimeout: 0 }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
   ["no time for a response", { stallTimeout: "1s" }, "stallTimeout must be from 1 to 2147483647 milliseconds"],
   ["all the time for a body", { bodyTimeout: Infinity }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
-  ["metrics for everyone", { servesMetrics: true }, "servesMetrics needs an adminToken, which /metrics asks for"],
+  [
+    "a token that is too short",
+    { metricsToken: "secret" },
+    "metricsToken must be at least 32 printable ASCII characters",
+  ],
   ["a clock that stands still", { clock: 1 }, "clock must be a function that gives Unix milliseconds"],
   ["origins that are none", { corsOrigins: "https://a.test" }, "corsOrigins must be * or origins"],
   ["a log that is none", { log: console.log }, "log must have the functions debug, info, warn and error"],

@@ -8,9 +8,11 @@ export function taken<T = Record<string, unknown>>(answer: Answer, status = 200)
   return answer.json as T;
 }
 
-/** Holds an answer to be a refusal, and to say just this. */
+/** Holds an answer to be a refusal, and to say just this, with a code for programs beside it. */
 export function refused(answer: Answer, status: number, error: string): void {
-  assert.equal([answer.status, answer.json], [status, { error }]);
+  const { code, ...said } = answer.json as { error: string; code: string };
+  assert.equal([answer.status, said], [status, { error }]);
+  assert.match(code, /^[a-z]+(_[a-z]+)*$/);
 }
 
 /** All pages of a list to its end; `between` happens after each. */

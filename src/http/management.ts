@@ -1,34 +1,93 @@
-// Every operation of the management API as a handler: reads its input from path, query, header and body, and answers.
-import type { ExportFormat } from "../management/export.ts";
-import { exportsOverloaded, givenTwice, invalidRevision, noRevision, Refusal, wrongField } from "../common/errors.ts";
+// The management API, a face: every operation as a route, which reads its input from path, query, header and body.
+import type { Export, ExportFormat } from "../management/export.ts";
+import {
+  exportsOverloaded,
+  givenTwice,
+  invalidRevision,
+  managementOff,
+  noRevision,
+  Refusal,
+  unfitToken,
+  wrongField,
+} from "../common/errors.ts";
+import { adminTokenFault } from "../common/config.ts";
+import { givingWay } from "../database/yielding.ts";
 import { stringifyMembers } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
+import { operations } from "../management/index.ts";
 import { perform } from "../management/operation.ts";
-import type { AnyOperation, Caller } from "../management/operation.ts";
+import type { AnyOperation, Caller, Store } from "../management/operation.ts";
 import { parse } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";
 import { anyObject } from "../schema/values.ts";
 import { readText } from "./body.ts";
+import { requireBearer } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";
-import { whileWanted } from "./long-work.ts";
+import type { Face, FaceDescription } from "./face.ts";
+import { createLongWork, whileWanted } from "./long-work.ts";
+import type { LongWork } from "./long-work.ts";
+import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
 import { noteId } from "./notes.ts";
 import { readQuery } from "./query.ts";
-import { created, ok, streamed } from "./respond.ts";
+import { created, ok, refuse, streamed } from "./respond.ts";
 import type { Answer } from "./respond.ts";
+import { allowOnly, createRouter } from "./router.ts";
+import type { RouterType } from "./router.ts";
 
-/** The path under which all operations are. */
-export const adminPath = "/admin/v1";
+/** What the face keeps of a service. */
+type State = { store: Store; longWork: LongWork; exports: { count: number } };
 
-/** The names of the input members that stand in an operation's path. */
-export const pathMembers = ({ path }: AnyOperation): string[] =>
-  [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
+const mostLongWork = 8; // at once
+const longWorkTimeout = 5_000; // ms for which more of it waits
+
+/**
+ * The management API, under `/admin/v1`, for whoever has the token: 32 visible ASCII characters or more. Without a token it
+ * refuses everything, and says that management is off.
+ */
+export const management = ({ adminToken }: { adminToken?: string | undefined }): Face =>
+  managementWith(adminToken, () => createLongWork(mostLongWork, longWorkTimeout));
+
+/** The same with a bound of its own for long work. */
+export function managementWith(adminToken: string | undefined, boundLongWork: () => LongWork): Face {
+  const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
+  if (fault !== undefined) throw unfitToken(fault);
+  return {
+    path: adminPath,
+    secrets: adminToken === undefined ? [] : [adminToken],
+    mount(basePath) {
+      const router = createRouter(basePath);
+      if (adminToken === undefined) router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
+      else addOperations(router, adminToken);
+      return ({ database, clock }) => {
+        const store = { database: givingWay(database), clock };
+        const state: State = { store, longWork: boundLongWork(), exports: { count: 0 } };
+        return (asked, context) => router.fetch(asked, context, state);
+      };
+    },
+    describe: () => adminToken === undefined ? nothing : describeOperations(operations),
+  };
+}
+
+const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
+
+/** Everything under the path asks for the token first, and so does what is not there. */
+function addOperations(router: RouterType, adminToken: string): void {
+  router.all(`${adminPath}/*`, ({ request }) => requireBearer(request, adminToken));
+  const methods = new Map<string, string[]>();
+  for (const operation of operations) {
+    const path = adminPath + operation.path.replace(/{(\w+)}/g, ":$1");
+    router[operation.method.toLowerCase()]!(path, manage(operation));
+    methods.set(path, [...methods.get(path) ?? [], operation.method]);
+  }
+  for (const [path, allowed] of methods) router.all(path, allowOnly(allowed.join(", "), true));
+}
 
 /** Makes the handler of an operation. */
-export const manage = (operation: AnyOperation) => async (asked: Asked, context: Context) => {
+const manage = (operation: AnyOperation) => async (asked: Asked, context: Context, state: State) => {
   for (const id of Object.values(asked.params)) noteId(asked.notes, id);
   const input = await readInput(operation, asked, context);
-  const { output, leave } = await run(operation, input, asked, context);
-  if (isExport(output)) return answerExport(output, asked, context, leave);
+  const { output, leave } = await run(operation, input, asked, state);
+  if (isExport(output)) return answerExport(output, asked, context, state, leave);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
@@ -39,7 +98,7 @@ export const manage = (operation: AnyOperation) => async (asked: Asked, context:
 const caller: Caller = { source: "api", actor: "", role: "owner" };
 
 /** Runs an operation; nothing more is read for it after `leave` has been called. */
-async function run(operation: AnyOperation, input: string, { request }: Asked, { store, longWork }: Context) {
+async function run(operation: AnyOperation, input: string, { request }: Asked, { store, longWork }: State) {
   const management = { ...store, caller };
   if (!operation.isLong) return { output: await perform(operation, management, input), leave() {} };
   let hasLeft = false;
@@ -116,8 +175,13 @@ function readRevision(header: string): string {
 
 const mostExports = 4; // that run at once: each holds a page of records, however slowly its client reads
 
-function answerExport({ format, text }: Export, asked: Asked, context: Context, leave: () => void): Answer {
-  const { exports } = context;
+function answerExport(
+  { format, text }: Export,
+  asked: Asked,
+  context: Context,
+  { exports }: State,
+  leave: () => void,
+): Answer {
   if (exports.count >= mostExports) throw exportsOverloaded();
   exports.count++;
   return streamed(telling(text, asked, context), exportHeaders[format], () => {
@@ -141,8 +205,6 @@ async function* telling(
 }
 
 const isClientGone = (error: unknown) => error instanceof Refusal && error.kind === "client_gone";
-
-type Export = { format: ExportFormat; text: AsyncGenerator<string> };
 
 const isExport = (output: unknown): output is Export =>
   typeof output === "object" && output !== null && "format" in output && "text" in output;

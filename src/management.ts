@@ -1,0 +1,3 @@
+// The entry `promptledger/management`: the management API as a face, for `faces` of `createService`.
+export type { Face } from "./http/face.ts";
+export { management } from "./http/management.ts";

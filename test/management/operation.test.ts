@@ -1,0 +1,60 @@
+// What all operations have in common: who may call them, and the codes of refusals.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { Refusal } from "../../src/common/errors.ts";
+import { operations } from "../../src/management/index.ts";
+import { perform, roles } from "../../src/management/operation.ts";
+import { adminOf, createWorld, openMemory } from "../helpers.ts";
+
+const test = suite("operations");
+
+test("an operation refuses every role below its own, before it looks at its input", async () => {
+  const management = adminOf(await openMemory());
+  for (const operation of operations) {
+    for (const role of roles) {
+      const caller = { ...management.caller, role };
+      const refusal = await perform(operation as never, { ...management, caller }, '{"unknown":1}').catch((
+        error: unknown,
+      ) => error) as Refusal;
+      const isAllowed = roles.indexOf(role) >= roles.indexOf(operation.role);
+      assert.is(refusal.code, isAllowed ? "invalid" : "role_required", `${operation.id} by ${role}`);
+      if (!isAllowed) assert.is(refusal.message, `This needs the role ${operation.role}`);
+    }
+  }
+});
+
+test("only reads are a viewer's", () => {
+  for (const { id, method, role } of operations) {
+    assert.is(role === "viewer", method === "GET" || id === "renderPrompt", id);
+  }
+});
+
+test("programs tell refusals apart by their codes", async () => {
+  const { manage, deployId, promptId, submit } = await createWorld();
+  const { id } = (await submit()).json as { id: string };
+  await manage("DELETE", `/diagnoses/${id}`);
+  const refusals: [method: string, path: string, body: object | undefined, code: string][] = [
+    ["GET", "/workspaces/ws_1", undefined, "workspace_not_found"],
+    ["GET", "/keys/key_1", undefined, "api_key_not_found"],
+    ["GET", "/prompts/prompt_1", undefined, "prompt_not_found"],
+    ["GET", `/prompts/${promptId}/versions/9`, undefined, "version_not_found"],
+    ["GET", "/deployments/dep_1", undefined, "deployment_not_found"],
+    ["GET", "/diagnoses/diag_1", undefined, "diagnosis_not_found"],
+    ["GET", `/diagnoses/${id}`, undefined, "diagnosis_deleted"],
+    ["POST", `/deployments/${deployId}/rollback`, {}, "conflict"],
+    ["POST", "/workspaces", { name: "" }, "invalid"],
+    ["POST", "/workspaces", { name: "x".repeat(5000) }, "too_large"],
+    ["GET", "/nothing", undefined, "path_not_found"],
+    ["PUT", "/workspaces", undefined, "method_not_allowed"],
+  ];
+  for (const [method, path, body, code] of refusals) {
+    assert.is(((await manage(method, path, body)).json as { code: string }).code, code, `${method} ${path}`);
+  }
+  const headers = { Authorization: "Bearer x" };
+  assert.equal((await manage("GET", "/workspaces", undefined, headers)).json, {
+    error: "Invalid admin token",
+    code: "invalid_token",
+  });
+});
+
+test.run();
