@@ -74,7 +74,8 @@ function checkPromptledger(words: string[]): void {
   const faultsOf = called.map((command) => {
     try {
       const usage = "start" in command ? command.usage : `${command.usage} [--server URL]`;
-      return command.check?.(readArguments(usage, words.slice(nameOf(command).length)));
+      const args = readArguments(usage, words.slice(nameOf(command).length));
+      return command.check?.(args);
     } catch (error) {
       return (error as Error).message;
     }
