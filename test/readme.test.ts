@@ -73,7 +73,7 @@ function checkPromptledger(words: string[]): void {
   assert.ok(called.length > 0, `no command ${words.join(" ")}`);
   const faultsOf = called.map((command) => {
     try {
-      const usage = "start" in command ? command.usage : `${command.usage} [--server URL]`;
+      const usage = "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
       const args = readArguments(usage, words.slice(nameOf(command).length));
       return command.check?.(args);
     } catch (error) {
@@ -191,12 +191,9 @@ everywhere("paths lead to files", (text, document) => {
     const places = [dirname(document), ".", "src"].map((folder) => normalize(join(folder, path)));
     const isThere = places.some((place) => existsSync(pathOf(place))) ||
       !path.includes("/") && files.some((file) => file.endsWith(`/${path}`));
-    assert.ok(isThere || planned.includes(path), path);
+    assert.ok(isThere, path);
   }
 });
-
-/** Files that the documents describe ahead of the move into management/. */
-const planned = ["management/operation.ts", "management/index.ts"];
 
 everywhere("links lead to files and headings", (text, document) => {
   for (const link of linksOf(text)) {
