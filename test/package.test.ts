@@ -8,6 +8,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../src/database/migrations.ts";
 import { createFolder } from "./conformance/processes.ts";
+import { blocksOf, documentAt, sectionOf } from "./documents.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite("package");
@@ -57,6 +58,13 @@ createService({ database, adminToken: "secret" });
 // @ts-expect-error
 createService({ database, log: pino });
 `;
+
+const readme = documentAt("README.md");
+const [shownEmbedding] = blocksOf(sectionOf(readme, "Embedding"), "ts");
+const shownApp =
+  blocksOf(sectionOf(readme, "Use it from an app"), "ts").map((app) =>
+    `declare function callModel(model: string, messages: { role: string; content: string }[]): Promise<string>;\n${app}export {};\n`
+  )[0];
 
 // Packing is the same on every runtime.
 if (currentRuntime === "Node") {
@@ -130,6 +138,19 @@ if (currentRuntime === "Node") {
     });
   }
 
+  test("is embedded as the README shows", async () => {
+    await rm(`${app}/ledger.db`, { force: true });
+    await writeFile(`${app}/shown.js`, shownEmbedding!);
+    await writeFile(`${app}/shown.ts`, shownEmbedding!);
+    await writeFile(`${app}/shown-app.ts`, shownApp!);
+    const script = `
+      const { default: shown } = await import("./shown.js");
+      const { status } = await shown.fetch(new Request("https://example.com/readyz"));
+      console.log(status);
+      process.exit();`;
+    assert.is(await run(app, "node", "--input-type=module", "--eval", script), "200\n");
+  });
+
   /** What others bundle beside files of theirs, where the package has files of the same names. */
   const bundle = async (options: BuildOptions): Promise<string> => {
     const folder = `${app}/bundled`;
@@ -171,8 +192,9 @@ if (currentRuntime === "Node") {
       "--types",
       "node",
     ];
+    const typed = ["embed.ts", "mistakes.ts", "shown.ts", "shown-app.ts"];
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];
-    await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, "embed.ts", "mistakes.ts");
+    await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, ...typed);
   });
 
   test("brings its command line", async () => {

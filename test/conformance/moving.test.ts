@@ -1,4 +1,4 @@
-// A database moves from a file to a libSQL server and back, as the README says.
+// A database moves from a file to a libSQL server and back, as src/deploy/README.md says.
 import { mkdir } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -4,6 +4,8 @@ import * as assert from "uvu/assert";
 import { warnOfWeakDurability } from "../../src/runtime/durability.ts";
 import { createFolder, findFreePort, startService, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
+import { blocksOf, commandsIn, documentAt, sectionOf } from "../documents.ts";
+import type { ShellCommand } from "../documents.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const test = suite(`durability on ${currentRuntime}`);
@@ -30,10 +32,12 @@ if ("binary" in sqld) {
       const service = await startService(currentRuntime, settings);
       assert.is(await service.stop(), 0);
       assert.match(service.output(), weak);
-      const body = '{"block_reads":false,"block_writes":false,"txn_timeout_s":5,"durability_mode":"strong"}';
-      const headers = { "Content-Type": "application/json" };
-      const url = `${adminUrl}/v1/namespaces/default/config`;
-      await (await fetch(url, { method: "POST", headers, body })).text();
+      // The call that src/deploy/README.md shows.
+      const section = sectionOf(documentAt("src/deploy/README.md"), "Make a libSQL server durable");
+      const [{ words: [, url, , header, , body] }] = commandsIn(blocksOf(section, "sh")[0]!) as [ShellCommand];
+      const headers = [header!.split(": ") as [string, string]];
+      await (await fetch(url!.replace("http://127.0.0.1:9090", adminUrl), { method: "POST", headers, body: body! }))
+        .text();
       assert.equal(await warningsOf(adminUrl), []);
     } finally {
       await server.stop("SIGKILL");

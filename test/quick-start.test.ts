@@ -1,0 +1,139 @@
+// What the documents say to do, done: the README's start and its app, the calls of src/http/README.md, and the commands of the
+// command line and of operation, on a service that `npm start` starts.
+import { readFile, writeFile } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { runIn } from "./cli/places.ts";
+import { createFolder, startScript } from "./conformance/processes.ts";
+import type { ShellCommand } from "./documents.ts";
+import { blocksOf, commandsIn, documentAt, sectionOf } from "./documents.ts";
+import { adminToken } from "./helpers.ts";
+import { currentRuntime } from "./runtimes.ts";
+
+const test = suite(`quick start on ${currentRuntime}`);
+
+const readme = documentAt("README.md");
+const http = documentAt("src/http/README.md");
+const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
+
+const folder = await createFolder();
+const env = { DATABASE_URL: `file:${folder.path}/promptledger.db`, ADMIN_TOKEN: adminToken, LOG_LEVEL: "warn" };
+const service = await startScript(
+  script,
+  { ...env, LOG_LEVEL: "info", PORT: "0" },
+  /Listening.*?(http:\/\/[\d.]+:\d+)/,
+);
+test.after(async () => {
+  // npm passes on no SIGKILL: the service would stay.
+  await service.stop();
+  await folder.remove();
+});
+
+/** The newest id or key of each kind, by what stands for it in the documents: `ws_…`. */
+const known = new Map<string, string>();
+
+/** Replaces what stands for something else in a text of the documents. */
+const fillIn = (text: string): string =>
+  text.replace(/\b(ws|key|prompt|dep|pl)_…/g, (name) => known.get(name) ?? name)
+    .replace(/http:\/\/127\.0\.0\.1:8787|https:\/\/prompts\.example\.com/g, service.seen)
+    .replaceAll("$ADMIN_TOKEN", adminToken)
+    .replace(/^[\w-]+\.(json|csv|db)$/, `${folder.path}/$&`);
+
+/** Runs a command of promptledger, which must succeed, and notes the ids in what it prints. */
+async function runCommand(words: string[], settings: Record<string, string> = env): Promise<string> {
+  const { code, out, said } = await runIn(words.map(fillIn), settings);
+  assert.is(code, 0, `${words.join(" ")}: ${said}`);
+  for (const [id, kind] of out.matchAll(/\b(ws|key|prompt|dep|pl)_\w{20,}/g)) known.set(`${kind}_…`, id);
+  return out;
+}
+
+/** The words after `promptledger`, or after `npm run -s cli --`; none for another command. */
+function argumentsOf({ words, settings }: ShellCommand): string[] {
+  if (Object.keys(settings).length > 0) return [];
+  if (words[0] === "promptledger") return words.slice(1);
+  return words[0] === "npm" && words.includes("cli") ? words.slice(words.indexOf("--") + 1) : [];
+}
+
+/** Runs the commands of promptledger in a text. */
+async function runCommands(text: string, settings = env): Promise<void> {
+  for (const words of blocksOf(text, "sh").flatMap(commandsIn).map(argumentsOf)) {
+    if (words.length > 0) await runCommand(words, settings);
+  }
+}
+
+const start = sectionOf(readme, "Start");
+const promptFile = `${folder.path}/prompt.json`;
+
+test("three commands set up a database", async () => {
+  await writeFile(promptFile, blocksOf(start, "json")[0]!);
+  await runCommands(start);
+  assert.equal([...known.keys()].sort(), ["dep_…", "key_…", "pl_…", "prompt_…", "ws_…"]);
+});
+
+test("the app of the README reads its prompt, fills it in, calls a model and records what came of it", async () => {
+  const callModel =
+    "const callModel = async (model, messages) => [model, ...messages.map((each) => each.content)].join();";
+  const [app] = blocksOf(sectionOf(readme, "Use it from an app"), "ts");
+  const file = `${folder.path}/app.mts`;
+  await writeFile(file, `// @ts-nocheck\n${callModel}\n${fillIn(app!)}\nexport { messages, output };\n`);
+  const { messages, output } = await import(`file://${file}`);
+  assert.equal(messages, [
+    { role: "system", content: "You answer customers of Acme." },
+    { role: "user", content: "Where is my parcel?" },
+  ]);
+  assert.is(output, "gpt-4o-mini,You answer customers of Acme.,Where is my parcel?");
+  const list = await runCommand(["diagnosis", "list", "--deploy", "dep_…", "--json"]);
+  const [{ content, latency, startAt, endAt }] = JSON.parse(list);
+  assert.equal(content, { input: JSON.stringify(messages), output });
+  assert.ok(latency <= endAt - startAt + 1);
+});
+
+test("the commands of the README work one after the other", async () => {
+  const prompt = JSON.parse(await readFile(promptFile, "utf8"));
+  await writeFile(promptFile, JSON.stringify({ ...prompt, title: "Short answers" }));
+  await runCommands(sectionOf(readme, "Command line"));
+});
+
+test("the calls of src/http/README.md are answered as it shows", async () => {
+  const sections = ["Read the active prompt", "Submit a record", "Manage over HTTP"].map((name) =>
+    sectionOf(http, name)
+  );
+  for (const section of sections) {
+    const [{ words }] = commandsIn(blocksOf(section, "sh")[0]!) as [ShellCommand];
+    const valuesOf = (option: string) =>
+      words.flatMap((word, index) => words[index - 1] === option ? [fillIn(word)] : []);
+    const headers = valuesOf("-H").map((line) => line.split(": ") as [string, string]);
+    const [body] = valuesOf("-d");
+    const url = fillIn(words.find((word) => word.startsWith("http"))!);
+    const response = await fetch(url, { headers, ...(body === undefined ? {} : { method: "POST", body }) });
+    const answer = await response.json() as object;
+    assert.ok(response.ok, `${url}: ${JSON.stringify(answer)}`);
+    for (const shown of blocksOf(section, "json")) {
+      assert.equal(Object.keys(answer), Object.keys(JSON.parse(shown)));
+    }
+  }
+});
+
+test("the commands of src/cli/README.md work one after the other", () =>
+  runCommands(documentAt("src/cli/README.md").text));
+
+test("the commands of src/deploy/README.md work, and a backup is restored", async () => {
+  const sections = documentAt("src/deploy/README.md").text.split(/^(?=## )/m);
+  const backedUpKey = known.get("key_…")!;
+  // Moving to a server has a test of its own, conformance/moving.test.ts.
+  for (const section of sections.filter((text) => !/^## (Restore|Move) /.test(text))) {
+    await runCommand(["key", "create", "--workspace", "ws_…"]);
+    await runCommands(section);
+  }
+  known.set("key_…", backedUpKey);
+  // This process may hold the database itself open for a while: libsql closes connections when they are collected.
+  const restored = { ...env, DATABASE_URL: `file:${folder.path}/restored.db` };
+  await runCommands(sections.find((text) => text.startsWith("## Restore "))!, restored);
+  await runCommand(["verify"], restored);
+});
+
+test("the service has logged nothing but what it should", () => {
+  assert.not.match(service.output(), / (warn|error) /);
+});
+
+test.run();

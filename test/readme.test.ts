@@ -1,0 +1,220 @@
+// The documents: every command, option, setting, metric, path and link in them exists.
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { readArguments } from "../src/cli/arguments.ts";
+import { nameOf } from "../src/cli/command.ts";
+import { commands } from "../src/cli/commands.ts";
+import { readConfig } from "../src/common/config.ts";
+import { checkSettings } from "../src/http/settings.ts";
+import { readOptions } from "./bench/options.ts";
+import {
+  anchorsOf,
+  blocksOf,
+  commandsIn,
+  documentAt,
+  documents,
+  files,
+  firstCells,
+  linksOf,
+  sectionOf,
+  spansOf,
+} from "./documents.ts";
+import type { ShellCommand } from "./documents.ts";
+import { faults } from "./faults/faults.ts";
+import { pathOf } from "./runtimes.ts";
+
+const test = suite("readme");
+
+const readme = documentAt("README.md");
+const manifest = JSON.parse(await readFile(pathOf("package.json"), "utf8"));
+const source = (await Promise.all(
+  [...files.filter((path) => path.endsWith(".ts")), ".ci/run"].map((path) => readFile(pathOf(path), "utf8")),
+)).join("\n");
+
+/** Runs a check on every document, whose failures name it. */
+const everywhere = (name: string, check: (text: string, path: string) => void) =>
+  test(name, () => {
+    for (const { path, text } of documents) {
+      try {
+        check(text, path);
+      } catch (error) {
+        throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+      }
+    }
+  });
+
+test("README.md has at most 150 lines, and its sections come in this order", () => {
+  assert.ok(readme.text.trimEnd().split("\n").length <= 150);
+  assert.equal(Array.from(readme.text.matchAll(/^## (.+)$/gm), ([, heading]) => heading), [
+    "Start",
+    "Use it from an app",
+    "Concepts",
+    "Command line",
+    "Settings",
+    "Runtimes and stores",
+    "Embedding",
+    "Production in short",
+    "Promises",
+  ]);
+});
+
+/** Throws what is wrong with the words after `promptledger`. */
+function checkPromptledger(words: string[]): void {
+  if (words.length === 0 || ["--help", "--version"].includes(words[0]!)) return;
+  const isCalled = (name: string[]) => name.every((word, index) => word === words[index]);
+  const called = commands.filter((command) => isCalled(nameOf(command)));
+  if (words.at(-1) === "--help") {
+    assert.ok(commands.some((command) => nameOf(command)[0] === words[0]), words.join(" "));
+    return;
+  }
+  assert.ok(called.length > 0, `no command ${words.join(" ")}`);
+  const faultsOf = called.map((command) => {
+    try {
+      const usage = "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
+      const args = readArguments(usage, words.slice(nameOf(command).length));
+      return command.check?.(args);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  assert.ok(faultsOf.includes(undefined), `${words.join(" ")}: ${faultsOf.join("; ")}`);
+}
+
+/** Throws what is wrong with a script of package.json and its arguments. */
+function checkScript(name: string, args: string[]): void {
+  assert.ok(Object.hasOwn(manifest.scripts, name), `no script ${name}`);
+  if (name === "cli") checkPromptledger(args);
+  else if (name === "bench") readOptions(args);
+  else if (name === "faults") {
+    const values = args.flatMap((arg, index) => args[index - 1] === "--fault" ? [arg] : []);
+    for (const part of values) assert.ok(Object.keys(faults).some((fault) => fault.includes(part)), part);
+    for (const option of args.filter((arg) => arg.startsWith("--"))) assert.ok(source.includes(option), option);
+  } else if (name.startsWith("test:")) {
+    for (const pattern of args) assert.ok(files.some((file) => file.includes(`${pattern}.test.ts`)), pattern);
+  } else if (name === "check") {
+    for (const step of args) assert.ok(step === "all" || source.includes(`  ${step}: { command`), step);
+  } else assert.equal(args, []);
+}
+
+/** What each program that the documents call is checked for. */
+const programs: Record<string, (words: string[]) => void> = {
+  promptledger: checkPromptledger,
+  npm([verb, ...words]) {
+    if (verb === "run") {
+      const [name, ...args] = words.filter((word) => word !== "-s" && word !== "--");
+      checkScript(name!, args);
+    } else if (verb === "test" || verb === "start") checkScript(verb, words);
+    else assert.ok(["ci", "pack", "install", "root"].includes(verb!), `npm ${verb}`);
+  },
+  docker([verb, ...words]) {
+    if (verb === "build") assert.ok(existsSync(pathOf(words[words.indexOf("-f") + 1]!)));
+    else if (verb === "exec" || verb === "run") checkPromptledger(words.slice(words.lastIndexOf("promptledger") + 1));
+    else throw new Error(`docker ${verb}`);
+  },
+  // The tests start sqld with these options, and send what curl sends.
+  sqld: (words) =>
+    words.filter((word) => word.startsWith("-")).forEach((word) => assert.ok(source.includes(word), word)),
+  curl: (words) => assert.ok(words.some((word) => word.startsWith("http://127.0.0.1:"))),
+  systemctl: (words) => assert.ok(files.includes(`src/deploy/${words.at(-1)}.service`)),
+  cp: ([from]) => assert.ok(files.includes(from!.replace(/^.*\/promptledger\/(?=src\/)/, "")), from),
+  mkdir: () => {},
+};
+
+function check({ settings, words: [program, ...words] }: ShellCommand): void {
+  assert.ok(Object.hasOwn(programs, program!), `no program ${program}`);
+  readConfig(settings);
+  programs[program!]!(words);
+}
+
+everywhere("commands in blocks exist, and take the options that they are given", (text) => {
+  for (const command of blocksOf(text, "sh").flatMap(commandsIn)) check(command);
+});
+
+const nouns = new Set(commands.map((command) => nameOf(command)[0]!));
+
+everywhere("commands in the prose exist, and take the options that they are given", (text) => {
+  for (const span of spansOf(text).filter((span) => !span.includes("NOUN"))) {
+    const [program, ...words] = span.split(" ");
+    if (/^(npm|[A-Z_]+=\S+ (npm|promptledger)) /.test(span)) commandsIn(span).forEach(check);
+    else if (program === "promptledger" || nouns.has(program!) && words.length > 0) {
+      const named = program === "promptledger" ? words : [program!, ...words];
+      // A command that is only named needs no arguments.
+      if (commands.some((command) => nameOf(command).join(" ") === named.join(" "))) continue;
+      checkPromptledger(named);
+    }
+  }
+});
+
+everywhere("options in the prose exist", (text) => {
+  const others = ["--json", "--help", "--server", "--init", "--build", "--scenario", "--runtime", "--store", "--fault"];
+  const known = [...others, ...commands.flatMap(({ usage }) => usage.match(/--[a-z-]+/g) ?? [])];
+  for (const option of spansOf(text).flatMap((span) => /^--[a-z-]+/.exec(span) ?? [])) {
+    assert.ok(known.includes(option), option);
+  }
+});
+
+everywhere("variables and metrics are named as in the code", (text) => {
+  for (const [name] of text.matchAll(/\b[A-Z][A-Z\d]*(_[A-Z\d]+)+\b/g)) assert.ok(source.includes(name), name);
+  for (const [name] of text.matchAll(/\b(promptledger|process)(_[a-z]+)+\b/g)) {
+    assert.ok(source.includes(`"${name.replace(/_bucket$/, "")}"`), name);
+  }
+});
+
+test("the README lists every setting", () => {
+  const read = new Set<string>();
+  const env: Record<string, string> = { DATABASE_URL: "http://127.0.0.1:8080" };
+  readConfig(new Proxy(env, { get: (target, name: string) => (read.add(name), target[name]) }));
+  readConfig(new Proxy({}, { get: (_, name: string) => void read.add(name) }));
+  const settings = sectionOf(readme, "Settings");
+  for (const name of read) assert.ok(settings.includes(`\`${name}\``), name);
+  const listed = firstCells(settings).flatMap(spansOf);
+  assert.equal(listed.filter((name) => !read.has(name)), []);
+});
+
+test("the options of createService are all listed", () => {
+  const listed = firstCells(sectionOf(documentAt("src/http/README.md"), "Embedding")).flatMap(spansOf);
+  let known: string[] = [];
+  try {
+    checkSettings({ unknown: 1 });
+  } catch (error) {
+    known = /the options are (.*)$/.exec((error as Error).message)![1]!.split(", ");
+  }
+  assert.equal(listed.sort(), known.sort());
+});
+
+everywhere("paths lead to files", (text, document) => {
+  const isPath = /^(\.{1,2}\/|\.ci\/)?[\w-]+(\/[\w.-]+)*(\.(ts|md|sql|service|lua)|\/)$|^(src|test|sql|\.ci)\/[\w/-]+$/;
+  for (const path of spansOf(text).filter((span) => isPath.test(span))) {
+    const places = [dirname(document), ".", "src"].map((folder) => normalize(join(folder, path)));
+    const isThere = places.some((place) => existsSync(pathOf(place))) ||
+      !path.includes("/") && files.some((file) => file.endsWith(`/${path}`));
+    assert.ok(isThere, path);
+  }
+});
+
+everywhere("links lead to files and headings", (text, document) => {
+  for (const link of linksOf(text)) {
+    const [path = "", anchor] = link.split("#");
+    const target = path === "" ? document : normalize(join(dirname(document), path));
+    assert.ok(existsSync(pathOf(target)), link);
+    if (anchor !== undefined) assert.ok(anchorsOf(documentAt(target).text).includes(anchor), link);
+  }
+});
+
+everywhere("JSON is valid, and the package has its version", (text) => {
+  for (const block of blocksOf(text, "json")) JSON.parse(block);
+  for (const [, version] of text.matchAll(/promptledger-(\d[\d.]*)\.tgz/g)) assert.is(version, manifest.version);
+});
+
+test("what the unit for systemd says about installing it is what its document says", async () => {
+  const unit = await readFile(pathOf("src/deploy/promptledger.service"), "utf8");
+  const { text } = documentAt("src/deploy/README.md");
+  const lines = Array.from(unit.matchAll(/^# {3}(.+)$/gm), ([, line]) => line!);
+  assert.ok(lines.length > 0);
+  for (const line of lines) assert.ok(text.includes(`\n${line}\n`), line);
+});
+
+test.run();
