@@ -52,15 +52,14 @@ export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined 
   admission.operation === "submit" ? admission.idempotency : undefined;
 
 /**
- * Puts side by side what is alike, so that one row counts and logs it all. Apart, each request is a run of its own, in
- * order of arrival; and so is one with an idempotency key, since it may have been accepted before.
+ * Puts side by side what is alike, so that one row counts and logs it all. A request with an idempotency key is a run of
+ * its own, since it may have been accepted before.
  */
-export function findRuns(admissions: Admission[], isApart: boolean): Run[] {
+export function findRuns(admissions: Admission[]): Run[] {
   const alike = new Map<string | Admission, Admission[]>();
   for (const admission of admissions) {
     const { operation, keyHash, deployId } = admission;
-    const isAlone = isApart || idempotencyOf(admission) !== undefined;
-    const name = isAlone ? admission : `${operation} ${keyHash} ${deployId}`;
+    const name = idempotencyOf(admission) !== undefined ? admission : `${operation} ${keyHash} ${deployId}`;
     const found = alike.get(name);
     if (found === undefined) alike.set(name, [admission]);
     else found.push(admission);

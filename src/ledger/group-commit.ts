@@ -1,17 +1,16 @@
 // Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
 // costs. One group is under way at a time. What an item is and how a group is decided is handed in.
-import { clientGone, overloaded, waitedTooLong } from "../common/errors.ts";
+import { clientGone, overloaded, replyLost, waitedTooLong } from "../common/errors.ts";
 import { endOfTurn } from "../database/yielding.ts";
 import { createWaitingRoom } from "./waiting-room.ts";
 import type { GroupLimits, Waiter } from "./waiting-room.ts";
 
 export type Decider<Item, Result, Attempt> = {
-  /** What all attempts at one group have in common; `isApart` for items that could not be decided together. */
-  begin(isApart: boolean): Attempt;
+  /** What all attempts at one group have in common. */
+  begin(): Attempt;
   /**
-   * Decides a group, all or nothing. Items without a result could not be decided together, and have had no effect; apart,
-   * every item has one. Where the outcome of an attempt is unknown it is made again, with the same `attempt`, and must not
-   * take effect twice.
+   * Decides a group, all or nothing. Where the outcome of an attempt is unknown it is made again, with the same `attempt`,
+   * and must not take effect twice. An item may then be without a result: it has had no effect, and why is not known.
    */
   decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
   /**
@@ -79,7 +78,7 @@ export function groupCommit<Item, Result, Attempt>(
       const { group, gone } = room.takeGroup(({ item }) => decider.isGone(item));
       underWay = group.length;
       for (const { reject } of gone) reject(clientGone());
-      if (group.length > 0) await settle(group, false);
+      if (group.length > 0) await settle(group);
       underWay = 0;
     }
     clearInterval(sweeper);
@@ -95,22 +94,25 @@ export function groupCommit<Item, Result, Attempt>(
   }
 
   /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
-  async function settle(group: Group, isApart: boolean): Promise<void> {
+  async function settle(group: Group): Promise<void> {
     let attempt: Attempt | undefined;
     // Why the outcome of an attempt is unknown, if one's is. From then on the same one is made again or none.
     let unknown: { error: unknown } | undefined;
     for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
       try {
-        attempt ??= decider.begin(isApart);
+        attempt ??= decider.begin();
         const results = await decider.decide(group.map(({ item }) => item), attempt);
-        const undecided = group.filter(({ item }) => !results.has(item));
-        for (const { item, resolve } of group) if (results.has(item)) resolve(results.get(item)!);
-        return undecided.length === 0 ? undefined : await settle(undecided, true);
+        for (const { item, resolve, reject } of group) {
+          const result = results.get(item);
+          if (result === undefined) reject(replyLost());
+          else resolve(result);
+        }
+        return;
       } catch (error) {
         const failure = decider.failureOf(error);
         if (failure === "unknown") unknown ??= { error };
         if (failure === "refused" && unknown === undefined && group.length > 1) {
-          return await settleInHalves(group, isApart);
+          return await settleInHalves(group);
         }
         const mayPass = failure === "blocked" || failure !== "unavailable" && unknown !== undefined;
         const { inTime, overdue } = mayPass ? splitByTime(group) : { inTime: [], overdue: group };
@@ -122,9 +124,9 @@ export function groupCommit<Item, Result, Attempt>(
     }
   }
 
-  async function settleInHalves(group: Group, isApart: boolean): Promise<void> {
+  async function settleInHalves(group: Group): Promise<void> {
     const half = group.length / 2;
-    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, isApart);
+    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part);
   }
 
   /** An item that has waited for its whole time fails, and is never decided. */

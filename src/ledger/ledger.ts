@@ -52,10 +52,10 @@ export function createLedger(
   prompts: PromptCache = createPromptCache(),
 ): Ledger {
   const { submit: admit, countWaiting } = groupCommit<Admission, Verdict, Attempt>({
-    begin: (isApart) => {
+    begin: () => {
       const now = clock();
       const month = monthOf(now);
-      return { commit: newCommitId(now), now, month, resetsAt: endOfMonth(month), isApart };
+      return { commit: newCommitId(now), now, month, resetsAt: endOfMonth(month) };
     },
     decide: createDecide(database, telemetry, prompts),
     failureOf,
@@ -89,7 +89,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
   let isLookedAtFirst = false;
 
   return async (admissions: Admission[], attempt: Attempt): Promise<Map<Admission, Verdict>> => {
-    const runs = findRuns(admissions, attempt.isApart);
+    const runs = findRuns(admissions);
     const serve = serveFrom(prompts, runs.map(({ admissions: [admission] }) => admission!.deployId));
     const due = keyUse.findDue(runs.map(({ admissions: [admission] }) => admission!.keyHash), attempt.now);
     const payload = toPayload(runs, attempt, serve.knownVersion);
@@ -122,7 +122,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     await serve.addTexts(
       database,
       runs.flatMap(({ admissions: [admission] }, index) => {
-        const found = wasAccepted(findings[index]!) ? findings[index]![6] : null;
+        const found = wasAccepted(findings[index]!) ? findings[index]![7] : null;
         return found === null ? [] : [[admission!.deployId, found]];
       }),
     );
@@ -142,16 +142,12 @@ function readFindings([row]: Row[], { commit }: Attempt): Finding[] {
 }
 
 function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: string) => string): Payload {
-  const { commit, now, month, isApart } = attempt;
-  const asked = new Set<string>();
+  const { commit, now, month } = attempt;
   let texts = 0;
   const entries = runs.map(({ first, admissions: [admission, ...more] }): RunEntry => {
     const { keyHash, deployId, operation } = admission!;
     const key = idempotencyOf(admission!)?.key ?? null;
-    // Apart, runs may be for the same prompt: the first that is accepted reads its texts for them all.
-    const name = `${keyHash} ${deployId}`;
-    let version = operation === "read" && !asked.has(name) ? knownVersion(deployId) : null;
-    if (operation === "read") asked.add(name);
+    let version = operation === "read" ? knownVersion(deployId) : null;
     if (version === "" && ++texts > mostTexts) version = null;
     return [keyHash, deployId, operation, first, 1 + more.length, version, key];
   });
@@ -164,7 +160,6 @@ function toPayload(runs: Run[], attempt: Attempt, knownVersion: (deployId: strin
     commit,
     now,
     month,
-    isApart: isApart ? 1 : 0,
     records: submits.every((submit) => submit === null) ? undefined : {
       documents: byPlace(({ record }) => record.document),
       sessions: byPlace(({ record }) => record.sessionId),

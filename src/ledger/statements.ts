@@ -6,8 +6,8 @@
 // :runs          requests that are alike, in one entry each: an array of RunEntry
 // :commit        the id under which the group is committed
 // :now, :month   the moment at which the group is decided, and its month
-// :isApart       whether runs take quota one by one, rather than those of a workspace together or not at all
 //
+// Runs take quota in order. Where less is left than a run wants, the run is cut: its first requests are accepted.
 // A group that has taken effect already, but whose reply was lost, takes none again and is answered as it was decided.
 import { acceptedCall } from "./blocks.ts";
 import type { Statement } from "../database/database.ts";
@@ -32,7 +32,6 @@ export type Payload = {
   commit: string;
   now: number;
   month: string;
-  isApart: 0 | 1;
   /** The records of submits, by place; undefined where there is no submit. */
   records: { documents: string; sessions: string; statuses: string; measures: string } | undefined;
   /** Undefined where there is none. */
@@ -52,21 +51,21 @@ const authorized = (join: "cross join" | "left join", hasBeenAccepted: string) =
 /** The position at which the next commit begins. */
 const nextPosition = "coalesce((select next_position from commits order by position desc limit 1), 1)";
 
-/** Logs the runs whose workspace's quota suffices; each takes the next numbers of its month. */
-export const logCalls = ({ runs, commit, now, month, isApart }: Payload): Statement => ({
+/** Logs as much of each run as its workspace's quota allows; it takes the next numbers of its month. */
+export const logCalls = ({ runs, commit, now, month }: Payload): Statement => ({
   sql: logSql,
-  args: { runs, commit, now, month, isApart, keptSince: now - keptFor },
+  args: { runs, commit, now, month, keptSince: now - keptFor },
 });
 
 const logSql = `
   insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
-  select ${nextPosition} + first, count, used + ahead + 1, workspace_id, api_key_id, deployment_id, current_version, operation
+  select ${nextPosition} + first, min(count, monthly_limit - used - ahead), used + ahead + 1,
+    workspace_id, api_key_id, deployment_id, current_version, operation
   from (
     select r.value ->> 2 as operation, r.value ->> 3 as first, r.value ->> 4 as count, k.api_key_id,
       w.id as workspace_id, w.monthly_limit, d.id as deployment_id, d.current_version,
       coalesce(q.reads + q.submits, 0) as used,
-      -- Together, all of a workspace's runs are peers in this order, so each is told what they want in all.
-      sum(r.value ->> 4) over (partition by w.id order by r.key * :isApart) as wanted,
+      -- What the workspace's runs before this one want. If one of them is cut, that is more than is left.
       sum(r.value ->> 4) over (partition by w.id order by r.key rows unbounded preceding) - (r.value ->> 4) as ahead
     from json_each(:runs) r ${authorized("cross join", "false")}
     where r.value ->> 6 is null
@@ -75,7 +74,7 @@ const logSql = `
         where workspace_id = w.id and key = r.value ->> 6 and created_at >= :keptSince
       )
   )
-  where used + wanted <= monthly_limit and not exists (select 1 from commits where id = :commit)
+  where used + ahead < monthly_limit and not exists (select 1 from commits where id = :commit)
   order by first`;
 
 /** Ends the commit: its calls are those that stand in no other. Where there are none, there is no commit. */
@@ -143,6 +142,8 @@ export type Finding = [
   upgradeUrl: string | null,
   /** Of the run's first call, where it was accepted; then all else is as it was decided, whatever has changed since. */
   number: number | null,
+  /** How many of the run's requests were accepted, the first ones; null where none was. */
+  accepted: number | null,
   prompt: FoundPrompt | null,
   /** What is stored under the idempotency key. */
   kept: [recordId: string, fingerprint: string] | null,
@@ -163,7 +164,7 @@ export const findGroup = ({ runs, commit, now, month }: Payload): Statement => (
 
 const findSql = `
   select json_group_array(case when k.hash is null then json_array(0) else json_array(
-    1, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number,
+    1, d.id is not null, w.monthly_limit, coalesce(q.reads + q.submits, 0), w.upgrade_url, c.number, c.count,
     case when r.value ->> 2 = 'read' then json_array(
       w.id, w.name, d.name, d.prompt_id, coalesce(c.prompt_version, d.current_version), s.created_at,
       v.title, v.description, v.messages, v.llm_config

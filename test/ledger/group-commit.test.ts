@@ -7,7 +7,8 @@ import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
 
 const test = suite("group commit");
 
-type Attempt = { isApart: boolean };
+/** Told apart by identity. */
+type Attempt = Record<string, never>;
 type Decide = (items: string[], attempt: Attempt) => Promise<Map<string, string>>;
 
 /** Decides all: the result of a text is the text in capitals. */
@@ -26,7 +27,7 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
   const groups: string[] = [];
   const attempts: Attempt[] = [];
   const { submit } = groupCommit<string, string, Attempt>({
-    begin: (isApart) => ({ isApart }),
+    begin: () => ({}),
     decide: (items, attempt) => {
       groups.push(items.join(" "));
       attempts.push(attempt);
@@ -68,7 +69,8 @@ test("a lone item is decided at once, alone", async () => {
   const { submit, groups, attempts } = start();
   assert.is(await submit("a"), "A");
   assert.is(await submit("b"), "B");
-  assert.equal([groups, attempts], [["a", "b"], [{ isApart: false }, { isApart: false }]]);
+  assert.equal(groups, ["a", "b"]);
+  assert.is(new Set(attempts).size, 2);
 });
 
 test("what arrives in one turn of the event loop is decided together, in order of arrival", async () => {
@@ -217,19 +219,18 @@ test("a group that is refused is halved until the one item at fault fails by its
   assert.equal(groups, ["a b c d e", "a b", "c d e", "c", "d e", "d", "e"]);
 });
 
-test("whatever is at fault, goes only apart or fails in passing, each item gets what it would get alone", async () => {
-  const kinds = fc.array(fc.constantFrom("good", "good", "bad", "apart"), { minLength: 1, maxLength: 30 });
+test("whatever is at fault or fails in passing, each item gets what it would get alone", async () => {
+  const kinds = fc.array(fc.constantFrom("good", "good", "bad"), { minLength: 1, maxLength: 30 });
   const failures = fc.array(fc.boolean(), { maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(kinds, fc.integer({ min: 1, max: 20 }), failures, async (kinds, most, failures) => {
       const decided: string[] = [];
       const kindOf = (item: string) => item.split("-")[0];
-      const { settleAll } = start((items, { isApart }) => {
+      const { settleAll } = start((items, attempt) => {
         if (failures.shift()) return Promise.reject(failing("blocked"));
         if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("refused", items.join(" ")));
-        const results = items.filter((item) => isApart || items.length === 1 || kindOf(item) === "good");
-        decided.push(...results);
-        return decideAll(results, { isApart });
+        decided.push(...items);
+        return decideAll(items, attempt);
       }, { items: most });
       const items = kinds.map((kind, index) => `${kind}-${index}`);
       const expected = items.map((item) => kindOf(item) === "bad" ? item : item.toUpperCase());
@@ -357,7 +358,7 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     begin: () => {
       if (isBroken) throw new Error("no beginning");
     },
-    decide: (items) => decideAll(items, { isApart: false }),
+    decide: (items) => decideAll(items, {}),
     failureOf: () => undefined,
     sizeOf: () => 1,
     ownerOf: () => "",
@@ -369,24 +370,12 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
   assert.is(await submit("a"), "A");
 });
 
-test("items that get no result are decided again, apart and in order", async () => {
-  const { submitAll, groups, attempts } = start((items, attempt) =>
-    decideAll(attempt.isApart ? items : items.filter((item) => item > "b"), attempt)
-  );
-  assert.equal(await submitAll("b c a d"), ["B", "C", "A", "D"]);
-  assert.equal(groups, ["b c a d", "b a"]);
-  assert.equal(attempts, [{ isApart: false }, { isApart: true }]);
-});
-
-test("a group that is apart when it is refused stays so in its halves", async () => {
-  const { submitAll, groups, attempts } = start((items, attempt) =>
-    attempt.isApart && items.length > 1
-      ? Promise.reject(failing("refused"))
-      : decideAll(attempt.isApart ? items : [], attempt)
-  );
-  assert.equal(await submitAll("a b"), ["A", "B"]);
-  assert.equal(groups, ["a b", "a b", "a", "b"]);
-  assert.equal(attempts.map(({ isApart }) => isApart), [false, true, true, true]);
+test("an item without a result fails as one that can be sent again, and the others get their results", async () => {
+  const { submit, groups } = start((items, attempt) => decideAll(items.filter((item) => item !== "b"), attempt));
+  const [a, b, c] = await Promise.allSettled(["a", "b", "c"].map(submit));
+  assert.equal(outcomes([a!, c!]), ["A", "C"]);
+  assert.is(b?.status === "rejected" && (b.reason as Refusal).kind, "overloaded");
+  assert.equal(groups, ["a b c"]);
 });
 
 test.run();

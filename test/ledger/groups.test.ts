@@ -7,20 +7,19 @@ import { createDeployment, promoteDeployment, setDeploymentActive } from "../../
 import { createPrompt, pushPrompt } from "../../src/admin/prompts.ts";
 import { listDiagnoses, readUsage, verify } from "../../src/admin/records.ts";
 import { updateWorkspace } from "../../src/admin/workspaces.ts";
-import { hashApiKey, newApiKey } from "../../src/common/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { stringify } from "../../src/common/json-text.ts";
-import type { Read, Submit, Verdict } from "../../src/ledger/admission.ts";
+import type { Verdict } from "../../src/ledger/admission.ts";
 import { tellingFailures } from "../../src/database/database.ts";
 import type { Database, Row } from "../../src/database/database.ts";
-import { createLedger } from "../../src/ledger/ledger.ts";
 import { forgetKeys, keepKeys } from "../../src/ledger/idempotency-keys.ts";
 import * as statements from "../../src/ledger/statements.ts";
 import { counting, createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";
+import { ledgerOf, losingReplies, readBy, submitBy, upTo } from "./requests.ts";
+import type { Loss } from "./requests.ts";
 
 const test = suite("groups");
-
-const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 const idOf = ({ json }: Answer) => (json as { id: string }).id;
 const isAccepted = ({ status }: Answer) => status === 200 || status === 201;
@@ -45,28 +44,6 @@ const recordsOf = async ({ admin }: World, deployId: string) =>
     .map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`).sort();
 
 const bodyOf = (sessionId: string) => ({ ...goodBody, sessionId });
-
-/** A ledger to ask without the router, where the order of arrival matters: how long a router takes is its own affair. */
-const ledgerOf = (world: World) => createLedger(world.database, () => world.now);
-
-const readBy = async ({ key, workspaceId, deployId }: Tenant): Promise<Read | Submit> => ({
-  operation: "read",
-  keyHash: await hashApiKey(key),
-  workspaceId,
-  deployId,
-});
-
-const submitBy = async (
-  { key, workspaceId, deployId }: Tenant,
-  idempotencyKey?: string,
-): Promise<Read | Submit> => ({
-  operation: "submit",
-  keyHash: await hashApiKey(key),
-  workspaceId,
-  deployId,
-  record: { sessionId: "s", status: 1, measures: "null,null,null", document: '{"sessionId":"s"}' },
-  idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
-});
 
 test("many requests at once of several workspaces, good and bad, each get the answer they would get alone", async () => {
   const world = await createWorld();
@@ -163,22 +140,35 @@ for (
     }],
   ] as const
 ) {
-  test(`where the quota ends within a group, the first to arrive are accepted: ${name} in turn`, async () => {
+  test(`where the quota ends within a group, like calls share what is left, the first kind to arrive first: ${name}`, async () => {
     const world = await createWorld({ monthlyLimit: 7 });
     const ledger = ledgerOf(world);
     const [first, second] = await alternating(world);
     const verdicts = await Promise.all(
-      upTo(20).map((index) => ledger.admit({ ...(index % 2 === 1 ? first! : second!) })),
+      upTo(8).map((index) => ledger.admit({ ...(index % 2 === 1 ? first! : second!) })),
     );
     const accepted = verdicts.map(({ outcome }) => outcome !== "quota_exhausted");
-    assert.equal(accepted, upTo(20).map((index) => index <= 7));
-    assert.equal(
-      verdicts.map((verdict) => "quota" in verdict && verdict.quota.used),
-      upTo(20).map((index) => Math.min(index, 7)),
-    );
-    assert.ok((await verify(world.admin)).balanced);
+    assert.equal(accepted, [true, true, true, true, true, true, true, false]);
+    assert.equal(verdicts.map((verdict) => "quota" in verdict && verdict.quota.used), [1, 5, 2, 6, 3, 7, 4, 7]);
+    const { balanced, ledgers } = await verify(world.admin);
+    assert.ok(balanced);
+    assert.is(ledgers[0]?.used, 7);
   });
 }
+
+test("a group that wants more than is left of the quota is decided by one attempt", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, monthlyLimit: 5 });
+  const admissions = [await readBy(world), await submitBy(world), await submitBy(world, "a"), await readBy(world)];
+  const ledger = ledgerOf(world);
+  counts.reads = counts.writes = 0;
+  const verdicts = await Promise.all([...admissions, ...admissions].map((admission) => ledger.admit({ ...admission })));
+  // The repeat under the key waits for the first.
+  assert.equal({ ...counts }, { reads: 0, writes: 2 });
+  const outcomes = verdicts.map(({ outcome }) => outcome);
+  const [read, recorded, exhausted] = ["read", "recorded", "quota_exhausted"];
+  assert.equal(outcomes, [read, recorded, exhausted, read, read, exhausted, exhausted, read]);
+});
 
 /** A database, and how often it was asked since that was last set to 0. */
 test("a group in which all is refused, after another such group, takes no write lock", async () => {
@@ -227,21 +217,6 @@ test("a lone request takes one round trip, of whatever kind it is", async () => 
     assert.is(counts.reads + counts.writes, 1);
   }
 });
-
-/** A database whose write takes effect, but whose reply is lost, so many times; `meanwhile` something else happens. */
-function losingReplies(database: Database, loss: { times: number; meanwhile?: () => Promise<unknown> }): Database {
-  const lost = new Error("The reply was lost");
-  return tellingFailures({
-    ...database,
-    write: async (statements) => {
-      const results = await database.write(statements);
-      if (loss.times === 0) return results;
-      loss.times--;
-      await loss.meanwhile?.();
-      throw lost;
-    },
-  }, (error) => error === lost ? "unknown" : "refused");
-}
 
 for (const times of [1, 4]) {
   test(`a request whose reply is lost ${times} times is answered as it was decided, and takes effect once`, async () => {
@@ -303,7 +278,7 @@ test("where the quota ends within a group, lost replies change nothing, also aft
 
 test("what another process does while a reply is lost stays its own", async () => {
   const memory = await openMemory();
-  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const loss: Loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(memory, loss) });
   const elsewhere = await createWorld({ database: memory });
   const exhausted = await createTenant(world.admin, 0, "Exhausted");
@@ -337,7 +312,7 @@ test("what another process does while a reply is lost stays its own", async () =
 
 test("a request that was accepted is answered so, though its deployment goes while the reply is lost", async () => {
   const memory = await openMemory();
-  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const loss: Loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(memory, loss) });
   const admin = { ...world.admin, database: memory };
   for (const [send, status] of [[() => world.read(), 200], [() => world.submit(), 201]] as const) {
@@ -381,7 +356,6 @@ test("no statement goes through a table", async () => {
     commit: "commit",
     now: 1,
     month: "2026-11",
-    isApart: 0,
     records: { documents: '[null,"{}"]', sessions: '[null,"s"]', statuses: "[null,1]", measures: '[null,"1,2,3"]' },
     keys: { keys: '[null,"key"]', fingerprints: '[null,"f"]' },
   };
@@ -537,6 +511,18 @@ function createModel(tenants: Tenant[], limits: number[]) {
   };
 }
 
+/** Like requests, which are decided one after the other; one with a key is alone. */
+function inBatches(steps: Step[]): Step[] {
+  const nameOf = ({ tenant, kind }: Step) => `${tenant} ${kind}`;
+  const isAlone = ({ kind, idempotencyKey }: Step) => kind !== "read" && idempotencyKey !== undefined;
+  const batches = new Map<string | Step, Step[]>();
+  for (const step of steps) {
+    const name = isAlone(step) ? step : nameOf(step);
+    batches.set(name, [...batches.get(name) ?? [], step]);
+  }
+  return [...batches.values()].flat();
+}
+
 /** The order in which requests are decided that come at once: repeats under a key wait for the first, and nobody for them. */
 function inRounds(steps: Step[]): Step[] {
   if (steps.length === 0) return [];
@@ -546,7 +532,7 @@ function inRounds(steps: Step[]): Step[] {
     const name = `${tenant} ${idempotencyKey}`;
     return seen.has(name) || !seen.add(name);
   });
-  return [...steps.filter((step) => !later.includes(step)), ...inRounds(later)];
+  return [...inBatches(steps.filter((step) => !later.includes(step))), ...inRounds(later)];
 }
 
 type Step = {
@@ -555,7 +541,7 @@ type Step = {
   idempotencyKey: string | undefined;
 };
 
-test("whatever groups come, they are decided as if their requests came one after the other", async () => {
+test("whatever groups come, they are decided as if their requests came one after the other, like ones together", async () => {
   const step: fc.Arbitrary<Step> = fc.record({
     tenant: fc.nat({ max: 2 }),
     kind: fc.constantFrom("read", "read", "submit", "submit", "bad key", "inactive"),
