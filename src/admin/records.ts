@@ -4,7 +4,7 @@ import type { Usage, VersionStats } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
 import { endOfMonth, monthOf, startOfMonth } from "../common/month.ts";
 import { listBalances } from "../ledger/balances.ts";
-import { findStretch } from "../ledger/blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import * as calls from "../ledger/calls.ts";
 import type { CallFilter } from "../ledger/calls.ts";
 import * as deletions from "../ledger/deletions.ts";
@@ -38,7 +38,7 @@ export async function exportDiagnoses(admin: Admin, filter: DiagnosisFilter): Pr
 }
 
 async function* pages({ database }: Admin, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
-  const stretch = await findStretch(database, filter);
+  const stretch = await findLogRange(database, filter);
   yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
 }
 
@@ -94,7 +94,7 @@ export async function readUsage(
   const found = await usage.findUsage(admin.database, workspaceId, month);
   if (found === undefined) throw notFound("Workspace", workspaceId);
   const days = new Map<string, DayUsage>();
-  const { first, end } = await findStretch(admin.database, { from: startOfMonth(month), to: endOfMonth(month) });
+  const { first, end } = await findLogRange(admin.database, { from: startOfMonth(month), to: endOfMonth(month) });
   for (let start = first; start < end; start += daysStretch) {
     const stretch = { first: start, end: Math.min(end, start + daysStretch) };
     for (const { day, reads, submits } of await calls.countDays(admin.database, workspaceId, month, stretch)) {

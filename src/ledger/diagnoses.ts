@@ -3,8 +3,8 @@ import type { Diagnosis, Page, PageRequest } from "../common/domain.ts";
 import { readPlacedId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
-import type { Reach, Stretch, TimeRange } from "./blocks.ts";
+import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import type { LogRange, ScanLimit, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
@@ -26,19 +26,19 @@ const workBytes = 1024 * 1024;
 const searchBatch = 1024; // records that one query looks for a text in
 
 // Text is looked for in the documents, all else in the index.
-const reaches: Record<"index" | "documents", Reach> = {
+const scanLimits: Record<"index" | "documents", ScanLimit> = {
   index: { query: 16_384, page: 4_194_304 },
   documents: { query: 4_096, page: 131_072 },
 };
 
-/** The records of a deployment, newest first; `stretch` is where they stand, for who knows it from the page before. */
+/** The records of a deployment, newest first; `range` is where they stand, for who knows it from the page before. */
 export async function listDiagnoses(
   database: Database,
   filter: DiagnosisFilter,
   request: PageRequest,
-  stretch?: Stretch,
+  range?: LogRange,
 ): Promise<Page<Diagnosis>> {
-  const { rows, nextCursor } = await readRows(database, filter, request, false, stretch);
+  const { rows, nextCursor } = await readRows(database, filter, request, false, range);
   return { items: rows.map(toDiagnosis), nextCursor };
 }
 
@@ -57,22 +57,22 @@ async function readRows(
   filter: DiagnosisFilter,
   { limit = defaultPageSize, cursor }: PageRequest,
   isForPositions: boolean,
-  stretch?: Stretch,
+  range?: LogRange,
 ) {
-  const { first, end } = stretch ?? await findStretch(database, filter);
+  const { first, end } = range ?? await findLogRange(database, filter);
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const isSearch = filter.text !== undefined;
   const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));
   const sql = isForPositions ? `select position from ${positions}` : recordsAt(positions, isSearch);
-  const isExport = stretch !== undefined;
+  const isExport = range !== undefined;
   const mostBytes = isForPositions || isSearch || isExport ? workBytes : pageBytes;
-  const query = (stretch: Stretch & { limit: number }) => ({
+  const query = (range: LogRange & { limit: number }) => ({
     sql,
-    args: { ...given, ...stretch, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
+    args: { ...given, ...range, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
   });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const reach = reaches[isSearch ? "documents" : "index"];
-  return await readNewest(database, query, { first, end: before }, limit, reach, {
+  const scanLimit = scanLimits[isSearch ? "documents" : "index"];
+  return await readNewest(database, query, { first, end: before }, limit, scanLimit, {
     isMeant: (row) => !isSearch || holdsText(row, filter.text!),
     isEnough: (rows) =>
       isForPositions

@@ -8,7 +8,7 @@ import { createTelemetry } from "../common/telemetry.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import { findRuns, idempotencyOf } from "./admission.ts";
 import type { Admission, Caller, Read, Recorded, Refused, Run, Served, Submit, Verdict } from "./admission.ts";
-import { failureOf, unknownOutcome } from "../database/database.ts";
+import { failureOf, indeterminateError } from "../database/database.ts";
 import type { Database, Row } from "../database/database.ts";
 import { groupCommit } from "./group-commit.ts";
 import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
@@ -40,7 +40,7 @@ const groupLimits: GroupLimits = {
   size: 1_500_000,
   waitingItems: 10_000,
   waitingSize: 64_000_000,
-  patience: 10_000,
+  timeoutMs: 10_000,
 };
 
 /** Makes the ledger of a database; `limits` replaces those of its own. */
@@ -63,7 +63,7 @@ export function createLedger(
     // What no workspace is known of yet shares one place among the workspaces.
     ownerOf: ({ workspaceId = "" }) => workspaceId,
     // A repeat under the same key is decided when the first has been.
-    aloneBy: (admission) => {
+    conflictKey: (admission) => {
       const key = idempotencyOf(admission)?.key;
       return key && `${admission.workspaceId ?? ""} ${key}`;
     },
@@ -137,7 +137,7 @@ const wasAccepted = ([isKeyValid, , , , , number]: Finding) => isKeyValid === 1 
 
 function readFindings([row]: Row[], { commit }: Attempt): Finding[] {
   // Whatever stands between here and a server may send a reply twice.
-  if (text(row!, "commit_id") !== commit) throw unknownOutcome("The database sent the reply to another group");
+  if (text(row!, "commit_id") !== commit) throw indeterminateError("The database sent the reply to another group");
   return JSON.parse(text(row!, "findings"));
 }
 

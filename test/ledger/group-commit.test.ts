@@ -14,10 +14,10 @@ type Decide = (items: string[], attempt: Attempt) => Promise<Map<string, string>
 /** Decides all: the result of a text is the text in capitals. */
 const decideAll: Decide = (items) => Promise.resolve(new Map(items.map((item) => [item, item.toUpperCase()])));
 
-const failing = (failure: "blocked" | "unknown" | "refused" | undefined, message = "no luck") =>
+const failing = (failure: "retryable" | "indeterminate" | "rejected" | undefined, message = "no luck") =>
   new Error(message, { cause: failure });
 
-const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, patience: 60_000 };
+const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, timeoutMs: 60_000 };
 
 /**
  * A group commit of texts that keeps what it was asked to decide, and with what. A text is as large as it is long, and
@@ -33,10 +33,10 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
       attempts.push(attempt);
       return decide(items, attempt);
     },
-    failureOf: (error) => (error as { cause?: "blocked" | "unknown" | "refused" }).cause,
+    failureOf: (error) => (error as { cause?: "retryable" | "indeterminate" | "rejected" }).cause,
     sizeOf: (item) => item.length,
     ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
-    aloneBy: (item) => /^(.*):/.exec(item)?.[1],
+    conflictKey: (item) => /^(.*):/.exec(item)?.[1],
     isGone: (item) => item.startsWith("gone"),
   }, { ...wide, ...limits });
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
@@ -196,9 +196,9 @@ test("no owner takes more of the room than is left for the others", async () => 
   assert.equal(refused, [4, 5, 8, 10]);
 });
 
-test("an item that waits for another ends with its patience, and leaves the order to those before and behind it", async () => {
+test("an item that waits for another ends at its timeout, and leaves the order to those before and behind it", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { patience: 300 });
+  const { submit, groups } = start(decide, { timeoutMs: 300 });
   const first = submit("x:1");
   await until(() => groups.length === 1);
   const late = submit("x:2");
@@ -213,7 +213,7 @@ test("an item that waits for another ends with its patience, and leaves the orde
 
 test("a group that is refused is halved until the one item at fault fails by itself", async () => {
   const { settleAll, groups } = start((items, attempt) =>
-    items.includes("d") ? Promise.reject(failing("refused", `at fault: ${items}`)) : decideAll(items, attempt)
+    items.includes("d") ? Promise.reject(failing("rejected", `at fault: ${items}`)) : decideAll(items, attempt)
   );
   assert.equal(outcomes(await settleAll("a b c d e")), ["A", "B", "C", "at fault: d", "E"]);
   assert.equal(groups, ["a b c d e", "a b", "c d e", "c", "d e", "d", "e"]);
@@ -227,8 +227,8 @@ test("whatever is at fault or fails in passing, each item gets what it would get
       const decided: string[] = [];
       const kindOf = (item: string) => item.split("-")[0];
       const { settleAll } = start((items, attempt) => {
-        if (failures.shift()) return Promise.reject(failing("blocked"));
-        if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("refused", items.join(" ")));
+        if (failures.shift()) return Promise.reject(failing("retryable"));
+        if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("rejected", items.join(" ")));
         decided.push(...items);
         return decideAll(items, attempt);
       }, { items: most });
@@ -244,7 +244,7 @@ test("whatever is at fault or fails in passing, each item gets what it would get
 test("a failure in passing is repeated with the very same attempt, and a new group has a new one", async () => {
   let failures = 3;
   const { submitAll, groups, attempts } = start((items, attempt) =>
-    failures-- > 0 ? Promise.reject(failing("unknown")) : decideAll(items, attempt)
+    failures-- > 0 ? Promise.reject(failing("indeterminate")) : decideAll(items, attempt)
   );
   assert.equal(await submitAll("a b"), ["A", "B"]);
   await submitAll("c");
@@ -253,11 +253,11 @@ test("a failure in passing is repeated with the very same attempt, and a new gro
   assert.is(new Set(attempts).size, 2);
 });
 
-test("failures in passing that do not end reject the group when its patience ends, and what waits when its own does", async () => {
+test("failures in passing that do not end reject the group at its timeout, and what waits at its own", async () => {
   let isDown = true;
   const { submit, submitAll, groups } = start(
-    (items, attempt) => isDown ? Promise.reject(failing("unknown")) : decideAll(items, attempt),
-    { patience: 50 },
+    (items, attempt) => isDown ? Promise.reject(failing("indeterminate")) : decideAll(items, attempt),
+    { timeoutMs: 50 },
   );
   const results = [submit("a"), submit("b")];
   await until(() => groups.length === 1);
@@ -271,7 +271,7 @@ test("failures in passing that do not end reject the group when its patience end
 });
 
 test("once an attempt may have taken effect unseen, it is not halved, whatever comes after", async () => {
-  const failures = [failing("unknown"), failing("refused"), failing(undefined), failing("blocked")];
+  const failures = [failing("indeterminate"), failing("rejected"), failing(undefined), failing("retryable")];
   const { submitAll, groups, attempts } = start((items, attempt) => {
     const failure = failures.shift();
     return failure === undefined ? decideAll(items, attempt) : Promise.reject(failure);
@@ -281,13 +281,13 @@ test("once an attempt may have taken effect unseen, it is not halved, whatever c
   assert.is(new Set(attempts).size, 1);
 });
 
-for (const [failure, last] of [["blocked", "young"], ["unknown", "old young"]] as const) {
-  test(`where attempts are ${failure}, each item ends with its own patience, and "${last}" is decided at last`, async () => {
+for (const [failure, last] of [["retryable", "young"], ["indeterminate", "old young"]] as const) {
+  test(`where attempts are ${failure}, each item ends at its own timeout, and "${last}" is decided at last`, async () => {
     const { decide, release } = hold();
     let isDown = false;
     const { submit, groups } = start(
       (items, attempt) => isDown ? Promise.reject(failing(failure)) : decide(items, attempt),
-      { patience: 1000 },
+      { timeoutMs: 1000 },
     );
     const before = submit("before");
     await until(() => groups.length === 1);
@@ -312,9 +312,9 @@ test("an item that is larger than all that may wait is taken where nothing else 
   assert.is(await submit("abcd"), "ABCD");
 });
 
-test("an item whose patience ends while it waits is rejected, never decided, and no longer in the way of others", async () => {
+test("an item whose timeout comes while it waits is rejected, never decided, and no longer in the way of others", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { patience: 50, waitingItems: 4, waitingSize: 8 });
+  const { submit, groups } = start(decide, { timeoutMs: 50, waitingItems: 4, waitingSize: 8 });
   const first = submit("a");
   await until(() => groups.length === 1);
   const waiting = await Promise.allSettled([submit("bb"), submit("cc")]);
@@ -362,7 +362,7 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     failureOf: () => undefined,
     sizeOf: () => 1,
     ownerOf: () => "",
-    aloneBy: () => undefined,
+    conflictKey: () => undefined,
     isGone: () => false,
   }, wide);
   assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);

@@ -10,7 +10,7 @@ import { updateWorkspace } from "../../src/admin/workspaces.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import type { Verdict } from "../../src/ledger/admission.ts";
-import { tellingFailures } from "../../src/database/database.ts";
+import { classifyErrors } from "../../src/database/database.ts";
 import type { Database, Row } from "../../src/database/database.ts";
 import { forgetKeys, keepKeys } from "../../src/ledger/idempotency-keys.ts";
 import * as statements from "../../src/ledger/statements.ts";
@@ -326,13 +326,13 @@ test("a request that was accepted is answered so, though its deployment goes whi
 test("a request that the database cannot take fails alone, whoever else is in its group", async () => {
   const memory = await openMemory();
   const poison = "poison";
-  const database = tellingFailures({
+  const database = classifyErrors({
     ...memory,
     write: (statements) =>
       JSON.stringify(statements).includes(poison)
         ? Promise.reject(new Error("A document cannot be stored"))
         : memory.write(statements),
-  }, () => "refused");
+  }, () => "rejected");
   const world = await createWorld({ database });
   const answers = await Promise.all(
     upTo(30).map((index) => index % 3 === 0 ? world.read() : world.submit(bodyOf(index === 13 ? poison : `s${index}`))),

@@ -1,6 +1,6 @@
 // Requests to a ledger without the router, so that those sent in one tick are sure to share a group.
 import { hashApiKey } from "../../src/common/ids.ts";
-import { tellingFailures } from "../../src/database/database.ts";
+import { classifyErrors } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { Read, Submit } from "../../src/ledger/admission.ts";
 import { createLedger } from "../../src/ledger/ledger.ts";
@@ -38,7 +38,7 @@ export type Loss = { times: number; meanwhile?: () => Promise<unknown> };
 /** A database that loses the reply to a write that took effect, so many times; `meanwhile` runs before each loss. */
 export function losingReplies(database: Database, loss: Loss): Database {
   const lost = new Error("The reply was lost");
-  return tellingFailures({
+  return classifyErrors({
     ...database,
     write: async (statements) => {
       const results = await database.write(statements);
@@ -47,5 +47,5 @@ export function losingReplies(database: Database, loss: Loss): Database {
       await loss.meanwhile?.();
       throw lost;
     },
-  }, (error) => error === lost ? "unknown" : "refused");
+  }, (error) => error === lost ? "indeterminate" : "rejected");
 }
