@@ -133,10 +133,10 @@ test("no class but the error type, no any, and nothing left to do", () => {
   }
 });
 
-test("a file opens by saying what lives in it, and is at most 200 lines long", () => {
+test("a file opens by saying what lives in it, and is at most 300 lines long", () => {
   for (const [file, source] of sources) {
     assert.match(source, /^(#!.*\n)?\/\/ [A-Z`]/, file);
-    if (file !== "database/migrations.ts") assert.ok(source.split("\n").length <= 200, file);
+    if (file !== "database/migrations.ts") assert.ok(source.split("\n").length <= 300, file);
   }
 });
 

@@ -8,7 +8,7 @@ import { listCalls, listDiagnoses, verify } from "../../src/admin/records.ts";
 import { updateWorkspace } from "../../src/admin/workspaces.ts";
 import { Refusal } from "../../src/common/errors.ts";
 import { stringify } from "../../src/common/json-text.ts";
-import type { Verdict } from "../../src/ledger/admission.ts";
+import type { Decision } from "../../src/ledger/admission.ts";
 import { createTenant, createWorld, openMemory } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";
 import { ledgerOf, losingReplies, readBy, submitBy, upTo } from "./requests.ts";
@@ -62,36 +62,36 @@ const round: fc.Arbitrary<Round> = fc.record({
 });
 
 /** Checks what a workspace's requests of one round were answered, and counts them. */
-function follow(member: Member, answers: { step: Step; verdict: Verdict }[]): void {
+function follow(member: Member, answers: { step: Step; decision: Decision }[]): void {
   const { limit, idByKey, recordIds } = member;
   const room = Math.max(0, limit - member.used);
   const numbers: number[] = [];
   const before = new Set(idByKey.keys());
   const demand = new Set<unknown>();
-  for (const { step, verdict } of answers) {
+  for (const { step, decision } of answers) {
     const key = step.isRead ? undefined : step.idempotencyKey;
     if (key === undefined) demand.add(step);
     else if (!before.has(key)) demand.add(key);
-    if (verdict.outcome === "read") numbers.push(verdict.quota.used);
-    else if (verdict.outcome === "recorded" && !recordIds.has(verdict.recordId)) {
-      recordIds.add(verdict.recordId);
-      numbers.push(verdict.quota.used);
+    if (decision.outcome === "read") numbers.push(decision.quota.used);
+    else if (decision.outcome === "recorded" && !recordIds.has(decision.recordId)) {
+      recordIds.add(decision.recordId);
+      numbers.push(decision.quota.used);
       if (key !== undefined) {
         assert.not(idByKey.has(key), "a key has one record");
-        idByKey.set(key, verdict.recordId);
+        idByKey.set(key, decision.recordId);
       }
-    } else if (verdict.outcome === "recorded") assert.is(verdict.recordId, idByKey.get(key!));
+    } else if (decision.outcome === "recorded") assert.is(decision.recordId, idByKey.get(key!));
   }
   const accepted = Math.min(room, demand.size);
   assert.equal(numbers.sort((a, b) => a - b), upTo(accepted).map((nth) => member.used + nth));
   member.used += accepted;
-  for (const { step, verdict } of answers) {
+  for (const { step, decision } of answers) {
     const key = step.isRead ? undefined : step.idempotencyKey;
-    if (verdict.outcome === "quota_exhausted") {
-      assert.equal([verdict.quota.used, verdict.quota.limit], [member.used, limit]);
+    if (decision.outcome === "quota_exhausted") {
+      assert.equal([decision.quota.used, decision.quota.limit], [member.used, limit]);
       assert.not(key !== undefined && idByKey.has(key), "what has a record is not refused");
-    } else if (verdict.outcome === "key_reused") assert.ok(idByKey.has(key!));
-    else assert.is(verdict.outcome, step.isRead ? "read" : "recorded");
+    } else if (decision.outcome === "key_reused") assert.ok(idByKey.has(key!));
+    else assert.is(decision.outcome, step.isRead ? "read" : "recorded");
   }
 }
 
@@ -112,10 +112,10 @@ test("whatever groups race for them, and however many replies are lost, exactly 
           return isRead ? readBy(by) : submitBy(by, idempotencyKey);
         }));
         loss.times = losses;
-        const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+        const decisions = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
         loss.times = 0;
         for (const [index, member] of members.entries()) {
-          const answers = steps.map((step, at) => ({ step, verdict: verdicts[at]! }));
+          const answers = steps.map((step, at) => ({ step, decision: decisions[at]! }));
           follow(member, answers.filter(({ step }) => step.member === index));
         }
       }
@@ -142,11 +142,16 @@ test("of a run that is cut the first are stored, each under the id that it was a
   const ledger = ledgerOf(world);
   const submits = await Promise.all(upTo(5).map((nth) => submitBy(world, undefined, `s${nth}`)));
   const read = await readBy(world);
-  const verdicts = await Promise.all([...submits, read].map((admission) => ledger.admit(admission)));
+  const decisions = await Promise.all([...submits, read].map((admission) => ledger.admit(admission)));
   const exhausted = "quota_exhausted";
-  assert.equal(verdicts.map(({ outcome }) => outcome), [...Array(3).fill("recorded"), exhausted, exhausted, exhausted]);
-  const answered = verdicts.map((verdict, index) =>
-    verdict.outcome === "recorded" && `${verdict.recordId} s${index + 1}`
+  assert.equal(decisions.map(({ outcome }) => outcome), [
+    ...Array(3).fill("recorded"),
+    exhausted,
+    exhausted,
+    exhausted,
+  ]);
+  const answered = decisions.map((decision, index) =>
+    decision.outcome === "recorded" && `${decision.recordId} s${index + 1}`
   );
   const { items } = await listDiagnoses(world.admin, { deployId: world.deployId });
   const stored = items.map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`);
@@ -164,9 +169,9 @@ test("a run that was cut is answered as it was decided, though the limit is rais
   const read = await readBy(world);
   loss.times = 1;
   loss.meanwhile = () => updateWorkspace(admin, world.workspaceId, { monthlyLimit: 9 });
-  const verdicts = await Promise.all(upTo(3).map(() => ledger.admit({ ...read })));
-  assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "read", "quota_exhausted"]);
-  const [, , refused] = verdicts;
+  const decisions = await Promise.all(upTo(3).map(() => ledger.admit({ ...read })));
+  assert.equal(decisions.map(({ outcome }) => outcome), ["read", "read", "quota_exhausted"]);
+  const [, , refused] = decisions;
   assert.equal(refused?.outcome === "quota_exhausted" && [refused.quota.limit, refused.quota.used], [2, 2]);
   assert.is((await ledger.admit(read)).outcome, "read");
 });

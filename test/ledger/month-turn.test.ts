@@ -97,10 +97,10 @@ for (const failure of ["retryable", "indeterminate"] as const) {
       fault.times = 2;
       // Without the router they are sure to be in one group.
       const ledger = createLedger(world.database, () => world.now);
-      const verdicts = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
-      assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
+      const decisions = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
+      assert.equal(decisions.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
       const resetsAt = start < midnight ? midnight : Date.UTC(2027, 1, 1);
-      for (const verdict of verdicts) assert.is("quota" in verdict && verdict.quota.resetsAt, resetsAt);
+      for (const decision of decisions) assert.is("quota" in decision && decision.quota.resetsAt, resetsAt);
       assert.equal(await usedOf(world), { [monthAt(start)]: 3 });
       // Of the month that it is now all is there still.
       assert.is((await world.read()).headers.get("X-RateLimit-Used"), "1");
