@@ -97,8 +97,8 @@ async function countCalls(database: Database, workspaces: Workspaces, range: Log
     const book = bookOf(books, row);
     book.reads += integer(row, "reads");
     book.submits += integer(row, "submits");
-    book.strays += integer(row, "strays") + (integer(row, "first_number") === book.nextNumber ? 0 : 1);
-    book.nextNumber = integer(row, "next_number");
+    book.strays += integer(row, "strays") + (integer(row, "first_number") === book.nextSequence ? 0 : 1);
+    book.nextSequence = integer(row, "next_number");
   }
 }
 

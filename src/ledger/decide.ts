@@ -1,7 +1,7 @@
 // One decision, from batches of like requests to the answers. SQL reads the batches as the table `batch` and returns a state
 // for each, and a state becomes the decisions of its requests. Both formats are declared here, and read nowhere else:
 // `batchColumns` on the way to SQL, `BatchState` on the way back.
-import { placedId } from "../common/ids.ts";
+import { slotId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import { indeterminateError } from "../database/database.ts";
 import type { Row, Statement } from "../database/database.ts";
@@ -234,6 +234,6 @@ function toDecision(
   }
   if (!isAccepted) return used < limit ? undefined : { outcome: "quota_exhausted", quota, audit };
   return prompt === null
-    ? { outcome: "recorded", recordId: placedId("diag", commit, slot), quota, audit }
+    ? { outcome: "recorded", recordId: slotId("diag", commit, slot), quota, audit }
     : { outcome: "read", prompt: serve(admission.deployId, prompt), quota, audit };
 }

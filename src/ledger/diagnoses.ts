@@ -1,6 +1,6 @@
 // Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
 import type { Diagnosis, Page, PageRequest } from "../common/domain.ts";
-import { readPlacedId } from "../common/ids.ts";
+import { readSlotId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
@@ -111,22 +111,22 @@ const toLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => l
 const firstOf = (positions: string): string =>
   `(
     select position from (
-      select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as place
+      select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as nth
       from diagnoses where position in (${positions})
       window newer as (order by position desc rows unbounded preceding)
     )
-    where place = 1 or bytes <= :mostBytes
+    where nth = 1 or bytes <= :mostBytes
     order by position desc
   )`;
 
 /** A query for records at positions; a search gives those that may hold the text, and the last, where it has come to. */
 const recordsAt = (positions: string, isSearch: boolean): string => `
-  with place as materialized (select position from ${positions})
+  with chosen as materialized (select position from ${positions})
   select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
-  from place
-  cross join diagnoses d on d.position = place.position
+  from chosen
+  cross join diagnoses d on d.position = chosen.position
   cross join ${commitAt("d.position")}
-  ${isSearch ? `where ${mayHoldText} or d.position = (select min(position) from place)` : ""}
+  ${isSearch ? `where ${mayHoldText} or d.position = (select min(position) from chosen)` : ""}
   order by d.position desc`;
 
 /** Where a record of this id stands in the log, whether or not it was deleted; undefined where there was never one. */
@@ -134,18 +134,18 @@ export async function findDiagnosis(
   database: Database,
   id: string,
 ): Promise<{ position: number; diagnosis: Diagnosis | undefined } | undefined> {
-  const place = readPlacedId("diag", id);
-  if (place === undefined) return undefined;
+  const slot = readSlotId("diag", id);
+  if (slot === undefined) return undefined;
   const [row] = await database.read({
     sql: `
-      select m.position + :place as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
+      select m.position + :slot as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
         d.document
       from commits m
-      left join diagnoses d on d.position = m.position + :place
-      left join deleted_diagnoses x on x.position = m.position + :place
-      where m.id = :commitId and m.position + :place < m.next_position
+      left join diagnoses d on d.position = m.position + :slot
+      left join deleted_diagnoses x on x.position = m.position + :slot
+      where m.id = :commitId and m.position + :slot < m.next_position
         and (d.position is not null or x.position is not null)`,
-    args: { id, ...place },
+    args: { id, ...slot },
   });
   if (row === undefined) return undefined;
   return { position: integer(row, "position"), diagnosis: row.document === null ? undefined : toDiagnosis(row) };
