@@ -53,6 +53,7 @@ export const invalidIdempotencyKey = () =>
 export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
 export const waitedTooLong = (ms: number) =>
   new Refusal("overloaded", `Timed out after ${ms / 1000} s waiting for a commit`);
+export const replyLost = () => new Refusal("overloaded", "The database's reply was lost; the request took no effect");
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
 export const managementOverloaded = () => new Refusal("overloaded", "Too much management work is under way");

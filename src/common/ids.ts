@@ -26,17 +26,17 @@ export function idSequence(prefix: IdPrefix): (at: number) => string {
   };
 }
 
-/** A new id for what is committed at once: that of its calls and records, but for the prefix and the place. */
+/** A new id for a commit. The ids of its calls and records are this with a prefix and the slot. */
 export const newCommitId = (at: number): string => `${timeText(at)}${randomText(14)}`;
 
-/** The id of a call or a record by its place in a commit, from 0 to 255. */
-export const placedId = (prefix: "call" | "diag", commitId: string, place: number): string =>
-  `${prefix}_${commitId}${place.toString(16).padStart(2, "0")}`;
+/** The id of the call or record in a slot of a commit, from 0 to 255. */
+export const slotId = (prefix: "call" | "diag", commitId: string, slot: number): string =>
+  `${prefix}_${commitId}${slot.toString(16).padStart(2, "0")}`;
 
-/** A call's or record's commit and its place there, by its id; undefined where it can be no such id. */
-export function readPlacedId(prefix: "call" | "diag", id: string): { commitId: string; place: number } | undefined {
-  const [, name, commitId, place] = /^([a-z]+)_(\w{24})([0-9a-f]{2})$/.exec(id) ?? [];
-  return name === prefix && commitId !== undefined ? { commitId, place: parseInt(place!, 16) } : undefined;
+/** The commit and the slot that the id of a call or record names; undefined if it is no such id. */
+export function readSlotId(prefix: "call" | "diag", id: string): { commitId: string; slot: number } | undefined {
+  const [, name, commitId, slot] = /^([a-z]+)_(\w{24})([0-9a-f]{2})$/.exec(id) ?? [];
+  return name === prefix && commitId !== undefined ? { commitId, slot: parseInt(slot!, 16) } : undefined;
 }
 
 function timeText(at: number): string {

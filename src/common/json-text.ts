@@ -43,6 +43,9 @@ export function makeWellFormed(text: string): string {
   return text.replace(escapes, (escape, _pair, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
+/** JSON for SQL, which would store the escape of a lone surrogate as bytes that nobody can read back. */
+export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringify(value));
+
 /**
  * Whether a double says exactly what the text of a JSON number does, up to how it is written: 1.50 is 1.5, but
  * 9007199254740990.6 is not 9007199254740991, to which it is rounded.

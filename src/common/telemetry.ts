@@ -14,8 +14,16 @@ export type Telemetry = {
   groupSize: Histogram;
   /** Seconds that the transaction of a group took, the round trip included. */
   commitSeconds: Histogram;
-  /** Operations of the database that failed, by kind: `blocked`, `unknown`, `refused` or `other`. */
-  databaseErrors: Counter;
+  /** Database operations that failed, by `failureOf`. */
+  databaseErrors(failure: string | undefined): void;
+};
+
+// Dashboards depend on these values of the label `kind`.
+const errorKinds: Record<string, string> = {
+  retryable: "blocked",
+  indeterminate: "unknown",
+  rejected: "refused",
+  unavailable: "unavailable",
 };
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -25,6 +33,12 @@ const powersOfTwo = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 export function createTelemetry(): Telemetry {
   const metrics = createMetrics();
   const { counter, histogram } = metrics;
+  const databaseErrors = counter(
+    "promptledger_database_errors_total",
+    "Operations of the database that failed: blocked (may succeed later), unknown (no reply), refused, other",
+    ["kind"],
+    ["blocked", "unknown", "refused", "other"],
+  );
   return {
     metrics,
     requests: counter("promptledger_http_requests_total", "Requests answered", ["method", "route", "status"]),
@@ -41,11 +55,6 @@ export function createTelemetry(): Telemetry {
       "Time that the transaction of a group took, the round trip included",
       [0.0001, 0.00025, 0.0005, ...seconds],
     ),
-    databaseErrors: counter(
-      "promptledger_database_errors_total",
-      "Operations of the database that failed: blocked (may succeed later), unknown (no reply), refused, other",
-      ["kind"],
-      ["blocked", "unknown", "refused", "other"],
-    ),
+    databaseErrors: (failure) => databaseErrors(errorKinds[failure ?? ""] ?? "other"),
   };
 }

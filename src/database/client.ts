@@ -5,7 +5,7 @@ import type { Client } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { bind, closedError, isBusy, isClosedError, tellingFailures } from "./database.ts";
+import { bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
 import type { Database, Failure, Purpose } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
@@ -36,13 +36,13 @@ export function openRemote(
     ...(authToken === undefined ? {} : { authToken }),
     fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
   });
-  return tellingFailures(untilClosed(over(client), () => client.close()), judge);
+  return classifyErrors(untilClosed(over(client), () => client.close()), classifyError);
 }
 
 function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
   const database = over(client);
   if (client.protocol !== "file") {
-    return tellingFailures(untilClosed(within(requestTimeouts[purpose], database), () => {}), judge);
+    return classifyErrors(untilClosed(within(requestTimeouts[purpose], database), () => {}), classifyError);
   }
   if (openFileClient === undefined) throw noFiles();
   return openFileClient(client, database, purpose);
@@ -82,19 +82,19 @@ const over = (client: Client): Database => ({
   close() {},
 });
 
-/** Told by class and code, never by the driver's words. */
-function judge(error: unknown): Failure | undefined {
+/** Decides by class and code, never by the driver's message. */
+function classifyError(error: unknown): Failure | undefined {
   if (isClosedError(error)) return "unavailable";
-  // Only what the server itself says of a statement tells that it took no effect; all else is a reply that did not come.
-  if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "unknown";
-  if (error.code === "SERVER_ERROR") return judgeStatus(error.cause);
-  return isBusy(error) ? "blocked" : "refused";
+  // Only the server's own error for a statement proves that it had no effect. Anything else is a missing reply.
+  if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "indeterminate";
+  if (error.code === "SERVER_ERROR") return classifyStatus(error.cause);
+  return isBusy(error) ? "retryable" : "rejected";
 }
 
-function judgeStatus(cause: unknown): Failure | undefined {
+function classifyStatus(cause: unknown): Failure | undefined {
   const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;
-  if (status === 429) return "blocked";
-  if (status >= 500) return "unknown";
-  // Without a valid token nothing can run, whatever the statements.
-  return status === 401 || status === 403 ? undefined : "refused";
+  if (status === 429) return "retryable";
+  if (status >= 500) return "indeterminate";
+  // Without a valid token nothing runs, whatever the statements are.
+  return status === 401 || status === 403 ? undefined : "rejected";
 }

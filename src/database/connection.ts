@@ -1,6 +1,6 @@
 // The one connection to a local database: its pragmas, one operation at a time, the claim on its file, and how long it waits
 // for the locks of others.
-import { closedError, hasCode, isBusy, isClosedError, isFileFault, tellingFailures } from "./database.ts";
+import { classifyErrors, closedError, hasCode, isBusy, isClosedError, isFileFault } from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 
 /** A database on one connection. */
@@ -20,7 +20,7 @@ export type Connection = {
 export const lockTimeout = 25;
 
 const failureMemory = 2_000; // ms for which a write that failed is taken for the state of the disk
-const lockPatience = 5_000; // ms that an operation waits for a lock in all, from when it was asked for
+const lockTimeoutMs = 5_000; // ms that an operation waits for a lock in all, from when it was asked for
 
 const common = [
   "pragma journal_mode = wal",
@@ -82,7 +82,7 @@ export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (pa
           isReady = false;
         }
         if (performance.now() > deadline) {
-          const message = `Timed out after ${lockPatience} ms waiting for the database lock`;
+          const message = `Timed out after ${lockTimeoutMs} ms waiting for the database lock`;
           throw Object.assign(new Error(message, { cause: error }), { code: "SQLITE_BUSY" });
         }
         await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
@@ -92,7 +92,7 @@ export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (pa
 
   function afterOthers<T>(operation: () => Promise<T>): Promise<T> {
     // Counted from here, so that those who wait in line wait no longer than the first.
-    const deadline = performance.now() + lockPatience;
+    const deadline = performance.now() + lockTimeoutMs;
     const turn = last.then(() => attempt(operation, deadline));
     last = turn.catch(() => {});
     return turn;
@@ -126,7 +126,7 @@ export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (pa
 
   const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
-  return tellingFailures({
+  return classifyErrors({
     read: (statement: Statement) => afterOthers(() => connection.read(statement)),
     write,
     async probe() {
@@ -151,14 +151,14 @@ export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (pa
       claim?.isIntact(true);
       claim?.release();
     },
-  }, judge);
+  }, classifyError);
 }
 
-/** What ails the file is no one statement's fault, so that it need not be found out whose. */
-function judge(error: unknown): Failure | undefined {
-  if (isBusy(error)) return "blocked";
+/** A fault of the file is no statement's fault, so the group need not be split to find one. */
+function classifyError(error: unknown): Failure | undefined {
+  if (isBusy(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";
-  return hasCode(error, fileFaults) ? undefined : "refused";
+  return hasCode(error, fileFaults) ? undefined : "rejected";
 }
 
 const fileFaults = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN|NOMEM)/;

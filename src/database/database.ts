@@ -45,40 +45,42 @@ export type Claim = {
 export type Purpose = "serve" | "manage";
 
 /**
- * Why an operation failed. `blocked`: it took no effect, and may succeed later. `unknown`: the reply is lost or no reply, so
- * it may have taken effect. `refused`: one of its statements cannot run, and none took effect. `unavailable`: it took no
- * effect, and none will until the service or its database is started again.
+ * Why an operation failed.
+ * - `retryable`: it had no effect and may succeed later.
+ * - `indeterminate`: no valid reply came, so it may have had its effect.
+ * - `rejected`: one of its statements cannot run, so none had an effect.
+ * - `unavailable`: it had no effect, and nothing will succeed until the service or its database is restarted.
  */
-export type Failure = "blocked" | "unknown" | "refused" | "unavailable";
+export type Failure = "retryable" | "indeterminate" | "rejected" | "unavailable";
 
 const failures = new WeakMap<object, Failure>();
 
-/** Why a database operation rejected with this error; undefined where neither holds, or it comes from elsewhere. */
+/** Why a database operation rejected with this error. Undefined for an error of no known kind, or from elsewhere. */
 export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
-/** An error after which it is not known whether an operation took effect. */
-export function unknownOutcome(message: string): Error {
+/** An error that leaves open whether the operation had its effect. */
+export function indeterminateError(message: string): Error {
   const error = new Error(message);
-  failures.set(error, "unknown");
+  failures.set(error, "indeterminate");
   return error;
 }
 
-/** The same database, of whose errors `failureOf` tells what `judge` says. */
-export const tellingFailures = (database: Database, judge: (error: unknown) => Failure | undefined): Database =>
-  withNoteOfErrors(database, (error) => {
-    const failure = judge(error);
-    // Whatever is thrown may come here, and what is no object cannot be told again.
+/** The same database; `classify` says what `failureOf` returns for its errors. */
+export const classifyErrors = (database: Database, classify: (error: unknown) => Failure | undefined): Database =>
+  onError(database, (error) => {
+    const failure = classify(error);
+    // Anything can be thrown, and only objects can be keys of the map.
     if (failure !== undefined && typeof error === "object" && error !== null) failures.set(error, failure);
   });
 
-/** The same database; `note` is told of every error. */
-export function withNoteOfErrors(database: Database, note: (error: unknown) => void): Database {
+/** The same database; calls `report` with every error. */
+export function onError(database: Database, report: (error: unknown) => void): Database {
   async function attempt<T>(operation: Promise<T>): Promise<T> {
     try {
       return await operation;
     } catch (error) {
-      note(error);
+      report(error);
       throw error;
     }
   }

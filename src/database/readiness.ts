@@ -9,7 +9,7 @@ import { migrationNames } from "./migrations.ts";
 import { text } from "./row.ts";
 import { withTimeout } from "../common/timeout.ts";
 
-const patience = 2_000; // ms that an answer may take
+const timeoutMs = 2_000; // ms that an answer may take
 const validity = 1_000; // ms for which an answer holds
 
 /**
@@ -22,7 +22,7 @@ export function readinessOf(database: Database, clock: Clock): () => Promise<Ref
   return () => {
     const now = clock();
     if (asked === undefined || Math.abs(now - asked.at) >= validity) {
-      asked = { at: now, answer: withTimeout(patience, findObstacle(database), databaseAway) };
+      asked = { at: now, answer: withTimeout(timeoutMs, findObstacle(database), databaseAway) };
     }
     return asked.answer;
   };
@@ -48,5 +48,5 @@ function toRefusal(error: unknown): Refusal {
   if (isFileFault(error)) return fileFaulty(error.message);
   if (hasCode(error, /^SQLITE_FULL/)) return diskFull();
   if (hasCode(error, /^SQLITE_READONLY/)) return databaseReadOnly();
-  return failureOf(error) === "blocked" ? databaseBusy() : databaseAway();
+  return failureOf(error) === "retryable" ? databaseBusy() : databaseAway();
 }

@@ -10,11 +10,11 @@ export const admit = <A extends Read | Submit>(
   { ledger, telemetry, validKeys }: Context,
   admission: A,
 ): Promise<Refused | (A extends Read ? Served : Recorded)> =>
-  ledger.admit(admission).then((verdict) => {
-    const { caller, groupSize } = verdict.audit;
+  ledger.admit(admission).then((decision) => {
+    const { caller, groupSize } = decision.audit;
     notes.groupSize = groupSize;
     noteCaller(notes, caller);
     noteValidity(validKeys, admission.keyHash, caller);
-    if (verdict.outcome === "quota_exhausted") telemetry.quotaRefusals();
-    return verdict;
+    if (decision.outcome === "quota_exhausted") telemetry.quotaRefusals();
+    return decision;
   });

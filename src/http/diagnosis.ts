@@ -9,7 +9,7 @@ import { readText } from "./body.ts";
 import type { Asked, Context } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { readDeployId } from "./query.ts";
-import { created, quotaHeaders, refuseVerdict } from "./respond.ts";
+import { created, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 export async function submitDiagnosis(asked: Asked, context: Context): Promise<Answer> {
@@ -20,16 +20,16 @@ export async function submitDiagnosis(asked: Asked, context: Context): Promise<A
     const record = toRecord(await readText(asked, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
-  const verdict = await admit(asked, context, {
+  const decision = await admit(asked, context, {
     operation: "submit",
     keyHash,
     workspaceId,
     isGone: asked.isGone,
     ...submit,
   });
-  if (verdict.outcome !== "recorded") return refuseVerdict(verdict, context.clock());
-  const body = { id: verdict.recordId, status: "success", message: "Diagnosis data recorded successfully" };
-  return created(body, quotaHeaders(verdict.quota));
+  if (decision.outcome !== "recorded") return refuseDecision(decision, context.clock());
+  const body = { id: decision.recordId, status: "success", message: "Diagnosis data recorded successfully" };
+  return created(body, quotaHeaders(decision.quota));
 }
 
 /**

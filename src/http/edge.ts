@@ -89,7 +89,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       // Bun and Deno hand over what no URL can be read from.
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
       const failure = failureOf(error);
-      const refusal = failure === "blocked"
+      const refusal = failure === "retryable"
         ? databaseBusy()
         : failure === "unavailable"
         ? databaseAway()

@@ -5,7 +5,7 @@ import { admit } from "./admit.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
 import type { Asked, Context } from "./context.ts";
 import { readDeployId } from "./query.ts";
-import { notModified, ok, quotaHeaders, refuseVerdict } from "./respond.ts";
+import { notModified, ok, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 /** A read counts whether or not the client has the prompt already. */
@@ -14,18 +14,18 @@ export async function readPrompt(asked: Asked, context: Context): Promise<Answer
   const keyHash = await readKeyHash(request, context);
   const deployId = await readAuthorized(asked, context, keyHash, () => readDeployId(asked));
   const workspaceId = context.validKeys.get(keyHash);
-  const verdict = await admit(asked, context, {
+  const decision = await admit(asked, context, {
     operation: "read",
     keyHash,
     workspaceId,
     deployId,
     isGone: asked.isGone,
   });
-  if (verdict.outcome !== "read") return refuseVerdict(verdict, context.clock());
-  const tag = tags.get(verdict.prompt) ?? await makeTag(verdict.prompt);
-  const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(verdict.quota) };
+  if (decision.outcome !== "read") return refuseDecision(decision, context.clock());
+  const tag = tags.get(decision.prompt) ?? await makeTag(decision.prompt);
+  const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(decision.quota) };
   const known = request.headers.get("If-None-Match");
-  return known !== null && isAmong(tag, known) ? notModified(headers) : ok(verdict.prompt, headers);
+  return known !== null && isAmong(tag, known) ? notModified(headers) : ok(decision.prompt, headers);
 }
 
 // The ledger gives the same object for as long as a prompt is served unchanged, so it is hashed once.

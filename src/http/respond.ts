@@ -117,8 +117,8 @@ const refusals = {
 };
 
 /** The answer to a request that the ledger did not accept; `now` is Unix ms. */
-export const refuseVerdict = (verdict: Refused, now: number): Answer =>
-  verdict.outcome === "quota_exhausted" ? refuseQuota(verdict.quota, now) : refuse(refusals[verdict.outcome]);
+export const refuseDecision = (decision: Refused, now: number): Answer =>
+  decision.outcome === "quota_exhausted" ? refuseQuota(decision.quota, now) : refuse(refusals[decision.outcome]);
 
 function refuseQuota(quota: Quota, now: number): Answer {
   const { kind, message } = refusals.quota_exhausted;

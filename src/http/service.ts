@@ -16,7 +16,7 @@ import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import { checkSettings } from "./settings.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
-import { failureOf, withNoteOfErrors } from "../database/database.ts";
+import { failureOf, onError } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupLimits } from "../ledger/waiting-room.ts";
 import { createLedger } from "../ledger/ledger.ts";
@@ -160,7 +160,7 @@ export function createContext(
   } = settings;
   const telemetry = createTelemetry();
   const { gauge } = telemetry.metrics;
-  const observed = withNoteOfErrors(database, (error) => telemetry.databaseErrors(failureOf(error) ?? "other"));
+  const observed = onError(database, (error) => telemetry.databaseErrors(failureOf(error)));
   const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
   const bodyBudget = { most: bodyBudgetBytes, used: 0 };
   gauge("promptledger_http_requests_in_flight", "Requests that are being answered", inFlight.count);

@@ -1,4 +1,4 @@
-// What the ledger is asked and what it answers, and how requests are put together into a group.
+// What the ledger is asked, what it decides, and how the requests of a group are put into batches.
 import type { Quota, Usage } from "../common/domain.ts";
 import type { JsonText } from "../common/json-text.ts";
 
@@ -43,32 +43,41 @@ export type Refused =
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
 export type Checked = { outcome: "checked"; usage: Usage; audit: Audit };
-export type Verdict = Served | Recorded | Checked | Refused;
-
-/** Requests that are alike, and the place of the first of them in the group; the others follow. */
-export type Run = { first: number; admissions: Admission[] };
+export type Decision = Served | Recorded | Checked | Refused;
 
 export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined =>
   admission.operation === "submit" ? admission.idempotency : undefined;
 
-/**
- * Puts side by side what is alike, so that one row counts and logs it all. Apart, each request is a run of its own, in
- * order of arrival; and so is one with an idempotency key, since it may have been accepted before.
- */
-export function findRuns(admissions: Admission[], isApart: boolean): Run[] {
+/** Like requests: one row counts and logs them. Their slots in the group follow each other, beginning with `firstSlot`. */
+export type CallBatch = Pick<Admission, "keyHash" | "deployId" | "operation"> & {
+  firstSlot: number;
+  /** Undefined without one. A request with a key is a batch of its own, since it may be a repeat. */
+  idempotencyKey: string | undefined;
+  admissions: Admission[];
+};
+
+/** Puts the requests of a group into batches, in the order in which the first of each arrived. */
+export function toBatches(admissions: Admission[]): CallBatch[] {
   const alike = new Map<string | Admission, Admission[]>();
   for (const admission of admissions) {
     const { operation, keyHash, deployId } = admission;
-    const isAlone = isApart || idempotencyOf(admission) !== undefined;
-    const name = isAlone ? admission : `${operation} ${keyHash} ${deployId}`;
+    const name = idempotencyOf(admission) === undefined ? `${operation} ${keyHash} ${deployId}` : admission;
     const found = alike.get(name);
     if (found === undefined) alike.set(name, [admission]);
     else found.push(admission);
   }
-  let first = 0;
+  let firstSlot = 0;
   return Array.from(alike.values(), (admissions) => {
-    const run = { first, admissions };
-    first += admissions.length;
-    return run;
+    const [first] = admissions as [Admission];
+    const { keyHash, deployId, operation } = first;
+    const batch = { keyHash, deployId, operation, firstSlot, idempotencyKey: idempotencyOf(first)?.key, admissions };
+    firstSlot += admissions.length;
+    return batch;
   });
 }
+
+/** The submits of a group by slot, null where a slot has another request. */
+export type SubmitSlots = (Submit | null)[];
+
+export const toSubmitSlots = (batches: CallBatch[]): SubmitSlots =>
+  batches.flatMap(({ admissions }) => admissions.map((one) => one.operation === "submit" ? one : null));

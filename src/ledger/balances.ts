@@ -1,14 +1,14 @@
-// The proof that the books balance: quota, call log and records are recounted, each on its own, stretch by stretch, so that
+// The proof that the books balance: quota, call log and records are recounted, each on its own, range by range, so that
 // it takes no more memory the longer the log is, and others get their turn in between.
 import type { LedgerBalance } from "../common/domain.ts";
 import { commitAt } from "./blocks.ts";
-import type { Stretch } from "./blocks.ts";
+import type { LogRange } from "./blocks.ts";
 import { allWorkspaces, bookOf, defaultPageRows, readCounts } from "./books.ts";
 import type { Book, Books, Workspaces } from "./books.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
-const stretchLength = 1_024; // positions that one query looks at: some 5 ms, in which no one else gets a turn
+const rangeLength = 1_024; // positions that one query looks at: some 5 ms, in which no one else gets a turn
 
 /**
  * Recounts every month of one workspace, or of all. A record counts only with the call that stored it, and a call only in
@@ -24,10 +24,10 @@ export async function listBalances(
   const asked = workspaceId === undefined ? allWorkspaces : { from: workspaceId, to: workspaceId };
   const { books, first, pages, prunings } = await readCounts(database, asked, pageRows);
   const [{ end }, ...later] = pages as [typeof pages[number], ...typeof pages];
-  await countStretch(database, asked, { first, end }, books, report);
+  await countRange(database, asked, { first, end }, books, report);
   // What was accepted while the first pages were read is counted in those that came after.
   for (const { workspaces, end: laterEnd } of later) {
-    await countStretch(database, workspaces, { first: end, end: laterEnd }, books, () => {});
+    await countRange(database, workspaces, { first: end, end: laterEnd }, books, () => {});
   }
   // What was pruned meanwhile has been counted twice, or not at all.
   const { prunings: prunedSince } = await readCounts(database, asked, pageRows);
@@ -35,19 +35,19 @@ export async function listBalances(
   return [...books.values()].map(toBalance).sort(byWorkspaceAndMonth);
 }
 
-/** Counts all of a stretch of the log, slice by slice. */
-async function countStretch(
+/** Counts all of a range of the log, slice by slice. */
+async function countRange(
   database: Database,
   workspaces: Workspaces,
-  { first, end }: Stretch,
+  { first, end }: LogRange,
   books: Books,
   report: (share: number) => void,
 ): Promise<void> {
   for (let start = first; start < end;) {
-    const stretch = { first: start, end: await findEnd(database, start, end) };
-    await countCalls(database, workspaces, stretch, books);
-    await countRecords(database, workspaces, stretch, books);
-    start = stretch.end;
+    const range = { first: start, end: await findEnd(database, start, end) };
+    await countCalls(database, workspaces, range, books);
+    await countRecords(database, workspaces, range, books);
+    start = range.end;
     report((start - first) / (end - first));
   }
 }
@@ -58,21 +58,21 @@ const isAsked = (workspaces: Workspaces, id: string): string =>
 
 const rangeOf = (workspaces: Workspaces) => workspaces === allWorkspaces ? {} : workspaces;
 
-/** Where a stretch of the log ends: at a commit, so that what belongs together is looked at together. */
+/** Where a range of the log ends: at a commit, so that what belongs together is looked at together. */
 async function findEnd(database: Database, first: number, end: number): Promise<number> {
   const sql = "select min(position) as position from commits where position >= ? and position < ?";
-  const [row] = await database.read({ sql, args: [first + stretchLength, end] });
+  const [row] = await database.read({ sql, args: [first + rangeLength, end] });
   return integerOrNull(row!, "position") ?? end;
 }
 
-/** The commits of a stretch; what does not lie in the month of its commit's time lies in none. */
+/** The commits of a range; what does not lie in the month of its commit's time lies in none. */
 const committed = `committed as materialized (
   select position, next_position,
     iif(month = strftime('%Y-%m', created_at / 1000, 'unixepoch'), month, 'unknown') as month
   from commits where position >= :first and position < :end
 )`;
 
-async function countCalls(database: Database, workspaces: Workspaces, stretch: Stretch, books: Books) {
+async function countCalls(database: Database, workspaces: Workspaces, range: LogRange, books: Books) {
   const rows = await database.read({
     sql: `
       with ${committed}, called as (
@@ -91,18 +91,18 @@ async function countCalls(database: Database, workspaces: Workspaces, stretch: S
         sum(number <> coalesce(next_number, number) or names_nothing) as strays,
         min(number) as first_number, max(number + count) as next_number
       from called group by 1, 2`,
-    args: { ...stretch, ...rangeOf(workspaces) },
+    args: { ...range, ...rangeOf(workspaces) },
   });
   for (const row of rows) {
     const book = bookOf(books, row);
     book.reads += integer(row, "reads");
     book.submits += integer(row, "submits");
-    book.strays += integer(row, "strays") + (integer(row, "first_number") === book.nextNumber ? 0 : 1);
-    book.nextNumber = integer(row, "next_number");
+    book.strays += integer(row, "strays") + (integer(row, "first_number") === book.nextSequence ? 0 : 1);
+    book.nextSequence = integer(row, "next_number");
   }
 }
 
-async function countRecords(database: Database, workspaces: Workspaces, stretch: Stretch, books: Books) {
+async function countRecords(database: Database, workspaces: Workspaces, range: LogRange, books: Books) {
   const columns = "select position, deployment_id, prompt_version,";
   const rows = await database.read({
     sql: `
@@ -122,7 +122,7 @@ async function countRecords(database: Database, workspaces: Workspaces, stretch:
         and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
       where ${isAsked(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
       group by 1, 2`,
-    args: { ...stretch, ...rangeOf(workspaces) },
+    args: { ...range, ...rangeOf(workspaces) },
   });
   for (const row of rows) {
     const book = bookOf(books, row);

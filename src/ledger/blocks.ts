@@ -1,20 +1,20 @@
-// Walking through the log. The indexes of its tables begin with the block of 256 positions that a row stands in, so what is
-// looked for is looked for in one block after the other. See sql/002-create-ledger.sql.
+// Scans of the log. The indexes of its tables begin with the block of 256 positions that a row is in, so a scan visits one
+// block after the other. See sql/002-create-ledger.sql.
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
-/** A stretch of the log: the positions from `first` on, and below `end`. */
-export type Stretch = { first: number; end: number };
+/** A range of log positions: from `first`, included, to `end`, excluded. */
+export type LogRange = { first: number; end: number };
 
-/** A time range in Unix ms: from a moment on, and before another. */
+/** A time range in Unix ms: `from` is included, `to` is excluded. */
 export type TimeRange = { from?: number | undefined; to?: number | undefined };
 
 const block = 4_096; // positions, by the index of commits by time
 const longestCommit = 256; // positions
 
-/** The stretch of the log in which everything of a time range stands; what else stands there, `inTime` tells. */
-export async function findStretch(database: Database, { from, to }: TimeRange): Promise<Stretch> {
-  // The clocks of those who commit may differ, so a commit's time says nothing of the times before and after it.
+/** The positions that can hold rows of a time range. They can hold other rows too: filter with `inTime`. */
+export async function findLogRange(database: Database, { from, to }: TimeRange): Promise<LogRange> {
+  // The clocks of processes differ, so commits are not in order of time.
   const firstBlock = (blocks: "up" | "down") =>
     `(
     select number from ${blocks} where exists (
@@ -42,24 +42,24 @@ export async function findStretch(database: Database, { from, to }: TimeRange): 
   return { first: Math.max(first, oldest * block), end: Math.min(end, (newest + 1) * block + longestCommit) };
 }
 
-/** When the commit was made that a position lies in. */
+/** The time of the commit that contains a position. */
 const timeAt = (position: string): string =>
   `(select created_at from commits where position <= ${position} order by position desc limit 1)`;
 
-/** The condition that a position lies in a time range, to be bound to `:from` and `:to`. */
+/** The condition that a position is in a time range; bind `:from` and `:to`. */
 export const inTime = ({ from, to }: TimeRange, position: string): string =>
   `${from === undefined ? "true" : `${timeAt(position)} >= :from`}
     and ${to === undefined ? "true" : `${timeAt(position)} < :to`}`;
 
-/** The numbers of the blocks of a stretch, oldest first, as a table that a query begins with. */
-export const blocksOfStretch = `
+/** The `with` clause of a table with the blocks of a range, oldest first. */
+export const blocksOfRange = `
   with recursive block(number) as (
     select :first >> 8 union all select number + 1 from block where number < (:end - 1) >> 8
   )`;
 
 /**
- * A query for the positions of the newest rows (r) of a table that a condition holds for, from a position on and below
- * :end, and at most :limit of them. The condition compares columns that follow the block in an index first.
+ * A query for the positions of the newest rows (r) that satisfy a condition, from `first` on and below :end, at most :limit
+ * of them. The condition should start with the columns that follow the block in an index.
  */
 export const newestPositions = (table: "calls" | "diagnoses", condition: string, first = ":first"): string => `
   with recursive block(number) as (
@@ -70,35 +70,35 @@ export const newestPositions = (table: "calls" | "diagnoses", condition: string,
     select r.position
     from block cross join ${table} r on r.position >> 8 = block.number and ${condition}
       and r.position >= ${first} and r.position < :end
-    -- Within a block the rows are in no order, so the last block is taken whole before they are sorted.
+    -- Rows within a block are unordered, so the last block is read whole before sorting.
     limit :limit + 255
   )
   order by position desc limit :limit`;
 
-/** How much of the log is looked at: by one query, and for one page. */
-export type Reach = { query: number; page: number };
+/** How many positions to scan at most: in one query, and for one page. */
+export type ScanLimit = { query: number; page: number };
 
-/** Which of the rows that a query gives are meant, and whether those found are enough for a page, however few. */
+/** Which rows of a query to keep, and whether those found so far are enough for a page. */
 type Choice = { isMeant(row: Row): boolean; isEnough(rows: Row[]): boolean };
 
 /**
- * Reads rows, newest first, by a query for those in a stretch; a query may give fewer than there are, but not none. Gives
- * as many as asked for, and where it goes on: null where there is nothing more. A page may be short, or empty, where much
- * had to be looked at.
+ * Reads a page of rows, newest first, by repeating a query over parts of a range. The query may return only some of the rows
+ * of its part, but not none of several. `nextCursor` is null at the end. A page is short or empty if the scan limit was
+ * reached first.
  */
 export async function readNewest(
   database: Database,
-  query: (stretch: Stretch & { limit: number }) => Statement,
-  { first, end }: Stretch,
+  query: (range: LogRange & { limit: number }) => Statement,
+  { first, end }: LogRange,
   limit: number,
-  reach: Reach,
+  scanLimit: ScanLimit,
   { isMeant, isEnough }: Choice = { isMeant: () => true, isEnough: () => false },
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const rows: Row[] = [];
-  const bottom = Math.max(first, end - reach.page);
-  // One more than asked for tells whether it goes on.
+  const bottom = Math.max(first, end - scanLimit.page);
+  // One row more than asked for shows whether there is a next page.
   while (end > bottom && rows.length <= limit && !isEnough(rows)) {
-    const low = Math.max(bottom, end - reach.query);
+    const low = Math.max(bottom, end - scanLimit.query);
     const found = await database.read(query({ first: low, end, limit: limit + 1 - rows.length }));
     rows.push(...found.filter(isMeant));
     end = found.length === 0 ? low : integer(found.at(-1)!, "position");
@@ -107,15 +107,15 @@ export async function readNewest(
   return { rows, nextCursor: end > first ? String(end) : null };
 }
 
-/** The commit (m) that a position lies in, out of all or of those that a query has chosen. */
+/** Joins the commit (m) that contains a position; `commits` may name a subset of them. */
 export const commitAt = (position: string, commits = "commits"): string =>
   `${commits} m on m.position = (select max(position) from commits where position <= ${position})`;
 
-/** The id of what stands at a position of its commit (m). */
+/** The id of the call or record at a position of its commit (m). */
 export const idAt = (prefix: "call" | "diag", position: string): string =>
   `'${prefix}_' || m.id || printf('%02x', ${position} - m.position)`;
 
-/** The call (c) that a place (r.key) in a commit (m) belongs to, if it was accepted; behind its end stand those of others. */
+/** Joins the calls row (c) of a slot (r.key) of a commit (m), if that slot was accepted. Past its end come other commits. */
 export const acceptedCall = `calls c on m.position + r.key < m.next_position
       and c.position = (select max(position) from calls where position <= m.position + r.key)
       and c.position + c.count > m.position + r.key`;

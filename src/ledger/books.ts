@@ -13,8 +13,8 @@ export type Book = {
   /** The deleted ones too. */
   records: number;
   deleted: number;
-  /** The number that the next call must have. */
-  nextNumber: number;
+  /** The sequence number that the next call must have. */
+  nextSequence: number;
   /** Calls and records that are not where they must be. */
   strays: number;
 };
@@ -27,7 +27,7 @@ export function bookOf(books: Books, row: Row): Book {
   const name = `${workspaceId} ${month}`;
   const none = { reads: 0, submits: 0 };
   const book = books.get(name) ??
-    { workspaceId, month, counted: none, pruned: none, ...none, records: 0, deleted: 0, nextNumber: 1, strays: 0 };
+    { workspaceId, month, counted: none, pruned: none, ...none, records: 0, deleted: 0, nextSequence: 1, strays: 0 };
   books.set(name, book);
   return book;
 }
@@ -66,7 +66,7 @@ export async function readCounts(database: Database, workspaces: Workspaces, pag
 function addCounts(books: Books, row: Row): void {
   const counts = { reads: integer(row, "reads"), submits: integer(row, "submits") };
   if (row.kind === "counted") bookOf(books, row).counted = counts;
-  else Object.assign(bookOf(books, row), { pruned: counts, nextNumber: counts.reads + counts.submits + 1 });
+  else Object.assign(bookOf(books, row), { pruned: counts, nextSequence: counts.reads + counts.submits + 1 });
 }
 
 /** The counts of the first of some workspaces, all months of each, and the workspace that the next page begins with. */

@@ -1,7 +1,7 @@
 // Reads of the call log. It is written by the ledger alone.
 import type { Call, DayUsage, Operation, Page, PageRequest } from "../common/domain.ts";
-import { blocksOfStretch, commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
-import type { Stretch, TimeRange } from "./blocks.ts";
+import { blocksOfRange, commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
@@ -15,7 +15,7 @@ export type CallFilter = TimeRange & {
   operation?: Operation | undefined;
 };
 
-const reach = { query: 65_536, page: 1_048_576 };
+const scanLimit = { query: 65_536, page: 1_048_576 };
 
 /** The accepted requests of a workspace, newest first. */
 export async function listCalls(
@@ -23,7 +23,7 @@ export async function listCalls(
   filter: CallFilter,
   { limit = defaultPageSize, cursor }: PageRequest,
 ): Promise<Page<Call>> {
-  const { first, end } = await findStretch(database, filter);
+  const { first, end } = await findLogRange(database, filter);
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   const columns: Record<string, string> = {
     workspaceId: "r.workspace_id",
@@ -33,7 +33,7 @@ export async function listCalls(
     operation: "r.operation",
   };
   const conditions = given.filter(([name]) => name in columns).map(([name]) => `${columns[name]} = :${name}`);
-  // A row stands for up to 256 calls, of which the first may lie before the stretch and the last behind it.
+  // A row stands for up to 256 calls, of which the first may lie before the range and the last behind it.
   const condition = `${conditions.join(" and ")} and ${inTime(filter, "r.position")}`;
   const sql = `
     with recursive call(position, number, rest, row) as (
@@ -47,9 +47,9 @@ export async function listCalls(
     from call cross join calls c on c.position = call.row cross join ${commitAt("call.position")}
     where call.position >= :first and call.position < :end
     order by call.position desc limit :limit`;
-  const query = (stretch: Stretch & { limit: number }) => ({ sql, args: { ...Object.fromEntries(given), ...stretch } });
+  const query = (range: LogRange & { limit: number }) => ({ sql, args: { ...Object.fromEntries(given), ...range } });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, limit, reach);
+  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, limit, scanLimit);
   return { items: rows.map(toCall), nextCursor };
 }
 
@@ -64,15 +64,15 @@ const toCall = (row: Row): Call => ({
   createdAt: integer(row, "created_at"),
 });
 
-/** How many requests of a workspace were accepted on each day of a stretch of the log; those of a month. */
+/** How many requests of a workspace were accepted on each day of a range of the log; those of a month. */
 export async function countDays(
   database: Database,
   workspaceId: string,
   month: string,
-  { first, end }: Stretch,
+  { first, end }: LogRange,
 ): Promise<DayUsage[]> {
   const rows = await database.read({
-    sql: `${blocksOfStretch}
+    sql: `${blocksOfRange}
       select date(m.created_at / 1000, 'unixepoch') as day,
         sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits
       from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId

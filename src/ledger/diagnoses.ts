@@ -1,10 +1,10 @@
 // Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
 import type { Diagnosis, Page, PageRequest } from "../common/domain.ts";
-import { readPlacedId } from "../common/ids.ts";
+import { readSlotId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { commitAt, findStretch, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
-import type { Reach, Stretch, TimeRange } from "./blocks.ts";
+import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import type { LogRange, ScanLimit, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
@@ -26,19 +26,19 @@ const workBytes = 1024 * 1024;
 const searchBatch = 1024; // records that one query looks for a text in
 
 // Text is looked for in the documents, all else in the index.
-const reaches: Record<"index" | "documents", Reach> = {
+const scanLimits: Record<"index" | "documents", ScanLimit> = {
   index: { query: 16_384, page: 4_194_304 },
   documents: { query: 4_096, page: 131_072 },
 };
 
-/** The records of a deployment, newest first; `stretch` is where they stand, for who knows it from the page before. */
+/** The records of a deployment, newest first; `range` is where they stand, for who knows it from the page before. */
 export async function listDiagnoses(
   database: Database,
   filter: DiagnosisFilter,
   request: PageRequest,
-  stretch?: Stretch,
+  range?: LogRange,
 ): Promise<Page<Diagnosis>> {
-  const { rows, nextCursor } = await readRows(database, filter, request, false, stretch);
+  const { rows, nextCursor } = await readRows(database, filter, request, false, range);
   return { items: rows.map(toDiagnosis), nextCursor };
 }
 
@@ -57,22 +57,22 @@ async function readRows(
   filter: DiagnosisFilter,
   { limit = defaultPageSize, cursor }: PageRequest,
   isForPositions: boolean,
-  stretch?: Stretch,
+  range?: LogRange,
 ) {
-  const { first, end } = stretch ?? await findStretch(database, filter);
+  const { first, end } = range ?? await findLogRange(database, filter);
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const isSearch = filter.text !== undefined;
   const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));
   const sql = isForPositions ? `select position from ${positions}` : recordsAt(positions, isSearch);
-  const isExport = stretch !== undefined;
+  const isExport = range !== undefined;
   const mostBytes = isForPositions || isSearch || isExport ? workBytes : pageBytes;
-  const query = (stretch: Stretch & { limit: number }) => ({
+  const query = (range: LogRange & { limit: number }) => ({
     sql,
-    args: { ...given, ...stretch, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
+    args: { ...given, ...range, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
   });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const reach = reaches[isSearch ? "documents" : "index"];
-  return await readNewest(database, query, { first, end: before }, limit, reach, {
+  const scanLimit = scanLimits[isSearch ? "documents" : "index"];
+  return await readNewest(database, query, { first, end: before }, limit, scanLimit, {
     isMeant: (row) => !isSearch || holdsText(row, filter.text!),
     isEnough: (rows) =>
       isForPositions
@@ -111,22 +111,22 @@ const toLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => l
 const firstOf = (positions: string): string =>
   `(
     select position from (
-      select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as place
+      select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as nth
       from diagnoses where position in (${positions})
       window newer as (order by position desc rows unbounded preceding)
     )
-    where place = 1 or bytes <= :mostBytes
+    where nth = 1 or bytes <= :mostBytes
     order by position desc
   )`;
 
 /** A query for records at positions; a search gives those that may hold the text, and the last, where it has come to. */
 const recordsAt = (positions: string, isSearch: boolean): string => `
-  with place as materialized (select position from ${positions})
+  with chosen as materialized (select position from ${positions})
   select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
-  from place
-  cross join diagnoses d on d.position = place.position
+  from chosen
+  cross join diagnoses d on d.position = chosen.position
   cross join ${commitAt("d.position")}
-  ${isSearch ? `where ${mayHoldText} or d.position = (select min(position) from place)` : ""}
+  ${isSearch ? `where ${mayHoldText} or d.position = (select min(position) from chosen)` : ""}
   order by d.position desc`;
 
 /** Where a record of this id stands in the log, whether or not it was deleted; undefined where there was never one. */
@@ -134,18 +134,18 @@ export async function findDiagnosis(
   database: Database,
   id: string,
 ): Promise<{ position: number; diagnosis: Diagnosis | undefined } | undefined> {
-  const place = readPlacedId("diag", id);
-  if (place === undefined) return undefined;
+  const slot = readSlotId("diag", id);
+  if (slot === undefined) return undefined;
   const [row] = await database.read({
     sql: `
-      select m.position + :place as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
+      select m.position + :slot as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
         d.document
       from commits m
-      left join diagnoses d on d.position = m.position + :place
-      left join deleted_diagnoses x on x.position = m.position + :place
-      where m.id = :commitId and m.position + :place < m.next_position
+      left join diagnoses d on d.position = m.position + :slot
+      left join deleted_diagnoses x on x.position = m.position + :slot
+      where m.id = :commitId and m.position + :slot < m.next_position
         and (d.position is not null or x.position is not null)`,
-    args: { id, ...place },
+    args: { id, ...slot },
   });
   if (row === undefined) return undefined;
   return { position: integer(row, "position"), diagnosis: row.document === null ? undefined : toDiagnosis(row) };

@@ -1,31 +1,32 @@
-// Group commit: items that arrive while a group is under way wait and form the next, so that they share what a transaction
-// costs. One group is under way at a time. What an item is and how a group is decided is handed in.
-import { clientGone, overloaded, waitedTooLong } from "../common/errors.ts";
+// Group commit: items that arrive while a group is being decided wait and form the next one, so they share the cost of a
+// transaction. One group is decided at a time. The caller defines what an item is and how a group is decided.
+import { clientGone, overloaded, replyLost, waitedTooLong } from "../common/errors.ts";
 import { endOfTurn } from "../database/yielding.ts";
 import { createWaitingRoom } from "./waiting-room.ts";
 import type { GroupLimits, Waiter } from "./waiting-room.ts";
 
 export type Decider<Item, Result, Attempt> = {
-  /** What all attempts at one group have in common; `isApart` for items that could not be decided together. */
-  begin(isApart: boolean): Attempt;
+  /** What all attempts at one group share. */
+  begin(): Attempt;
   /**
-   * Decides a group, all or nothing. Items without a result could not be decided together, and have had no effect; apart,
-   * every item has one. Where the outcome of an attempt is unknown it is made again, with the same `attempt`, and must not
-   * take effect twice.
+   * Decides a group, all or nothing. After an indeterminate failure it is called again with the same `attempt`, and must
+   * not take effect twice. Then an item may have no result: it had no effect, and the reason is lost.
    */
   decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
   /**
-   * Why an attempt rejected. `blocked`: it had no effect, and another may have; `unknown`: it may have had its effect, so
-   * that only the same may be made again; `refused`: it had none, and one of the items is why; `unavailable`: it had none,
-   * and no other will. Else it is given up.
+   * Why an attempt failed. The group is given up on `unavailable` and on an error of no known kind.
+   * - `retryable`: it had no effect, and another may.
+   * - `indeterminate`: it may have had its effect, so only the same attempt may be repeated.
+   * - `rejected`: it had no effect, and one of the items is why.
+   * - `unavailable`: it had no effect, and no other attempt will.
    */
-  failureOf(error: unknown): "blocked" | "unknown" | "refused" | "unavailable" | undefined;
+  failureOf(error: unknown): "retryable" | "indeterminate" | "rejected" | "unavailable" | undefined;
   sizeOf(item: Item): number;
-  /** Whose item it is: owners share out the room in which items wait, and take turns. */
+  /** The item's owner. Owners share the waiting room fairly and are served round robin. */
   ownerOf(item: Item): string;
-  /** Items that give the same text are decided one after the other, in groups with others. */
-  aloneBy(item: Item): string | undefined;
-  /** Whether nobody waits for the item's result any more: then it is not decided. */
+  /** Items with the same conflict key are never in one group: they are decided one after the other. */
+  conflictKey(item: Item): string | undefined;
+  /** Whether nobody waits for the item's result any more. Such an item is dropped. */
   isGone(item: Item): boolean;
 };
 
@@ -35,10 +36,10 @@ type Pending<Item, Result> = Waiter & {
   reject(error: unknown): void;
 };
 
-const sweepInterval = 250; // ms between looks for overdue items
+const sweepInterval = 250; // ms between checks for overdue items
 const longestPause = 500; // ms between two attempts
 
-/** Gives a function that decides an item in a group with others, and one that tells how many wait for their result. */
+/** `submit` decides an item in a group with others; `countWaiting` counts the items without a result. */
 export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
@@ -48,15 +49,15 @@ export function groupCommit<Item, Result, Attempt>(
   let underWay = 0;
   let isRunning = false;
 
-  /** Rejects at once where too many wait. */
+  /** Rejects at once if the waiting room is full. */
   function submit(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiter: Pending<Item, Result> = {
         item,
         size: decider.sizeOf(item),
-        deadline: performance.now() + limits.patience,
+        deadline: performance.now() + limits.timeoutMs,
         owner: decider.ownerOf(item),
-        aloneBy: decider.aloneBy(item),
+        conflictKey: decider.conflictKey(item),
         resolve(result) {
           room.leave(waiter);
           resolve(result);
@@ -79,14 +80,14 @@ export function groupCommit<Item, Result, Attempt>(
       const { group, gone } = room.takeGroup(({ item }) => decider.isGone(item));
       underWay = group.length;
       for (const { reject } of gone) reject(clientGone());
-      if (group.length > 0) await settle(group, false);
+      if (group.length > 0) await settle(group);
       underWay = 0;
     }
     clearInterval(sweeper);
     isRunning = false;
   }
 
-  /** What arrives in the same turn of the event loop joins; a turn that brings nothing more starts the group. */
+  /** Items of the same tick of the event loop join the group; a tick without a new item starts it. */
   async function untilNoneArrives(): Promise<void> {
     for (let seen = 0; seen < room.count() && seen < limits.items;) {
       seen = room.count();
@@ -94,48 +95,51 @@ export function groupCommit<Item, Result, Attempt>(
     }
   }
 
-  /** Repeats what may pass, and halves a group of which something cannot be decided, until that fails by itself. */
-  async function settle(group: Group, isApart: boolean): Promise<void> {
+  /** Retries transient failures. Halves a rejected group until the item at fault fails alone. */
+  async function settle(group: Group): Promise<void> {
     let attempt: Attempt | undefined;
-    // Why the outcome of an attempt is unknown, if one's is. From then on the same one is made again or none.
-    let unknown: { error: unknown } | undefined;
+    // The first indeterminate failure. From then on only the same attempt may be repeated.
+    let indeterminate: { error: unknown } | undefined;
     for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
       try {
-        attempt ??= decider.begin(isApart);
+        attempt ??= decider.begin();
         const results = await decider.decide(group.map(({ item }) => item), attempt);
-        const undecided = group.filter(({ item }) => !results.has(item));
-        for (const { item, resolve } of group) if (results.has(item)) resolve(results.get(item)!);
-        return undecided.length === 0 ? undefined : await settle(undecided, true);
+        for (const { item, resolve, reject } of group) {
+          const result = results.get(item);
+          if (result === undefined) reject(replyLost());
+          else resolve(result);
+        }
+        return;
       } catch (error) {
         const failure = decider.failureOf(error);
-        if (failure === "unknown") unknown ??= { error };
-        if (failure === "refused" && unknown === undefined && group.length > 1) {
-          return await settleInHalves(group, isApart);
+        if (failure === "indeterminate") indeterminate ??= { error };
+        if (failure === "rejected" && indeterminate === undefined && group.length > 1) {
+          return await settleInHalves(group);
         }
-        const mayPass = failure === "blocked" || failure !== "unavailable" && unknown !== undefined;
+        const mayPass = failure === "retryable" || failure !== "unavailable" && indeterminate !== undefined;
         const { inTime, overdue } = mayPass ? splitByTime(group) : { inTime: [], overdue: group };
-        for (const { reject } of overdue) reject(unknown === undefined ? error : unknown.error);
+        for (const { reject } of overdue) reject(indeterminate === undefined ? error : indeterminate.error);
         if (inTime.length === 0) return;
-        if (unknown === undefined) group = inTime;
+        if (indeterminate === undefined) group = inTime;
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }
   }
 
-  async function settleInHalves(group: Group, isApart: boolean): Promise<void> {
+  async function settleInHalves(group: Group): Promise<void> {
     const half = group.length / 2;
-    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part, isApart);
+    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part);
   }
 
-  /** An item that has waited for its whole time fails, and is never decided. */
+  /** An item whose timeout has passed fails, and is never decided. */
   function rejectOverdue(): void {
-    for (const { reject } of room.takeOverdue(performance.now())) reject(waitedTooLong(limits.patience));
+    for (const { reject } of room.takeOverdue(performance.now())) reject(waitedTooLong(limits.timeoutMs));
   }
 
   return { submit, countWaiting: () => room.count() + underWay };
 }
 
-/** Those that may wait longer and those that may not, at one moment: no one is in neither. */
+/** Reads the clock once, so that every item is in exactly one of the lists. */
 function splitByTime<Item extends { deadline: number }>(items: Item[]): { inTime: Item[]; overdue: Item[] } {
   const now = performance.now();
   const inTime: Item[] = [];

@@ -1,16 +1,21 @@
-// The keys under which submits may be repeated: kept with the commit that accepted them, for two days.
-import { acceptedCall, idAt } from "./blocks.ts";
+// The keys under which submits may be repeated. They are stored with the commit that accepted the submit, for two days.
 import type { Statement } from "../database/database.ts";
+import type { SubmitSlots } from "./admission.ts";
+import { acceptedCall, idAt } from "./blocks.ts";
+import { bySlot } from "./statements.ts";
+import type { Attempt } from "./statements.ts";
 
 export const keptFor = 2 * 86_400_000; // ms
 
-/** The keys that came with a group, and the fingerprints of what was sent with them, by place: JSON arrays. */
-export type Keys = { keys: string; fingerprints: string };
-
-/** Keeps the idempotency keys of the submits that were accepted, in place of those that are too old. */
-export const keepKeys = (keys: Keys, { commit, now }: { commit: string; now: number }): Statement => ({
+/** Stores the idempotency keys of the accepted submits, and replaces those that are too old. */
+export const keepKeys = (slots: SubmitSlots, { commit, now }: Attempt): Statement => ({
   sql: keepSql,
-  args: { ...keys, commit, keptSince: now - keptFor },
+  args: {
+    commit,
+    keys: bySlot(slots, ({ idempotency }) => idempotency?.key ?? null),
+    fingerprints: bySlot(slots, ({ idempotency }) => idempotency?.fingerprint ?? null),
+    keptSince: now - keptFor,
+  },
 });
 
 const keepSql = `
@@ -22,8 +27,8 @@ const keepSql = `
     set fingerprint = excluded.fingerprint, record_id = excluded.record_id, created_at = excluded.created_at
     where created_at < :keptSince`;
 
-/** Forgets idempotency keys that were kept for two days; so many at once that they go faster than they come. */
-export const forgetKeys = ({ now }: { now: number }): Statement => ({
+/** Deletes idempotency keys that are too old, in larger numbers than a group can add. */
+export const forgetKeys = ({ now }: Pick<Attempt, "now">): Statement => ({
   sql: forgetSql,
   args: { before: now - keptFor },
 });

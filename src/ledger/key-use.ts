@@ -1,32 +1,34 @@
-// When keys were last used: each is noted at most once an hour, so that it costs a group nothing most of the time.
+// When keys were last used. Each use is stored at most once an hour, so most groups need no statement for it.
 import { createCache } from "../common/cache.ts";
 import type { Statement } from "../database/database.ts";
-import type { Payload } from "./statements.ts";
+import type { Attempt } from "./statements.ts";
 
 const interval = 3_600_000; // ms
 const mostKeys = 100_000;
 
-/** Remembers which keys, by hash, this process has noted of late. */
+/** Remembers when this process last stored the use of a key, by hash. */
 export function createKeyUse() {
-  const notedAt = createCache<number>(mostKeys);
+  const storedAt = createCache<number>(mostKeys);
   return {
-    /** Those of the keys whose use is to be noted, each once. */
-    findDue: (keyHashes: string[], now: number): string[] =>
-      [...new Set(keyHashes)].filter((hash) => Math.abs(now - (notedAt.get(hash) ?? -Infinity)) >= interval),
-    /** Must follow the commit, and only of keys that were accepted. */
-    note: (keyHash: string, now: number): void => notedAt.set(keyHash, now, 1),
+    /** The keys whose use must be stored again, each once. */
+    findStale: (keyHashes: string[], now: number): string[] =>
+      [...new Set(keyHashes)].filter((hash) => Math.abs(now - (storedAt.get(hash) ?? -Infinity)) >= interval),
+    /** Must be called after the commit: the use of those stale keys was stored that were accepted. */
+    note(accepted: string[], staleKeys: string[], now: number): void {
+      for (const keyHash of staleKeys) if (accepted.includes(keyHash)) storedAt.set(keyHash, now, 1);
+    },
   };
 }
 
-/** Notes the use of those among the keys whose calls are in the commit, where the last that was noted is an hour old. */
-export const noteUse = (keyHashes: string[], { commit, now }: Payload): Statement => ({
+/** Stores the use of those keys that have calls in the commit, unless it was stored less than an hour ago. */
+export const noteUse = (keyHashes: string[], { commit, now }: Attempt): Statement => ({
   sql: noteSql,
-  args: { keyHashes: JSON.stringify(keyHashes), commit, now, due: now - interval },
+  args: { keyHashes: JSON.stringify(keyHashes), commit, now, staleBefore: now - interval },
 });
 
 const noteSql = `
   update api_key_secrets as k set last_used_at = :now
-  where hash in (select value from json_each(:keyHashes)) and (last_used_at is null or last_used_at <= :due)
+  where hash in (select value from json_each(:keyHashes)) and (last_used_at is null or last_used_at <= :staleBefore)
     and exists (
       select 1 from commits m cross join calls c on c.position >= m.position and c.position < m.next_position
       where m.id = :commit and c.api_key_id = k.api_key_id

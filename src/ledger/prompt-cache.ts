@@ -1,18 +1,32 @@
-// Prompts as the specification serves them, kept as the JSON text of the answer. A version never changes, so what the
-// database has given once need not be read again; it tells each time which version is current.
+// Prompts as the specification serves them, cached as the JSON text of the response. A version never changes, so its texts
+// are read once. The database says with every read which version is current.
 import { createCache } from "../common/cache.ts";
 import type { Cache } from "../common/cache.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
-import type { FoundPrompt } from "./statements.ts";
+
+/** What SQL finds for a read. The time and the texts are null if it was not accepted, and the texts if they are known. */
+export type FoundPrompt = {
+  workspaceId: string;
+  workspaceName: string;
+  deployName: string;
+  promptId: string;
+  version: number;
+  /** In Unix ms. */
+  publishedAt: number | null;
+  title: string | null;
+  description: string | null;
+  messages: string | null;
+  llmConfig: string | null;
+};
 
 type Content = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
 
-/** The prompt of a deployment as JSON text, and what it was made of. */
+/** The prompt of a deployment as JSON text, and what it was composed of. */
 type ServedPrompt = {
-  /** `VERSION@TIME`: a database that was set back may have another version of the same number. */
+  /** `VERSION@TIME`: a database restored from a backup may have another version of the same number. */
   stamp: string;
   deployName: string;
   workspaceName: string;
@@ -20,8 +34,8 @@ type ServedPrompt = {
   text: JsonText;
 };
 
-// A prompt may have a megabyte or two, and a libSQL server sends no more than ten.
-export const mostTexts = 4; // in one reply
+// A prompt may have one or two megabytes, and a reply of a libSQL server at most ten.
+export const mostTexts = 4; // prompts with their texts in one reply
 
 const mostCharacters = 16 * 1024 * 1024;
 
@@ -30,12 +44,12 @@ export type PromptCache = Cache<ServedPrompt>;
 /** A cache of prompts by deployment. */
 export const createPromptCache = (): PromptCache => createCache(mostCharacters);
 
-/** Gives the prompt of a deployment as it was found, as JSON text. */
+/** Returns the prompt of a deployment as JSON text. */
 export type Serve = (deployId: string, found: FoundPrompt) => JsonText;
 
 /**
- * Serves the prompts of a group. What is known of its deployments is taken out of the cache at once: the texts that are
- * not read because of it must be there when the group has been decided.
+ * Serves the prompts of a group. It takes what is known of the group's deployments from the cache right away: texts that
+ * SQL was told not to return must still be here when the group is decided.
  */
 export function serveFrom(cache: PromptCache, deployIds: string[]) {
   const known = new Map(deployIds.map((deployId) => [deployId, cache.get(deployId)]));
@@ -49,16 +63,16 @@ export function serveFrom(cache: PromptCache, deployIds: string[]) {
   };
 
   return {
-    /** The stamp of the version whose texts are known; empty where none are. */
+    /** The stamp of the version whose texts are known; empty if none are. */
     knownVersion: (deployId: string) => known.get(deployId)?.stamp ?? "",
     prompt,
-    /** Reads the texts of prompts that are neither known nor were found, since their group would have asked for too many. */
-    async addTexts(database: Database, served: [deployId: string, FoundPrompt][]): Promise<void> {
-      // The first that is served of a deployment's prompt makes it known to the others.
+    /** Reads the texts that are neither known nor in the states, since a reply holds only `mostTexts` prompts. */
+    async addTexts(database: Database, served: { deployId: string; prompt: FoundPrompt | null }[]): Promise<void> {
+      // Serving one request makes the prompt known to the others of its deployment.
       const seen = new Set<string>();
       const lacking: FoundPrompt[] = [];
-      for (const [deployId, found] of served) {
-        if (seen.has(deployId)) continue;
+      for (const { deployId, prompt: found } of served) {
+        if (found === null || seen.has(deployId)) continue;
         seen.add(deployId);
         if (known.get(deployId)?.stamp !== stampOf(found) && readContent(found) === undefined) lacking.push(found);
       }
@@ -69,27 +83,32 @@ export function serveFrom(cache: PromptCache, deployIds: string[]) {
   };
 }
 
-/** Versions never change, so that they can be read at any time. */
+/** Versions never change, so they can be read at any time. */
 async function readTexts(database: Database, prompts: FoundPrompt[]): Promise<void> {
   const rows = await database.read({
-    sql: `select r.key as place, title, description, messages, llm_config from json_each(:versions) r
+    sql: `select r.key as ordinal, title, description, messages, llm_config from json_each(:versions) r
       cross join prompt_versions v on v.prompt_id = r.value ->> 0 and v.version = r.value ->> 1`,
-    args: { versions: JSON.stringify(prompts.map(([, , , promptId, version]) => [promptId, version])) },
+    args: { versions: JSON.stringify(prompts.map(({ promptId, version }) => [promptId, version])) },
   });
   for (const row of rows) {
-    const texts = ["title", "description", "messages", "llm_config"].map((column) => text(row, column));
-    prompts[integer(row, "place")]!.splice(6, 4, ...texts);
+    Object.assign(prompts[integer(row, "ordinal")]!, {
+      title: text(row, "title"),
+      description: text(row, "description"),
+      messages: text(row, "messages"),
+      llmConfig: text(row, "llm_config"),
+    });
   }
 }
 
-const stampOf = ([, , , , version, publishedAt]: FoundPrompt) => `${version}@${publishedAt}`;
+const stampOf = ({ version, publishedAt }: FoundPrompt) => `${version}@${publishedAt}`;
 
 const isCurrent = (known: ServedPrompt | undefined, found: FoundPrompt): known is ServedPrompt =>
-  known?.stamp === stampOf(found) && known.workspaceName === found[1] && known.deployName === found[2];
+  known?.stamp === stampOf(found) && known.workspaceName === found.workspaceName &&
+  known.deployName === found.deployName;
 
-/** The seven fields, in the specification's order. */
+/** Composes the seven fields in the order of the specification. */
 function compose(deployId: string, found: FoundPrompt, known: ServedPrompt | undefined): ServedPrompt {
-  const [workspaceId, workspaceName, deployName, id, version] = found;
+  const { workspaceId, workspaceName, deployName, promptId: id, version } = found;
   const content = readContent(found) ?? known?.content;
   if (content === undefined) throw new Error(`Prompt ${id} has no version ${version}`);
   const { title, description, messages, llmConfig } = content;
@@ -99,7 +118,7 @@ function compose(deployId: string, found: FoundPrompt, known: ServedPrompt | und
   return { stamp: stampOf(found), deployName, workspaceName, content, text };
 }
 
-function readContent([, , , , , , title, description, messages, llmConfig]: FoundPrompt): Content | undefined {
+function readContent({ title, description, messages, llmConfig }: FoundPrompt): Content | undefined {
   if (title === null || description === null || messages === null || llmConfig === null) return undefined;
   return { title, description, messages: jsonText(messages), llmConfig: jsonText(llmConfig) };
 }

@@ -1,11 +1,11 @@
 // What the records of a deployment say in numbers, from the index alone: a million of them is read in half a second.
 import type { VersionStats } from "../common/domain.ts";
-import { blocksOfStretch, findStretch, inTime } from "./blocks.ts";
-import type { Stretch, TimeRange } from "./blocks.ts";
+import { blocksOfRange, findLogRange, inTime } from "./blocks.ts";
+import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database } from "../database/database.ts";
 import { integerOrNull, textOrNull } from "../database/row.ts";
 
-const stretchLength = 4_096; // positions that one query looks at: 5 ms, in which no one else gets a turn
+const rangeLength = 4_096; // positions that one query looks at: 5 ms, in which no one else gets a turn
 
 /** Which records of a deployment to look at. */
 export type StatsFilter = TimeRange & { deployId: string; promptVersion?: number | undefined };
@@ -17,12 +17,12 @@ export async function findStats(
   report: (share: number) => void,
 ): Promise<VersionStats[]> {
   const versions = new Map<number, Tally>();
-  const whole = await findStretch(database, filter);
-  for (let { first } = whole; first < whole.end; first += stretchLength) {
-    const stretch = { first, end: Math.min(first + stretchLength, whole.end) };
-    const numbers = await readNumbers(database, filter, stretch);
+  const whole = await findLogRange(database, filter);
+  for (let { first } = whole; first < whole.end; first += rangeLength) {
+    const range = { first, end: Math.min(first + rangeLength, whole.end) };
+    const numbers = await readNumbers(database, filter, range);
     addRecords(versions, numbers);
-    report((stretch.end - whole.first) / (whole.end - whole.first));
+    report((range.end - whole.first) / (whole.end - whole.first));
   }
   return [...versions].sort(([a], [b]) => b - a).map(([version, tally]) => toStats(version, tally));
 }
@@ -31,10 +31,10 @@ export async function findStats(
 async function readNumbers(
   database: Database,
   { deployId, promptVersion, from, to }: StatsFilter,
-  stretch: Stretch,
+  range: LogRange,
 ): Promise<(number | null)[]> {
-  const isInTime = await isWithin(database, { from, to }, stretch);
-  const sql = `${blocksOfStretch}
+  const isInTime = await isWithin(database, { from, to }, range);
+  const sql = `${blocksOfRange}
     -- As it stands in the index
     select group_concat(r.prompt_version || ',' || r.status || ',' || r.measures) as numbers
     from block cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = :deployId
@@ -42,13 +42,13 @@ async function readNumbers(
       ${promptVersion === undefined ? "" : "and r.prompt_version = :promptVersion"}
       ${isInTime ? "" : `and ${inTime({ from, to }, "r.position")}`}`;
   const optional = { ...(promptVersion === undefined ? {} : { promptVersion }) };
-  const range = isInTime ? {} : { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-  const [row] = await database.read({ sql, args: { deployId, ...stretch, ...optional, ...range } });
+  const times = isInTime ? {} : { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const [row] = await database.read({ sql, args: { deployId, ...range, ...optional, ...times } });
   return JSON.parse(`[${textOrNull(row!, "numbers") ?? ""}]`);
 }
 
-/** Whether all of a stretch lies in a time range, so that its records need not be looked at one by one. */
-async function isWithin(database: Database, { from, to }: TimeRange, { first, end }: Stretch): Promise<boolean> {
+/** Whether all of a range lies in a time range, so that its records need not be looked at one by one. */
+async function isWithin(database: Database, { from, to }: TimeRange, { first, end }: LogRange): Promise<boolean> {
   if (from === undefined && to === undefined) return true;
   const [row] = await database.read({
     sql: `select min(created_at) as earliest, max(created_at) as latest from commits

@@ -1,47 +1,50 @@
-// Where items wait for a group commit. Its room is shared out between owners, who take turns. Items that must not be in one
-// group are parked behind the first of them, in nobody's way.
+// The queue of a group commit. Owners share its capacity fairly and are served round robin. Items that must not be in one
+// group are parked behind the first of them, where they delay nobody else.
 
-/** How much may be in a group, and how much may wait; sizes are in whatever `sizeOf` counts. */
+/** Limits for one group and for all that wait; sizes are in the unit of `sizeOf`. */
 export type GroupLimits = {
   items: number;
   size: number;
   waitingItems: number;
   waitingSize: number;
-  /** How long an item may wait, and attempts at its group may be repeated, counted from its arrival, in ms. */
-  patience: number;
+  /** How long after its arrival an item may wait, and its group may be retried. */
+  timeoutMs: number;
 };
 
 export type Waiter = {
   size: number;
-  /** By the clock of `performance`, in ms. */
+  /** On the clock of `performance.now`, in ms. */
   deadline: number;
-  /** Whose item it is, who shares the room with others. */
   owner: string;
-  /** Items of the same text are decided one after the other. */
-  aloneBy: string | undefined;
+  /** Items with the same key are decided one after the other. */
+  conflictKey: string | undefined;
 };
 
-/** Of one owner. `count` and `size` are those of all that wait, parked ones too. */
+/** The items of one owner. `count` and `size` include parked items. */
 type Queue<W> = { waiters: W[]; count: number; size: number };
 
 export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   const queues = new Map<string, Queue<W>>();
-  const turns: Queue<W>[] = []; // those in which someone is not parked, in the order of their turns
-  const sequences = new Map<string, W[]>(); // by `aloneBy`: first what is in line or being decided, then what is parked
+  const turns: Queue<W>[] = []; // the queues with an item that is not parked, in round-robin order
+  // By conflict key: first the item in line or being decided, then the parked ones.
+  const sequences = new Map<string, W[]>();
   let count = 0, size = 0;
 
-  /** Gives false where its owner has as much as is free: so one owner gets half of the room, and each more leaves some. */
+  /**
+   * Returns false if the owner already has as much as is free. So one owner gets half of the room, and every further owner
+   * leaves some for the next.
+   */
   function enter(waiter: W): boolean {
     const queue = queues.get(waiter.owner) ?? { waiters: [], count: 0, size: 0 };
     const isLarge = count > 0 && queue.size + waiter.size > limits.waitingSize - size;
     if (isLarge || queue.count >= limits.waitingItems - count) return false;
     queues.set(waiter.owner, queue);
     add(queue, waiter, 1);
-    const { aloneBy } = waiter;
-    const sequence = aloneBy === undefined ? undefined : sequences.get(aloneBy);
+    const { conflictKey } = waiter;
+    const sequence = conflictKey === undefined ? undefined : sequences.get(conflictKey);
     if (sequence !== undefined) sequence.push(waiter);
     else {
-      if (aloneBy !== undefined) sequences.set(aloneBy, [waiter]);
+      if (conflictKey !== undefined) sequences.set(conflictKey, [waiter]);
       line(queue, waiter);
     }
     return true;
@@ -59,7 +62,7 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
     if (queue.waiters.push(waiter) === 1) turns.push(queue);
   }
 
-  /** The next group: of each owner in turn as many as fit. `gone` are those that need not be decided any more. */
+  /** Takes the next group, an equal share of each owner first. `gone` are the items that nobody waits for any more. */
   function takeGroup(isGone: (waiter: W) => boolean): { group: W[]; gone: W[] } {
     const group: W[] = [], gone: W[] = [];
     const share = Math.max(1, Math.floor(limits.items / turns.length));
@@ -85,7 +88,7 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
     return { group, gone };
   }
 
-  /** Takes out whoever may not wait longer. */
+  /** Takes out the items whose deadline has passed. */
   function takeOverdue(now: number): W[] {
     const overdue: W[] = [];
     const keep = (waiter: W) => waiter.deadline >= now || (overdue.push(waiter), false);
@@ -93,19 +96,19 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
       queue.waiters = queue.waiters.filter(keep);
       if (queue.waiters.length === 0) turns.splice(turns.indexOf(queue), 1);
     }
-    // The first of a sequence was in a queue, or is being decided.
+    // The first of a sequence is in a queue or being decided, so it is not parked.
     for (const sequence of sequences.values()) sequence.splice(1, Infinity, ...sequence.slice(1).filter(keep));
     for (const waiter of overdue) add(queues.get(waiter.owner)!, waiter, -1);
     return overdue;
   }
 
-  /** Must follow when an item that was taken out is decided or given up: the next one parked behind it comes into line. */
+  /** Must be called when an item that was taken out is decided or given up. The next item parked behind it is queued. */
   function leave(waiter: W): void {
-    const sequence = waiter.aloneBy === undefined ? undefined : sequences.get(waiter.aloneBy);
+    const sequence = waiter.conflictKey === undefined ? undefined : sequences.get(waiter.conflictKey);
     if (sequence?.[0] !== waiter) return;
     sequence.shift();
     const [next] = sequence;
-    if (next === undefined) sequences.delete(waiter.aloneBy!);
+    if (next === undefined) sequences.delete(waiter.conflictKey!);
     else line(queues.get(next.owner)!, next);
   }
 

@@ -2,7 +2,7 @@
 import type { Diagnosis as DiagnosisRecord, Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
 import { eachPage } from "../database/page.ts";
-import { findStretch } from "../ledger/blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
@@ -86,7 +86,7 @@ const exportPage = 256; // records: some 5 ms, in which nothing else runs
 
 /** All records that match, newest first, page by page: no more than a page is held at a time. */
 export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<DiagnosisRecord[]> {
-  const stretch = await findStretch(database, filter);
+  const stretch = await findLogRange(database, filter);
   yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
 }
 

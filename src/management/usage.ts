@@ -1,7 +1,7 @@
 // Usage: what a workspace has used of its monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
-import { findStretch } from "../ledger/blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import { countDays } from "../ledger/calls.ts";
 import { findUsage, listMonths as list } from "../ledger/usage.ts";
 import { quotaState } from "../schema/serving.ts";
@@ -40,7 +40,7 @@ export const readUsage = operation({
     const found = await findUsage(database, workspaceId, month);
     if (found === undefined) throw notFound("Workspace", workspaceId);
     const days = new Map<string, Infer<typeof DayUsage>>();
-    const { first, end } = await findStretch(database, { from: startOfMonth(month), to: endOfMonth(month) });
+    const { first, end } = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
     for (let start = first; start < end; start += sliceLength) {
       const slice = { first: start, end: Math.min(end, start + sliceLength) };
       for (const { day, reads, submits } of await countDays(database, workspaceId, month, slice)) {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, placedId } from "../../src/common/ids.ts";
+import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, slotId } from "../../src/common/ids.ts";
 
 const test = suite("ids");
 
@@ -24,8 +24,8 @@ test("ids made in the same millisecond differ", () => {
 
 test("what is committed at once has ids that end in its place, a record that of its call", () => {
   const commit = newCommitId(noon);
-  assert.match(placedId("call", commit, 0), /^call_[0-9a-hjkmnp-tv-z]{24}00$/);
-  assert.is(placedId("diag", commit, 255), `diag_${commit}ff`);
+  assert.match(slotId("call", commit, 0), /^call_[0-9a-hjkmnp-tv-z]{24}00$/);
+  assert.is(slotId("diag", commit, 255), `diag_${commit}ff`);
   assert.is(commit.slice(0, 10), newId("ws", noon).slice(3, 13));
 });
 

@@ -60,12 +60,12 @@ test("says of a failure whether it may pass", () =>
     const database = openDatabase(url);
     const failure = (operation: Promise<unknown>) => operation.then(() => "none", failureOf);
     assert.is(await failure(database.write([createTable])), "none");
-    assert.is(await failure(database.write([{ sql: "insert into nowhere values (1)" }])), "refused");
-    assert.is(await failure(database.read({ sql: "nonsense" })), "refused");
+    assert.is(await failure(database.write([{ sql: "insert into nowhere values (1)" }])), "rejected");
+    assert.is(await failure(database.read({ sql: "nonsense" })), "rejected");
     database.close();
     const away = openDatabase("http://127.0.0.1:1");
-    assert.is(await failure(away.read({ sql: "select 1" })), "unknown");
-    assert.is(await failure(away.write([{ sql: "select 1" }])), "unknown");
+    assert.is(await failure(away.read({ sql: "select 1" })), "indeterminate");
+    assert.is(await failure(away.write([{ sql: "select 1" }])), "indeterminate");
     assert.is(failureOf(new Error("another")), undefined);
     away.close();
   }));
@@ -73,10 +73,10 @@ test("says of a failure whether it may pass", () =>
 const statuses: [status: number, failure: Failure | undefined][] = [
   [401, undefined],
   [403, undefined],
-  [413, "refused"],
-  [429, "blocked"],
-  [500, "unknown"],
-  [502, "unknown"],
+  [413, "rejected"],
+  [429, "retryable"],
+  [500, "indeterminate"],
+  [502, "indeterminate"],
 ];
 
 for (const [status, failure] of statuses) {
@@ -101,7 +101,7 @@ test("a reply that is none leaves unknown what took effect", async () => {
   const database = openDatabase(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   await database.write([createTable]).then(
     () => assert.unreachable(),
-    (error) => assert.is(failureOf(error), "unknown"),
+    (error) => assert.is(failureOf(error), "indeterminate"),
   );
   database.close();
   server.closeAllConnections();

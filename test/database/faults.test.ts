@@ -26,8 +26,8 @@ import type { Fault, Outcome } from "./faulty-client.ts";
 const unhandled: unknown[] = [];
 const note = (reason: unknown) => void unhandled.push(reason);
 
-/** A service of so much patience on a database that fails as it is told, and what is really in there. */
-async function createStage(protocol: "file" | "http", patience: number) {
+/** A service with this timeout on a database that fails on demand, and what the database really holds. */
+async function createStage(protocol: "file" | "http", timeoutMs: number) {
   const memory = await openMemory();
   const { client, fail, seen } = createFaultyClient(memory, protocol);
   const database = openDatabase(client);
@@ -37,7 +37,7 @@ async function createStage(protocol: "file" | "http", patience: number) {
   const logged: string[] = [];
   const log = createLog({ level: "error", format: "json", clock, write: (line) => void logged.push(line) });
   const settings = { clock, log, faces: withManagement, maxBodyBytes: 4096, bodyTimeout: 1000 };
-  const { fetch } = serveContext(database, settings, { patience });
+  const { fetch } = serveContext(database, settings, { timeoutMs });
   // Has all that a service asks of a database when it first uses it.
   await database.read({ sql: "select 1" });
 
@@ -147,7 +147,7 @@ const others: Ask[] = [
 /** A 500 says nothing of its cause, which stands in the log under its id. Management says of a lock that it is one. */
 function isFailure({ logged }: Stage, { status, text, headers }: Answer, thrown: unknown): void {
   const { error } = JSON.parse(text);
-  if (failureOf(thrown) === "blocked" && status === 503) return assert.is(error, "Database is busy");
+  if (failureOf(thrown) === "retryable" && status === 503) return assert.is(error, "Database is busy");
   assert.equal([status, error], [500, "Internal server error"]);
   assert.not.ok(JSON.stringify([...headers]).includes(secret));
   const index = logged.findIndex((line) => JSON.parse(line).requestId === headers.get("X-Request-Id"));

@@ -1,6 +1,6 @@
 // What is asked of each operation that the service describes, so that it gives each of the answers described.
 import * as assert from "uvu/assert";
-import { isBusy, tellingFailures } from "../../src/database/database.ts";
+import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -15,7 +15,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     read: (statement) => state.intercept?.() ?? memory.read(statement),
     write: (statements) => state.intercept?.() ?? memory.write(statements),
   };
-  const database = tellingFailures(failing, (error) => isBusy(error) ? "blocked" : undefined);
+  const database = classifyErrors(failing, (error) => isBusy(error) ? "retryable" : undefined);
   const world = await createWorld({ database, servesMetrics: true, ...options });
   const tokens = { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } };
   const times = { latency: 840.5, startAt: world.now - 900, endAt: world.now };

@@ -7,16 +7,17 @@ import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
 
 const test = suite("group commit");
 
-type Attempt = { isApart: boolean };
+/** Told apart by identity. */
+type Attempt = Record<string, never>;
 type Decide = (items: string[], attempt: Attempt) => Promise<Map<string, string>>;
 
 /** Decides all: the result of a text is the text in capitals. */
 const decideAll: Decide = (items) => Promise.resolve(new Map(items.map((item) => [item, item.toUpperCase()])));
 
-const failing = (failure: "blocked" | "unknown" | "refused" | undefined, message = "no luck") =>
+const failing = (failure: "retryable" | "indeterminate" | "rejected" | undefined, message = "no luck") =>
   new Error(message, { cause: failure });
 
-const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, patience: 60_000 };
+const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, timeoutMs: 60_000 };
 
 /**
  * A group commit of texts that keeps what it was asked to decide, and with what. A text is as large as it is long, and
@@ -26,16 +27,16 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
   const groups: string[] = [];
   const attempts: Attempt[] = [];
   const { submit } = groupCommit<string, string, Attempt>({
-    begin: (isApart) => ({ isApart }),
+    begin: () => ({}),
     decide: (items, attempt) => {
       groups.push(items.join(" "));
       attempts.push(attempt);
       return decide(items, attempt);
     },
-    failureOf: (error) => (error as { cause?: "blocked" | "unknown" | "refused" }).cause,
+    failureOf: (error) => (error as { cause?: "retryable" | "indeterminate" | "rejected" }).cause,
     sizeOf: (item) => item.length,
     ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
-    aloneBy: (item) => /^(.*):/.exec(item)?.[1],
+    conflictKey: (item) => /^(.*):/.exec(item)?.[1],
     isGone: (item) => item.startsWith("gone"),
   }, { ...wide, ...limits });
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
@@ -68,7 +69,8 @@ test("a lone item is decided at once, alone", async () => {
   const { submit, groups, attempts } = start();
   assert.is(await submit("a"), "A");
   assert.is(await submit("b"), "B");
-  assert.equal([groups, attempts], [["a", "b"], [{ isApart: false }, { isApart: false }]]);
+  assert.equal(groups, ["a", "b"]);
+  assert.is(new Set(attempts).size, 2);
 });
 
 test("what arrives in one turn of the event loop is decided together, in order of arrival", async () => {
@@ -194,9 +196,9 @@ test("no owner takes more of the room than is left for the others", async () => 
   assert.equal(refused, [4, 5, 8, 10]);
 });
 
-test("an item that waits for another ends with its patience, and leaves the order to those before and behind it", async () => {
+test("an item that waits for another ends at its timeout, and leaves the order to those before and behind it", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { patience: 300 });
+  const { submit, groups } = start(decide, { timeoutMs: 300 });
   const first = submit("x:1");
   await until(() => groups.length === 1);
   const late = submit("x:2");
@@ -211,25 +213,24 @@ test("an item that waits for another ends with its patience, and leaves the orde
 
 test("a group that is refused is halved until the one item at fault fails by itself", async () => {
   const { settleAll, groups } = start((items, attempt) =>
-    items.includes("d") ? Promise.reject(failing("refused", `at fault: ${items}`)) : decideAll(items, attempt)
+    items.includes("d") ? Promise.reject(failing("rejected", `at fault: ${items}`)) : decideAll(items, attempt)
   );
   assert.equal(outcomes(await settleAll("a b c d e")), ["A", "B", "C", "at fault: d", "E"]);
   assert.equal(groups, ["a b c d e", "a b", "c d e", "c", "d e", "d", "e"]);
 });
 
-test("whatever is at fault, goes only apart or fails in passing, each item gets what it would get alone", async () => {
-  const kinds = fc.array(fc.constantFrom("good", "good", "bad", "apart"), { minLength: 1, maxLength: 30 });
+test("whatever is at fault or fails in passing, each item gets what it would get alone", async () => {
+  const kinds = fc.array(fc.constantFrom("good", "good", "bad"), { minLength: 1, maxLength: 30 });
   const failures = fc.array(fc.boolean(), { maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(kinds, fc.integer({ min: 1, max: 20 }), failures, async (kinds, most, failures) => {
       const decided: string[] = [];
       const kindOf = (item: string) => item.split("-")[0];
-      const { settleAll } = start((items, { isApart }) => {
-        if (failures.shift()) return Promise.reject(failing("blocked"));
-        if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("refused", items.join(" ")));
-        const results = items.filter((item) => isApart || items.length === 1 || kindOf(item) === "good");
-        decided.push(...results);
-        return decideAll(results, { isApart });
+      const { settleAll } = start((items, attempt) => {
+        if (failures.shift()) return Promise.reject(failing("retryable"));
+        if (items.some((item) => kindOf(item) === "bad")) return Promise.reject(failing("rejected", items.join(" ")));
+        decided.push(...items);
+        return decideAll(items, attempt);
       }, { items: most });
       const items = kinds.map((kind, index) => `${kind}-${index}`);
       const expected = items.map((item) => kindOf(item) === "bad" ? item : item.toUpperCase());
@@ -243,7 +244,7 @@ test("whatever is at fault, goes only apart or fails in passing, each item gets 
 test("a failure in passing is repeated with the very same attempt, and a new group has a new one", async () => {
   let failures = 3;
   const { submitAll, groups, attempts } = start((items, attempt) =>
-    failures-- > 0 ? Promise.reject(failing("unknown")) : decideAll(items, attempt)
+    failures-- > 0 ? Promise.reject(failing("indeterminate")) : decideAll(items, attempt)
   );
   assert.equal(await submitAll("a b"), ["A", "B"]);
   await submitAll("c");
@@ -252,11 +253,11 @@ test("a failure in passing is repeated with the very same attempt, and a new gro
   assert.is(new Set(attempts).size, 2);
 });
 
-test("failures in passing that do not end reject the group when its patience ends, and what waits when its own does", async () => {
+test("failures in passing that do not end reject the group at its timeout, and what waits at its own", async () => {
   let isDown = true;
   const { submit, submitAll, groups } = start(
-    (items, attempt) => isDown ? Promise.reject(failing("unknown")) : decideAll(items, attempt),
-    { patience: 50 },
+    (items, attempt) => isDown ? Promise.reject(failing("indeterminate")) : decideAll(items, attempt),
+    { timeoutMs: 50 },
   );
   const results = [submit("a"), submit("b")];
   await until(() => groups.length === 1);
@@ -270,7 +271,7 @@ test("failures in passing that do not end reject the group when its patience end
 });
 
 test("once an attempt may have taken effect unseen, it is not halved, whatever comes after", async () => {
-  const failures = [failing("unknown"), failing("refused"), failing(undefined), failing("blocked")];
+  const failures = [failing("indeterminate"), failing("rejected"), failing(undefined), failing("retryable")];
   const { submitAll, groups, attempts } = start((items, attempt) => {
     const failure = failures.shift();
     return failure === undefined ? decideAll(items, attempt) : Promise.reject(failure);
@@ -280,13 +281,13 @@ test("once an attempt may have taken effect unseen, it is not halved, whatever c
   assert.is(new Set(attempts).size, 1);
 });
 
-for (const [failure, last] of [["blocked", "young"], ["unknown", "old young"]] as const) {
-  test(`where attempts are ${failure}, each item ends with its own patience, and "${last}" is decided at last`, async () => {
+for (const [failure, last] of [["retryable", "young"], ["indeterminate", "old young"]] as const) {
+  test(`where attempts are ${failure}, each item ends at its own timeout, and "${last}" is decided at last`, async () => {
     const { decide, release } = hold();
     let isDown = false;
     const { submit, groups } = start(
       (items, attempt) => isDown ? Promise.reject(failing(failure)) : decide(items, attempt),
-      { patience: 1000 },
+      { timeoutMs: 1000 },
     );
     const before = submit("before");
     await until(() => groups.length === 1);
@@ -311,9 +312,9 @@ test("an item that is larger than all that may wait is taken where nothing else 
   assert.is(await submit("abcd"), "ABCD");
 });
 
-test("an item whose patience ends while it waits is rejected, never decided, and no longer in the way of others", async () => {
+test("an item whose timeout comes while it waits is rejected, never decided, and no longer in the way of others", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { patience: 50, waitingItems: 4, waitingSize: 8 });
+  const { submit, groups } = start(decide, { timeoutMs: 50, waitingItems: 4, waitingSize: 8 });
   const first = submit("a");
   await until(() => groups.length === 1);
   const waiting = await Promise.allSettled([submit("bb"), submit("cc")]);
@@ -357,11 +358,11 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     begin: () => {
       if (isBroken) throw new Error("no beginning");
     },
-    decide: (items) => decideAll(items, { isApart: false }),
+    decide: (items) => decideAll(items, {}),
     failureOf: () => undefined,
     sizeOf: () => 1,
     ownerOf: () => "",
-    aloneBy: () => undefined,
+    conflictKey: () => undefined,
     isGone: () => false,
   }, wide);
   assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);
@@ -369,24 +370,12 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
   assert.is(await submit("a"), "A");
 });
 
-test("items that get no result are decided again, apart and in order", async () => {
-  const { submitAll, groups, attempts } = start((items, attempt) =>
-    decideAll(attempt.isApart ? items : items.filter((item) => item > "b"), attempt)
-  );
-  assert.equal(await submitAll("b c a d"), ["B", "C", "A", "D"]);
-  assert.equal(groups, ["b c a d", "b a"]);
-  assert.equal(attempts, [{ isApart: false }, { isApart: true }]);
-});
-
-test("a group that is apart when it is refused stays so in its halves", async () => {
-  const { submitAll, groups, attempts } = start((items, attempt) =>
-    attempt.isApart && items.length > 1
-      ? Promise.reject(failing("refused"))
-      : decideAll(attempt.isApart ? items : [], attempt)
-  );
-  assert.equal(await submitAll("a b"), ["A", "B"]);
-  assert.equal(groups, ["a b", "a b", "a", "b"]);
-  assert.equal(attempts.map(({ isApart }) => isApart), [false, true, true, true]);
+test("an item without a result fails as one that can be sent again, and the others get their results", async () => {
+  const { submit, groups } = start((items, attempt) => decideAll(items.filter((item) => item !== "b"), attempt));
+  const [a, b, c] = await Promise.allSettled(["a", "b", "c"].map(submit));
+  assert.equal(outcomes([a!, c!]), ["A", "C"]);
+  assert.is(b?.status === "rejected" && (b.reason as Refusal).kind, "overloaded");
+  assert.equal(groups, ["a b c"]);
 });
 
 test.run();

@@ -14,20 +14,21 @@ import {
   updateWorkspace,
   verify,
 } from "../actions.ts";
-import { hashApiKey, newApiKey } from "../../src/common/ids.ts";
+import { newApiKey } from "../../src/common/ids.ts";
 import { stringify } from "../../src/common/json-text.ts";
-import type { Read, Submit, Verdict } from "../../src/ledger/admission.ts";
-import { tellingFailures } from "../../src/database/database.ts";
+import { toBatches, toSubmitSlots } from "../../src/ledger/admission.ts";
+import type { Decision } from "../../src/ledger/admission.ts";
+import { encodeBatches, findStates, logCalls } from "../../src/ledger/decide.ts";
+import { classifyErrors } from "../../src/database/database.ts";
 import type { Database, Row } from "../../src/database/database.ts";
-import { createLedger } from "../../src/ledger/ledger.ts";
 import { forgetKeys, keepKeys } from "../../src/ledger/idempotency-keys.ts";
-import * as statements from "../../src/ledger/statements.ts";
+import { addCommit, countCalls, storeRecords } from "../../src/ledger/statements.ts";
 import { counting, createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";
+import { ledgerOf, losingReplies, readBy, submitBy, upTo } from "./requests.ts";
+import type { Loss } from "./requests.ts";
 
 const test = suite("groups");
-
-const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 const idOf = ({ json }: Answer) => (json as { id: string }).id;
 const isAccepted = ({ status }: Answer) => status === 200 || status === 201;
@@ -52,28 +53,6 @@ const recordsOf = async ({ admin }: World, deployId: string) =>
     .map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`).sort();
 
 const bodyOf = (sessionId: string) => ({ ...goodBody, sessionId });
-
-/** A ledger to ask without the router, where the order of arrival matters: how long a router takes is its own affair. */
-const ledgerOf = (world: World) => createLedger(world.database, () => world.now);
-
-const readBy = async ({ key, workspaceId, deployId }: Tenant): Promise<Read | Submit> => ({
-  operation: "read",
-  keyHash: await hashApiKey(key),
-  workspaceId,
-  deployId,
-});
-
-const submitBy = async (
-  { key, workspaceId, deployId }: Tenant,
-  idempotencyKey?: string,
-): Promise<Read | Submit> => ({
-  operation: "submit",
-  keyHash: await hashApiKey(key),
-  workspaceId,
-  deployId,
-  record: { sessionId: "s", status: 1, measures: "null,null,null", document: '{"sessionId":"s"}' },
-  idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
-});
 
 test("many requests at once of several workspaces, good and bad, each get the answer they would get alone", async () => {
   const world = await createWorld();
@@ -170,22 +149,37 @@ for (
     }],
   ] as const
 ) {
-  test(`where the quota ends within a group, the first to arrive are accepted: ${name} in turn`, async () => {
+  test(`where the quota ends within a group, like calls share what is left, the first kind to arrive first: ${name}`, async () => {
     const world = await createWorld({ monthlyLimit: 7 });
     const ledger = ledgerOf(world);
     const [first, second] = await alternating(world);
-    const verdicts = await Promise.all(
-      upTo(20).map((index) => ledger.admit({ ...(index % 2 === 1 ? first! : second!) })),
+    const decisions = await Promise.all(
+      upTo(8).map((index) => ledger.admit({ ...(index % 2 === 1 ? first! : second!) })),
     );
-    const accepted = verdicts.map(({ outcome }) => outcome !== "quota_exhausted");
-    assert.equal(accepted, upTo(20).map((index) => index <= 7));
-    assert.equal(
-      verdicts.map((verdict) => "quota" in verdict && verdict.quota.used),
-      upTo(20).map((index) => Math.min(index, 7)),
-    );
-    assert.ok((await verify(world.admin)).balanced);
+    const accepted = decisions.map(({ outcome }) => outcome !== "quota_exhausted");
+    assert.equal(accepted, [true, true, true, true, true, true, true, false]);
+    assert.equal(decisions.map((decision) => "quota" in decision && decision.quota.used), [1, 5, 2, 6, 3, 7, 4, 7]);
+    const { balanced, ledgers } = await verify(world.admin);
+    assert.ok(balanced);
+    assert.is(ledgers[0]?.used, 7);
   });
 }
+
+test("a group that wants more than is left of the quota is decided by one attempt", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, monthlyLimit: 5 });
+  const admissions = [await readBy(world), await submitBy(world), await submitBy(world, "a"), await readBy(world)];
+  const ledger = ledgerOf(world);
+  counts.reads = counts.writes = 0;
+  const decisions = await Promise.all(
+    [...admissions, ...admissions].map((admission) => ledger.admit({ ...admission })),
+  );
+  // The repeat under the key waits for the first.
+  assert.equal({ ...counts }, { reads: 0, writes: 2 });
+  const outcomes = decisions.map(({ outcome }) => outcome);
+  const [read, recorded, exhausted] = ["read", "recorded", "quota_exhausted"];
+  assert.equal(outcomes, [read, recorded, exhausted, read, read, exhausted, exhausted, read]);
+});
 
 /** A database, and how often it was asked since that was last set to 0. */
 test("a group in which all is refused, after another such group, takes no write lock", async () => {
@@ -234,21 +228,6 @@ test("a lone request takes one round trip, of whatever kind it is", async () => 
     assert.is(counts.reads + counts.writes, 1);
   }
 });
-
-/** A database whose write takes effect, but whose reply is lost, so many times; `meanwhile` something else happens. */
-function losingReplies(database: Database, loss: { times: number; meanwhile?: () => Promise<unknown> }): Database {
-  const lost = new Error("The reply was lost");
-  return tellingFailures({
-    ...database,
-    write: async (statements) => {
-      const results = await database.write(statements);
-      if (loss.times === 0) return results;
-      loss.times--;
-      await loss.meanwhile?.();
-      throw lost;
-    },
-  }, (error) => error === lost ? "unknown" : "refused");
-}
 
 for (const times of [1, 4]) {
   test(`a request whose reply is lost ${times} times is answered as it was decided, and takes effect once`, async () => {
@@ -310,7 +289,7 @@ test("where the quota ends within a group, lost replies change nothing, also aft
 
 test("what another process does while a reply is lost stays its own", async () => {
   const memory = await openMemory();
-  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const loss: Loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(memory, loss) });
   const elsewhere = await createWorld({ database: memory });
   const exhausted = await createTenant(world.admin, 0, "Exhausted");
@@ -331,10 +310,10 @@ test("what another process does while a reply is lost stays its own", async () =
     await elsewhere.read(world.deployId, world.key);
     await elsewhere.read();
   };
-  const verdicts = await Promise.all(group.map((admission) => ledger.admit(admission)));
+  const decisions = await Promise.all(group.map((admission) => ledger.admit(admission)));
   const refused = "quota_exhausted";
-  assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", refused, refused, refused, refused]);
-  const [, recorded] = verdicts;
+  assert.equal(decisions.map(({ outcome }) => outcome), ["read", "recorded", refused, refused, refused, refused]);
+  const [, recorded] = decisions;
   assert.equal(await recordsOf(world, world.deployId), [`${recorded?.outcome === "recorded" && recorded.recordId} s`]);
   assert.equal((await recordsOf(world, elsewhere.deployId)).map((record) => record.split(" ")[1]), ["elsewhere"]);
   const kept = await memory.read({ sql: "select workspace_id from idempotency_keys" });
@@ -344,7 +323,7 @@ test("what another process does while a reply is lost stays its own", async () =
 
 test("a request that was accepted is answered so, though its deployment goes while the reply is lost", async () => {
   const memory = await openMemory();
-  const loss: Parameters<typeof losingReplies>[1] = { times: 0 };
+  const loss: Loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(memory, loss) });
   const admin = { ...world.admin, database: memory };
   for (const [send, status] of [[() => world.read(), 200], [() => world.submit(), 201]] as const) {
@@ -358,13 +337,13 @@ test("a request that was accepted is answered so, though its deployment goes whi
 test("a request that the database cannot take fails alone, whoever else is in its group", async () => {
   const memory = await openMemory();
   const poison = "poison";
-  const database = tellingFailures({
+  const database = classifyErrors({
     ...memory,
     write: (statements) =>
       JSON.stringify(statements).includes(poison)
         ? Promise.reject(new Error("A document cannot be stored"))
         : memory.write(statements),
-  }, () => "refused");
+  }, () => "rejected");
   const world = await createWorld({ database });
   const answers = await Promise.all(
     upTo(30).map((index) => index % 3 === 0 ? world.read() : world.submit(bodyOf(index === 13 ? poison : `s${index}`))),
@@ -379,36 +358,29 @@ test("a request that the database cannot take fails alone, whoever else is in it
 
 test("no statement goes through a table", async () => {
   const database = await openMemory();
-  const entries: statements.RunEntry[] = [
-    ["0".repeat(64), "dep_1", "read", 0, 1, "", null],
-    ["0".repeat(64), "dep_1", "submit", 1, 1, null, "key"],
-  ];
-  const payload: statements.Payload = {
-    runs: JSON.stringify(entries),
-    commit: "commit",
-    now: 1,
-    month: "2026-11",
-    isApart: 0,
-    records: { documents: '[null,"{}"]', sessions: '[null,"s"]', statuses: "[null,1]", measures: '[null,"1,2,3"]' },
-    keys: { keys: '[null,"key"]', fingerprints: '[null,"f"]' },
-  };
-  const { logCalls, addCommit, countCalls, storeRecords, findGroup } = statements;
+  const by = { keyHash: "0".repeat(64), deployId: "dep_1" };
+  const record = { sessionId: "s", status: 1, measures: "1,2,3", document: "{}" };
+  const idempotency = { key: "key", fingerprint: "f" };
+  const batches = toBatches([{ ...by, operation: "read" }, { ...by, operation: "submit", record, idempotency }]);
+  const rows = encodeBatches(batches, () => "");
+  const attempt = { commit: "commit", now: 1, month: "2026-11", resetsAt: 2 };
+  const slots = toSubmitSlots(batches);
   const all = [
-    logCalls(payload),
-    addCommit(payload),
-    countCalls(payload),
-    storeRecords(payload.records!, payload),
-    keepKeys(payload.keys!, payload),
-    forgetKeys(payload),
-    findGroup(payload),
+    logCalls(rows, attempt),
+    addCommit(attempt),
+    countCalls(attempt),
+    storeRecords(slots, attempt),
+    keepKeys(slots, attempt),
+    forgetKeys(attempt),
+    findStates(rows, attempt),
   ];
   // The requests themselves are gone through, and what was made of them before; of commits, only the last one is read.
-  const stripControls = /^SCAN (r VIRTUAL TABLE .*|\(subquery-\d+\)|CONSTANT ROW|s|commits)$/;
+  const allowed = /^SCAN ((r|json_each) VIRTUAL TABLE .*|\(subquery-\d+\)|CONSTANT ROW|s|commits)$/;
   for (const { sql, args } of all) {
     const plan = await database.read({ sql: `explain query plan ${sql}`, args: args! });
     const details = plan.map(({ detail }) => String(detail));
     assert.ok(details.some((detail) => /^SEARCH /.test(detail)));
-    assert.equal(details.filter((detail) => /^SCAN |AUTOMATIC/.test(detail) && !stripControls.test(detail)), []);
+    assert.equal(details.filter((detail) => /^SCAN |AUTOMATIC/.test(detail) && !allowed.test(detail)), []);
     const lastCommit = /select next_position from commits order by position desc limit 1/;
     assert.is(details.includes("SCAN commits"), lastCommit.test(sql));
   }
@@ -418,7 +390,7 @@ test("the texts of a prompt are read for an accepted request, and once for all t
   const memory = await openMemory();
   let longest = 0;
   const note = (row: Row | undefined) => {
-    longest = Math.max(longest, String(row?.findings ?? "").length);
+    longest = Math.max(longest, String(row?.states ?? "").length);
   };
   const database: Database = {
     ...memory,
@@ -456,8 +428,8 @@ test("of many prompts that are new to a service a few come with their group, and
   const ledger = ledgerOf(world);
   for (const operations of [{ writes: 1, reads: 2 }, { writes: 1, reads: 0 }]) {
     counts.reads = counts.writes = 0;
-    const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
-    const prompts = verdicts.map((verdict) => verdict.outcome === "read" && JSON.parse(verdict.prompt.text));
+    const decisions = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+    const prompts = decisions.map((decision) => decision.outcome === "read" && JSON.parse(decision.prompt.text));
     assert.equal(prompts.map(({ workspace }) => workspace.name), upTo(10).map((index) => `Tenant ${index}`));
     assert.ok(prompts.every(({ messages }) => messages.length > 0));
     assert.equal({ ...counts }, operations);
@@ -529,7 +501,7 @@ function createModel(tenants: Tenant[], limits: number[]) {
   return {
     used,
     /** Gives what a request is answered, and for a submit which record, by the number of its storing. */
-    decide({ tenant, kind, idempotencyKey }: Step): [outcome: Verdict["outcome"], record?: number] {
+    decide({ tenant, kind, idempotencyKey }: Step): [outcome: Decision["outcome"], record?: number] {
       if (kind === "bad key") return ["key_invalid"];
       const name = `${tenant} ${idempotencyKey}`;
       const known = idempotencyKey === undefined || kind === "read" ? undefined : kept.get(name);
@@ -544,6 +516,18 @@ function createModel(tenants: Tenant[], limits: number[]) {
   };
 }
 
+/** Like requests, which are decided one after the other; one with a key is alone. */
+function inBatches(steps: Step[]): Step[] {
+  const nameOf = ({ tenant, kind }: Step) => `${tenant} ${kind}`;
+  const isAlone = ({ kind, idempotencyKey }: Step) => kind !== "read" && idempotencyKey !== undefined;
+  const batches = new Map<string | Step, Step[]>();
+  for (const step of steps) {
+    const name = isAlone(step) ? step : nameOf(step);
+    batches.set(name, [...batches.get(name) ?? [], step]);
+  }
+  return [...batches.values()].flat();
+}
+
 /** The order in which requests are decided that come at once: repeats under a key wait for the first, and nobody for them. */
 function inRounds(steps: Step[]): Step[] {
   if (steps.length === 0) return [];
@@ -553,7 +537,7 @@ function inRounds(steps: Step[]): Step[] {
     const name = `${tenant} ${idempotencyKey}`;
     return seen.has(name) || !seen.add(name);
   });
-  return [...steps.filter((step) => !later.includes(step)), ...inRounds(later)];
+  return [...inBatches(steps.filter((step) => !later.includes(step))), ...inRounds(later)];
 }
 
 type Step = {
@@ -562,7 +546,7 @@ type Step = {
   idempotencyKey: string | undefined;
 };
 
-test("whatever groups come, they are decided as if their requests came one after the other", async () => {
+test("whatever groups come, they are decided as if their requests came one after the other, like ones together", async () => {
   const step: fc.Arbitrary<Step> = fc.record({
     tenant: fc.nat({ max: 2 }),
     kind: fc.constantFrom("read", "read", "submit", "submit", "bad key", "inactive"),
@@ -588,18 +572,18 @@ test("whatever groups come, they are decided as if their requests came one after
         }));
         const before = [...model.used];
         const expected = new Map(inRounds(steps).map((step) => [step, model.decide(step)]));
-        const verdicts = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+        const decisions = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
         const numbers = tenants.map(() => new Set<number>());
         for (const [index, step] of steps.entries()) {
-          const verdict: Verdict = verdicts[index]!;
+          const decision: Decision = decisions[index]!;
           const [outcome, record] = expected.get(step)!;
-          assert.is(verdict.outcome, outcome);
-          if (verdict.outcome === "recorded") {
-            ids.set(record!, ids.get(record!) ?? verdict.recordId);
-            assert.is(verdict.recordId, ids.get(record!));
+          assert.is(decision.outcome, outcome);
+          if (decision.outcome === "recorded") {
+            ids.set(record!, ids.get(record!) ?? decision.recordId);
+            assert.is(decision.recordId, ids.get(record!));
           }
-          if (verdict.outcome === "recorded" || verdict.outcome === "read") {
-            numbers[step.tenant]!.add(verdict.quota.used);
+          if (decision.outcome === "recorded" || decision.outcome === "read") {
+            numbers[step.tenant]!.add(decision.quota.used);
           }
         }
         for (const [tenant, numbersNow] of numbers.entries()) {

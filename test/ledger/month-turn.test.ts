@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { listCalls, listDiagnoses, verify } from "../actions.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import type { Read, Submit } from "../../src/ledger/admission.ts";
-import { tellingFailures } from "../../src/database/database.ts";
+import { classifyErrors } from "../../src/database/database.ts";
 import type { Database, Failure } from "../../src/database/database.ts";
 import { createLedger } from "../../src/ledger/ledger.ts";
 import { createWorld, goodBody, openMemory } from "../helpers.ts";
@@ -60,16 +60,16 @@ for (const [first, moment, [before, after]] of turns) {
 /** A database whose writes fail so many times, before or after they take effect; `meanwhile` something else happens. */
 function failing(database: Database, fault: { times: number; failure: Failure; meanwhile: () => void }): Database {
   const thrown = new Error("no luck");
-  return tellingFailures({
+  return classifyErrors({
     ...database,
     write: async (statements) => {
       if (fault.times === 0) return database.write(statements);
       fault.times--;
-      if (fault.failure === "unknown") await database.write(statements);
+      if (fault.failure === "indeterminate") await database.write(statements);
       fault.meanwhile();
       throw thrown;
     },
-  }, (error) => error === thrown ? fault.failure : "refused");
+  }, (error) => error === thrown ? fault.failure : "rejected");
 }
 
 /** A read and two submits, of which the first has an idempotency key. */
@@ -81,7 +81,7 @@ async function admissionsOf({ key, deployId }: World): Promise<(Read | Submit)[]
   return [{ operation: "read", ...by }, { ...submit, idempotency }, submit];
 }
 
-for (const failure of ["blocked", "unknown"] as const) {
+for (const failure of ["retryable", "indeterminate"] as const) {
   for (
     const [direction, start, end] of [["turns", midnight - 1, midnight], [
       "turns back",
@@ -97,10 +97,10 @@ for (const failure of ["blocked", "unknown"] as const) {
       fault.times = 2;
       // Without the router they are sure to be in one group.
       const ledger = createLedger(world.database, () => world.now);
-      const verdicts = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
-      assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
+      const decisions = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
+      assert.equal(decisions.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
       const resetsAt = start < midnight ? midnight : Date.UTC(2027, 1, 1);
-      for (const verdict of verdicts) assert.is("quota" in verdict && verdict.quota.resetsAt, resetsAt);
+      for (const decision of decisions) assert.is("quota" in decision && decision.quota.resetsAt, resetsAt);
       assert.equal(await usedOf(world), { [monthAt(start)]: 3 });
       // Of the month that it is now all is there still.
       assert.is((await world.read()).headers.get("X-RateLimit-Used"), "1");
@@ -112,7 +112,7 @@ for (const failure of ["blocked", "unknown"] as const) {
 }
 
 test("a refusal for a month that ends while it is decided tells to come back in a second", async () => {
-  const fault = { times: 0, failure: "unknown" as Failure, meanwhile: () => {} };
+  const fault = { times: 0, failure: "indeterminate" as Failure, meanwhile: () => {} };
   const world = await createWorld({ monthlyLimit: 0, database: failing(await openMemory(), fault) });
   fault.meanwhile = () => world.now = midnight + 5_000;
   world.now = midnight - 1;

@@ -1,12 +1,12 @@
-// Whoever waits is answered in the end, wherever between two looks at the clock their patience ends.
+// Every item is answered in the end, wherever between two readings of the clock its timeout falls.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { groupCommit } from "../../src/ledger/group-commit.ts";
 import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
 
-const test = suite("patience");
+const test = suite("timeoutMs");
 
-const limits: Omit<GroupLimits, "patience"> = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 1000 };
+const limits: Omit<GroupLimits, "timeoutMs"> = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 1000 };
 
 /** Makes each look at the clock a millisecond later than the one before, until the test is over. */
 async function withSteppingClock(run: () => Promise<void>): Promise<void> {
@@ -41,22 +41,22 @@ function follow() {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-for (const failure of ["blocked", "unknown"] as const) {
-  test(`every item of a group whose attempts stay ${failure} is rejected when its patience ends`, () =>
+for (const failure of ["retryable", "indeterminate"] as const) {
+  test(`every item of a group whose attempts stay ${failure} is rejected at its timeout`, () =>
     withSteppingClock(async () => {
-      for (const patience of upTo(12)) {
+      for (const timeoutMs of upTo(12)) {
         const { submit } = groupCommit<number, number, undefined>({
           begin: () => undefined,
           decide: (items) => items.length === 0 ? Promise.resolve(new Map()) : Promise.reject(new Error("no luck")),
           failureOf: () => failure,
           sizeOf: () => 1,
           ownerOf: () => "",
-          aloneBy: () => undefined,
+          conflictKey: () => undefined,
           isGone: () => false,
-        }, { ...limits, patience });
+        }, { ...limits, timeoutMs });
         const { add, left } = follow();
         for (const item of upTo(5)) add(submit(item));
-        assert.is(await left(), 0, `with a patience of ${patience} ms`);
+        assert.is(await left(), 0, `with a timeout of ${timeoutMs} ms`);
       }
     }));
 }
@@ -73,9 +73,9 @@ test("every item that waits while a group is under way is decided or rejected", 
       failureOf: () => undefined,
       sizeOf: () => 1,
       ownerOf: () => "",
-      aloneBy: () => undefined,
+      conflictKey: () => undefined,
       isGone: () => false,
-    }, { ...limits, patience: 1150 });
+    }, { ...limits, timeoutMs: 1150 });
     const { add, left } = follow();
     add(submit(-1));
     await new Promise((resolve) => setTimeout(resolve, 20));

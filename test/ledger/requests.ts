@@ -1,0 +1,51 @@
+// Requests to a ledger without the router, so that those sent in one tick are sure to share a group.
+import { hashApiKey } from "../../src/common/ids.ts";
+import { classifyErrors } from "../../src/database/database.ts";
+import type { Database } from "../../src/database/database.ts";
+import type { Read, Submit } from "../../src/ledger/admission.ts";
+import { createLedger } from "../../src/ledger/ledger.ts";
+import type { Tenant, World } from "../helpers.ts";
+
+export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+export const ledgerOf = (world: World) => createLedger(world.database, () => world.now);
+
+type Caller = Pick<Tenant, "key" | "workspaceId" | "deployId">;
+
+export const readBy = async ({ key, workspaceId, deployId }: Caller): Promise<Read> => ({
+  operation: "read",
+  keyHash: await hashApiKey(key),
+  workspaceId,
+  deployId,
+});
+
+/** A submit, under an idempotency key if one is given; the fingerprint is the deployment's id. */
+export const submitBy = async (
+  { key, workspaceId, deployId }: Caller,
+  idempotencyKey?: string,
+  sessionId = "s",
+): Promise<Submit> => ({
+  operation: "submit",
+  keyHash: await hashApiKey(key),
+  workspaceId,
+  deployId,
+  record: { sessionId, status: 1, measures: "null,null,null", document: JSON.stringify({ sessionId }) },
+  idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
+});
+
+export type Loss = { times: number; meanwhile?: () => Promise<unknown> };
+
+/** A database that loses the reply to a write that took effect, so many times; `meanwhile` runs before each loss. */
+export function losingReplies(database: Database, loss: Loss): Database {
+  const lost = new Error("The reply was lost");
+  return classifyErrors({
+    ...database,
+    write: async (statements) => {
+      const results = await database.write(statements);
+      if (loss.times === 0) return results;
+      loss.times--;
+      await loss.meanwhile?.();
+      throw lost;
+    },
+  }, (error) => error === lost ? "indeterminate" : "rejected");
+}
