@@ -158,16 +158,8 @@ if (currentRuntime === "Node") {
 
   test("is typed for a strict TypeScript project", async () => {
     const options = [
-      "--strict",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2022",
-      "--lib",
-      "es2023,esnext.disposable",
-      "--types",
-      "node",
+      ...["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", "--lib"],
+      ...["es2023,esnext.disposable", "--types", "node"],
     ];
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];
     await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, "embed.ts", "mistakes.ts");

@@ -5,16 +5,8 @@ import { endOfMonth, monthOf } from "../../src/common/month.ts";
 import type { HttpAnswer } from "./http-client.ts";
 
 const ourHeaders = [
-  "content-type",
-  "www-authenticate",
-  "allow",
-  "retry-after",
-  "cache-control",
-  "x-content-type-options",
-  "x-ratelimit-limit",
-  "x-ratelimit-remaining",
-  "x-ratelimit-used",
-  "x-ratelimit-reset",
+  ...["content-type", "www-authenticate", "allow", "retry-after", "cache-control", "x-content-type-options"],
+  ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-used", "x-ratelimit-reset"],
 ];
 
 const json = {

@@ -38,15 +38,7 @@ const membersInPath = ({ path }: AnyOperation) => [...path.matchAll(/{(\w+)}/g)]
 const whole = ({ status, headers, text }: Answer) => [status, [...headers], text];
 
 const otherPaths = [
-  "",
-  "/",
-  "/unknown",
-  "/workspaces/",
-  "/deployments/a/b/c",
-  "/%00",
-  "/%",
-  "/v1/prompts",
-  "/a?b=c&b=d",
+  ...["", "/", "/unknown", "/workspaces/", "/deployments/a/b/c", "/%00", "/%", "/v1/prompts", "/a?b=c&b=d"],
 ];
 const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -328,22 +320,8 @@ test("faults in a body are told by their path", async () => {
 });
 
 const numbers = [
-  "1e3",
-  "01",
-  "9007199254740992",
-  "99999999999999999999",
-  "-1",
-  "",
-  " 1",
-  "1 ",
-  "+1",
-  "1.0",
-  "0x1",
-  "x",
-  "NaN",
-  "null",
-  "true",
-  "[1]",
+  ...["1e3", "01", "9007199254740992", "99999999999999999999", "-1", "", " 1", "1 ", "+1", "1.0", "0x1", "x", "NaN"],
+  ...["null", "true", "[1]"],
 ];
 
 for (const [parameter, wanted] of [["limit", "1 to 1000"], ["promptVersion", "1 to 9007199254740991"]]) {
