@@ -189,8 +189,9 @@ const mishaps: [name: string, fault: string, happen: (path: string) => Promise<u
   ],
 ];
 
-for (const [name, fault, happen] of mishaps) {
-  test(`where ${name}, every answer is 503 from then on, and the log and /readyz say so`, () =>
+/** Told by the watch on the file, which looks once a second, so that all of it happens at once. */
+const told = () =>
+  mishaps.map(([, fault, happen]) =>
     inPlace(async ({ path, url, tenant, logged, open }) => {
       const database = openDatabase(url);
       await database.read({ sql: "vacuum into ?", args: [`${path}.backup`] });
@@ -212,7 +213,16 @@ for (const [name, fault, happen] of mishaps) {
       await service.close();
       // Closing would take what belongs to the lost file over into the new one.
       assert.equal(await filesOf(path), before);
-    }));
+    })
+  );
+
+let outcomes: Promise<void>[] | undefined;
+for (const [index, [name]] of mishaps.entries()) {
+  test(`where ${name}, every answer is 503 from then on, and the log and /readyz say so`, async () => {
+    outcomes ??= told();
+    await Promise.allSettled(outcomes);
+    await outcomes[index];
+  });
 }
 
 /** The bytes of a database and its log, where they are there. */
