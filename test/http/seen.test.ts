@@ -322,9 +322,4 @@ test("/metrics asks for the management token", async () => {
   assert.is((await world.send("/metrics", { headers: bearer(adminToken) })).status, 200);
 });
 
-test("without being told so the service shows no metrics", async () => {
-  const world = await createWorld();
-  assert.is((await world.send("/metrics")).status, 404);
-});
-
 test.run();

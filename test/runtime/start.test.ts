@@ -8,6 +8,7 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { atOnce } from "../at-once.ts";
 import { createFolder, runFile, startFile, startScript, startService, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { createBooks } from "../faults/books.ts";
@@ -17,18 +18,24 @@ import { version } from "../../src/common/version.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
-const test = suite(`start on ${currentRuntime}`);
+const starts = suite(`start on ${currentRuntime}`);
+const test = atOnce(starts, 3);
 
 const folder = await createFolder();
-test.after(() => folder.remove());
+starts.after(() => folder.remove());
 
-const managed = { DATABASE_URL: `file:${folder.path}/empty.db`, ADMIN_TOKEN: adminToken };
+let files = 0;
+/** Settings with a database of its own, as one process at a time serves a file. */
+const settingsOf = (settings: Record<string, string> = {}) => ({
+  DATABASE_URL: `file:${folder.path}/${++files}.db`,
+  ...settings,
+});
+const managed = (settings: Record<string, string> = {}) => settingsOf({ ADMIN_TOKEN: adminToken, ...settings });
 
-const DATABASE_URL = managed.DATABASE_URL;
 const readMetrics = (base: string) => send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
 
 test("on an empty database it starts without management or metrics, and says which three commands set it up", async () => {
-  const service = await startService(currentRuntime, { DATABASE_URL, npm_lifecycle_event: "start" });
+  const service = await startService(currentRuntime, settingsOf({ npm_lifecycle_event: "start" }));
   assert.is((await send(service.url, "/v1/prompts")).status, 401);
   assert.is((await readMetrics(service.url)).status, 404);
   assert.is(await service.stop(), 0);
@@ -46,14 +53,15 @@ function readEvents({ url, output }: Running) {
 }
 
 const limits = { maxBodyBytes: 1048576, bodyBudgetBytes: 67108864, shutdownTimeoutMs: 10_000 };
-const listening = { message: "Listening", database: DATABASE_URL, version, management: "off", ...limits };
+const listening = { message: "Listening", version, management: "off", ...limits };
 
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
   test(`${signal} stops it; the log names version, runtime and limits, and what another signal would do`, async () => {
-    const service = await startService(currentRuntime, { DATABASE_URL, LOG_FORMAT: "json" });
+    const settings = settingsOf({ LOG_FORMAT: "json" });
+    const service = await startService(currentRuntime, settings);
     assert.is(await service.stop(signal), 0);
     const { messages, fields } = readEvents(service);
-    assert.equal(fields, listening);
+    assert.equal(fields, { ...listening, database: settings.DATABASE_URL });
     assert.equal(messages, [
       "Listening",
       "The database is empty",
@@ -64,23 +72,22 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
 }
 
 test("with an admin token there are management and metrics, for its bearer; the log names the limits in force", async () => {
-  const settings = { MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5", LOG_FORMAT: "json" };
-  const service = await startService(currentRuntime, { ...managed, ...settings });
+  const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5", LOG_FORMAT: "json" });
+  const service = await startService(currentRuntime, settings);
   assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
   assert.is(await service.stop(), 0);
-  const changed = { management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
+  const changed = { database: settings.DATABASE_URL, management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
   assert.equal(readEvents(service).fields, { ...listening, ...changed });
 });
 
 test("METRICS_PORT serves probes and metrics on an address of their own, METRICS_HOST", async () => {
-  const service = await startService(currentRuntime, { ...managed, METRICS_PORT: "0", METRICS_HOST: "localhost" });
+  const service = await startService(currentRuntime, managed({ METRICS_PORT: "0", METRICS_HOST: "localhost" }));
   assert.match(service.output(), /metrics=http:\/\/localhost:\d+\/metrics/);
   assert.is(await service.stop(), 0);
 });
 
 test("METRICS_PORT serves probes and metrics to everyone on loopback, and the service none", async () => {
-  const settings = { ...managed, METRICS_PORT: "0" };
-  const service = await startService(currentRuntime, settings);
+  const service = await startService(currentRuntime, managed({ METRICS_PORT: "0" }));
   try {
     const [, metrics] = /metrics=(http:\/\/[\d.]+:\d+)\/metrics/.exec(service.output())!;
     assert.is((await send(service.url, "/metrics")).status, 404);
@@ -102,7 +109,7 @@ test("METRICS_PORT serves probes and metrics to everyone on loopback, and the se
 
 test("npm hands the signal to the service that it started", async () => {
   const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
-  const settings = { PORT: "0", DATABASE_URL };
+  const settings = settingsOf({ PORT: "0" });
   const npm = await startScript(script, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
   assert.is((await send(npm.seen, "/healthz")).status, 200);
   assert.is(await npm.stop(), 0);
@@ -110,7 +117,7 @@ test("npm hands the signal to the service that it started", async () => {
 });
 
 test("SIGTERM under load answers what is in flight, and exits 0", async () => {
-  const service = await startService(currentRuntime, { DATABASE_URL });
+  const service = await startService(currentRuntime, settingsOf());
   let isStopping = false;
   let answered = 0;
   const clients = Array.from({ length: 16 }, async () => {
@@ -139,7 +146,7 @@ test("SIGTERM under load answers what is in flight, and exits 0", async () => {
 });
 
 test("a client that stalls does not keep it from stopping", async () => {
-  const settings = { ...managed, SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" };
+  const settings = managed({ SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" });
   const service = await startService(currentRuntime, settings);
   const held = await holdRequest(service.url);
   assert.is(await service.stop(), 0);
@@ -151,7 +158,7 @@ test("a client that stalls does not keep it from stopping", async () => {
 });
 
 test("a second signal more than a second after the first ends it at once", async () => {
-  const service = await startService(currentRuntime, managed);
+  const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   void service.stop();
   await untilDraining(service.url);
@@ -161,7 +168,7 @@ test("a second signal more than a second after the first ends it at once", async
 });
 
 test("signals within a second of the first count as the first, and SIGHUP never ends it at once", async () => {
-  const service = await startService(currentRuntime, managed);
+  const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   const stopped = service.stop();
   for (const signal of ["SIGTERM", "SIGINT"] as const) void service.stop(signal);
@@ -177,7 +184,7 @@ test("signals within a second of the first count as the first, and SIGHUP never 
 
 test("a submit that comes while it stops is stored, though its body ends when nothing new is taken", async () => {
   const { url: DATABASE_URL, tenant } = await createBooks(`file:${folder.path}/late.db`);
-  const service = await startService(currentRuntime, { ...managed, DATABASE_URL, SHUTDOWN_DELAY: "3" });
+  const service = await startService(currentRuntime, managed({ DATABASE_URL, SHUTDOWN_DELAY: "3" }));
   const stopped = service.stop();
   await untilDraining(service.url);
   const held = await holdSubmit(service.url, tenant);
@@ -191,7 +198,7 @@ test("a submit that comes while it stops is stored, though its body ends when no
 // Node and Deno undo what nohup does before they run a script.
 if (currentRuntime === "Bun") {
   test("under nohup, SIGHUP does not stop it", async () => {
-    const service = await startService(currentRuntime, { DATABASE_URL }, ["nohup"]);
+    const service = await startService(currentRuntime, settingsOf(), ["nohup"]);
     void service.stop("SIGHUP");
     for (let count = 0; count < 10; count++) assert.is((await send(service.url, "/readyz")).status, 200);
     assert.is(await service.stop(), 0);
@@ -199,7 +206,7 @@ if (currentRuntime === "Bun") {
 }
 
 test("while it waits for a request, it is not ready, answers others, and then exits 0", async () => {
-  const service = await startService(currentRuntime, managed);
+  const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   const stopped = service.stop();
   await untilDraining(service.url);
@@ -279,7 +286,7 @@ test("exits 1 when the port is taken, and says so", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const settings = { DATABASE_URL, PORT: String(port) };
+  const settings = settingsOf({ PORT: String(port) });
   const { code, said } = await runService(settings);
   server.close();
   assert.is(code, 1);
@@ -313,4 +320,4 @@ if (currentRuntime === "Node") {
   });
 }
 
-test.run();
+starts.run();
