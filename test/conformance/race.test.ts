@@ -8,9 +8,9 @@ import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { verifyBalanced } from "../balanced.ts";
-import { adminOf, createTenant, goodBody } from "../helpers.ts";
+import { adminOf, createTenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
-import { sendLoad } from "./load.ts";
+import { race } from "./load.ts";
 import { createFolder, startService, startSqld } from "./processes.ts";
 import { findSqld } from "./sqld.ts";
 
@@ -34,17 +34,8 @@ else if (currentRuntime === "Node") {
       await migrate(database, migrations, Date.now());
       const { key, deployId, workspaceId } = await createTenant(admin, limit);
       const { key: otherKey } = await createApiKey(admin, workspaceId, { name: "another", expiresAt: null });
-      const body = JSON.stringify(goodBody);
-      const statuses = await sendLoad({
-        bases: services.map(({ url }) => url),
-        connections,
-        requests,
-        target: `/v1/prompts?deployId=${deployId}`,
-        request: (index) => ({
-          headers: [`Authorization: Bearer ${index % 3 === 0 ? otherKey : key}`],
-          ...(index % 2 === 0 ? {} : { method: "POST", body }),
-        }),
-      });
+      const bases = services.map(({ url }) => url);
+      const statuses = await race({ bases, connections, requests, keys: [key, otherKey, key], deployId });
       const count = (status: number) => statuses.get(status) ?? 0;
       assert.equal([count(200) + count(201), count(429)], [limit, requests - limit]);
       assert.equal((await verifyBalanced(admin)).map(({ used }) => used), [limit]);

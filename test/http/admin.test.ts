@@ -268,26 +268,18 @@ for (const operation of operations) {
   }
 }
 
-const bodies: [name: string, body: string | Uint8Array, error: string][] = [
+// How JSON is read is stated for submits, which read it alike.
+const bodies: [name: string, body: string, error: string][] = [
   ["nothing", "", "Missing required field name"],
-  ["white space", " \n", "Request body must be valid JSON"],
-  ["no JSON", "name=x", "Request body must be valid JSON"],
   ["half of an object", '{"name":"x"', "Request body must be valid JSON"],
-  ["two objects", '{"name":"x"}{}', "Request body must be valid JSON"],
-  ["an array", "[]", "Request body must be an object"],
   ["an array of objects", '[{"name":"x"}]', "Request body must be an object"],
-  ["null", "null", "Request body must be an object"],
-  ["a text", '"name"', "Request body must be an object"],
-  ["an empty object", "{}", "Missing required field name"],
-  ["bytes that are no UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "Request body must be UTF-8"],
   ["a name twice, the second wrong", '{"name":"x","name":1}', "Field name must be a name"],
   ["a name of null", '{"name":null}', "Field name must be a name"],
 ];
 
 for (const [name, body, error] of bodies) {
   test(`a body of ${name} is refused`, async () => {
-    const headers = { Authorization: `Bearer ${adminToken}` };
-    const answer = await world.send("/admin/v1/workspaces", { method: "POST", headers, body: body as string });
+    const answer = await world.manage("POST", "/workspaces", body);
     assert.ok(taken<{ error: string }>(answer, 400).error.startsWith(error), answer.text);
   });
 }
