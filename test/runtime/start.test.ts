@@ -139,9 +139,8 @@ test("SIGTERM under load answers what is in flight, and exits 0", async () => {
   });
   await until(() => answered >= 100);
   isStopping = true;
-  const start = performance.now();
   assert.is(await service.stop(), 0);
-  assert.ok(performance.now() - start < 10_000);
+  assert.not.match(service.output(), "Timed out");
   await Promise.all(clients);
 });
 
