@@ -91,12 +91,6 @@ export async function startProgram(command: string[], settings: Record<string, s
   return { ...child, seen: await child.seen(pattern) };
 }
 
-/** Starts a script of package.json and resolves with what the pattern captures. */
-export async function startScript(script: string, settings: Record<string, string>, pattern: RegExp) {
-  const child = launch(["npm", "run", "-s", script], settings);
-  return { ...child, seen: await child.seen(pattern) };
-}
-
 /** Whether this machine has util-linux's `script`, which runs a command in a terminal of its own; if not, why. */
 export async function findTerminal(): Promise<"found" | { missing: string }> {
   const { stdout } = await promisify(execFile)("script", ["--version"]).catch(() => ({ stdout: "" }));

@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { usedIn } from "../balanced.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import type { Connection, HttpRequest } from "../conformance/http-client.ts";
-import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
+import { createFolder, startFile, startSqld, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { startWorker } from "../conformance/workerd.ts";
 import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
@@ -48,8 +48,8 @@ export type Stage = Tenant & {
  */
 export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean; counts?: boolean };
 
-/** ms that an answer, or anything else that a check waits for, may take. */
-export const patience = 10_000;
+/** ms that an answer may take. */
+const patience = 10_000;
 
 const recordsToExport = 1024;
 const recordsAtOnce = 64;
@@ -119,9 +119,7 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
   let end: number | string | undefined;
   void child.ended.then((code) => end = code);
 
-  async function printed(text: string): Promise<void> {
-    await until(() => child.output().includes(text), `the host to print ${text}`);
-  }
+  const printed = (text: string) => until(() => child.output().includes(text));
   async function readMetric(pattern: RegExp): Promise<number> {
     const { text } = await send(url, `${path}/metrics`, { headers: [`Authorization: Bearer ${adminToken}`] });
     return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
@@ -154,13 +152,4 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
       return code === "SIGKILL" ? undefined : describe(code);
     },
   };
-}
-
-/** Waits until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + patience;
-  while (!await holds()) {
-    if (performance.now() > deadline) throw new Error(`Waited ${patience / 1000} s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

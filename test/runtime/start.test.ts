@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
-import { createFolder, runFile, startFile, startScript, startService, until } from "../conformance/processes.ts";
+import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { createBooks } from "../faults/books.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
@@ -110,7 +110,7 @@ test("METRICS_PORT serves probes and metrics to everyone on loopback, and the se
 test("npm hands the signal to the service that it started", async () => {
   const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
   const settings = settingsOf({ PORT: "0" });
-  const npm = await startScript(script, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
+  const npm = await startProgram(["npm", "run", "-s", script], settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
   assert.is((await send(npm.seen, "/healthz")).status, 200);
   assert.is(await npm.stop(), 0);
   assert.match(npm.output(), " info  Stopped");
