@@ -138,6 +138,7 @@ test("await using closes it", () =>
 test("a client of the embedder's stays open when the service is closed, and the service writes nothing more on it", () =>
   inPlace(async ({ url, tenant }) => {
     const client = createClient({ url, concurrency: 1, timeout: 100 });
+    assert.equal(await migrate(client), []);
     const service = createService({ client, log: silent });
     assert.is(await submit(service, tenant), 201);
     await service.close();
