@@ -5,12 +5,13 @@ import { createClient } from "@libsql/client";
 import Libsql from "libsql";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "./actions.ts";
 import { createService } from "../src/index.ts";
 import type { Service, ServiceOptions } from "../src/index.ts";
 import { migrate } from "../src/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { createFolder } from "./conformance/processes.ts";
+import { usedIn } from "./balanced.ts";
+import { createFolder, until } from "./conformance/processes.ts";
+import { heldBody } from "./held-body.ts";
 import { adminOf, createTenant, goodBody, readAnswer } from "./helpers.ts";
 import type { Tenant } from "./helpers.ts";
 import { currentRuntime } from "./runtimes.ts";
@@ -55,14 +56,6 @@ const submit = async (service: Service, tenant: Tenant) => (await service.fetch(
 const read = async (service: Service, tenant: Tenant) => (await service.fetch(requestOf(tenant))).status;
 const readiness = async (service: Service) => readAnswer(await service.fetch(new Request("http://ledger.test/readyz")));
 
-/** What is in a database that no service has open. */
-async function recount(url: string): Promise<{ balanced: boolean; used: number }> {
-  const database = openDatabase(url);
-  const { balanced, ledgers } = await verify(adminOf(database, Date.now));
-  database.close();
-  return { balanced, used: ledgers.reduce((sum, { used }) => sum + used, 0) };
-}
-
 test("opens its database with the first request, and makes no file", async () => {
   const folder = await createFolder();
   const service = createService({ database: `file:${folder.path}/ledger.db`, log: silent });
@@ -102,22 +95,14 @@ test("close answers what is in flight, refuses all that comes later, and writes 
     assert.equal([await submit(service, tenant), await read(service, tenant)], [503, 503]);
     assert.is((await readiness(service)).status, 503);
     assert.is(service.countInFlight(), 0);
-    assert.equal(await recount(url), { balanced: true, used: 42 });
+    assert.is(await usedIn(url), 42);
   }));
 
 test("close waits no longer than it is told to, and what it left open is answered 503", () =>
   inPlace(async ({ url, tenant, open }) => {
     const service = open({ bodyTimeout: 10_000 });
     assert.is(await submit(service, tenant), 201);
-    let finish = () => {};
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        finish = () => {
-          controller.enqueue(new TextEncoder().encode(JSON.stringify(goodBody)));
-          controller.close();
-        };
-      },
-    });
+    const { stream: body, finish } = heldBody(JSON.stringify(goodBody));
     const { key, deployId } = tenant;
     const headers = { Authorization: `Bearer ${key}` };
     const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
@@ -125,7 +110,7 @@ test("close waits no longer than it is told to, and what it left open is answere
     await service.close({ timeout: 10 });
     finish();
     assert.is((await answer).status, 503);
-    assert.equal(await recount(url), { balanced: true, used: 1 });
+    assert.is(await usedIn(url), 1);
   }));
 
 test("close while another process holds the lock ends nothing but the service", () =>
@@ -139,7 +124,7 @@ test("close while another process holds the lock ends nothing but the service", 
     assert.equal(await Promise.all(waiting), [503, 503]);
     foreign.exec("rollback");
     foreign.close();
-    assert.equal(await recount(url), { balanced: true, used: 1 });
+    assert.is(await usedIn(url), 1);
   }));
 
 test("await using closes it", () =>
@@ -150,17 +135,10 @@ test("await using closes it", () =>
     assert.is(await read(service, tenant), 503);
   }));
 
-test("drain makes it unready, and serves on", () =>
-  inPlace(async ({ tenant, open }) => {
-    const service = open();
-    await service.drain();
-    assert.is((await readiness(service)).status, 503);
-    assert.is(await submit(service, tenant), 201);
-  }));
-
 test("a client of the embedder's stays open when the service is closed, and the service writes nothing more on it", () =>
   inPlace(async ({ url, tenant }) => {
     const client = createClient({ url, concurrency: 1, timeout: 100 });
+    assert.equal(await migrate(client), []);
     const service = createService({ client, log: silent });
     assert.is(await submit(service, tenant), 201);
     await service.close();
@@ -182,7 +160,7 @@ test("services of one process share a file", () =>
     const again = open();
     assert.is(await submit(again, tenant), 201);
     await again.close();
-    assert.equal(await recount(url), { balanced: true, used: 6 });
+    assert.is(await usedIn(url), 6);
   }));
 
 /** What is done to the files of a service behind its back, and what the service says of it. */
@@ -212,28 +190,40 @@ const mishaps: [name: string, fault: string, happen: (path: string) => Promise<u
   ],
 ];
 
-for (const [name, fault, happen] of mishaps) {
-  test(`where ${name}, every answer is 503 from then on, and the log and /readyz say so`, () =>
+/** Told by the watch on the file, which looks once a second, so that all of it happens at once. */
+const told = () =>
+  mishaps.map(([, fault, happen]) =>
     inPlace(async ({ path, url, tenant, logged, open }) => {
       const database = openDatabase(url);
       await database.read({ sql: "vacuum into ?", args: [`${path}.backup`] });
       database.close();
-      const service = open();
+      let later = 0;
+      const service = open({ clock: () => Date.now() + later });
       for (let count = 0; count < 10; count++) assert.is(await submit(service, tenant), 201);
       assert.is((await readiness(service)).status, 200);
       await happen(path);
       const before = await filesOf(path);
       assert.equal([await submit(service, tenant), await read(service, tenant)], [503, 503]);
       // What /readyz says holds for a second.
-      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      later = 1_000;
       const { status, json } = await readiness(service);
       assert.equal([status, json], [503, { error: fault }]);
-      assert.match(logged.join("\n"), `Database is unavailable until the service is restarted {"cause":"${fault}"}`);
+      const event = `Database is unavailable until the service is restarted {"cause":"${fault}"}`;
+      await until(() => logged.includes(event));
       assert.equal([await submit(service, tenant), await read(service, tenant)], [503, 503]);
       await service.close();
       // Closing would take what belongs to the lost file over into the new one.
       assert.equal(await filesOf(path), before);
-    }));
+    })
+  );
+
+let outcomes: Promise<void>[] | undefined;
+for (const [index, [name]] of mishaps.entries()) {
+  test(`where ${name}, every answer is 503 from then on, and the log and /readyz say so`, async () => {
+    outcomes ??= told();
+    await Promise.allSettled(outcomes);
+    await outcomes[index];
+  });
 }
 
 /** The bytes of a database and its log, where they are there. */

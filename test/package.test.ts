@@ -181,16 +181,8 @@ if (currentRuntime === "Node") {
 
   test("is typed for a strict TypeScript project", async () => {
     const options = [
-      "--strict",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2022",
-      "--lib",
-      "es2023,esnext.disposable",
-      "--types",
-      "node",
+      ...["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", "--lib"],
+      ...["es2023,esnext.disposable", "--types", "node"],
     ];
     const typed = ["embed.ts", "mistakes.ts", "shown.ts", "shown-app.ts"];
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];

@@ -112,19 +112,8 @@ for (const port of ["-1", "65536", "80.5", "0x50", "8787 ", "1e3"]) {
 
 for (
   const url of [
-    "file:",
-    "file://",
-    "file:?x=1",
-    "file::memory:",
-    "file:%3Amemory%3A",
-    "file://localhost",
-    "file:a%00b",
-    "file://elsewhere/ledger.db",
-    "http://user:pass@host",
-    ":memory:",
-    "ws://host",
-    "http://",
-    "promptledger.db",
+    ...["file:", "file://", "file:?x=1", "file::memory:", "file:%3Amemory%3A", "file://localhost", "file:a%00b"],
+    ...["file://elsewhere/ledger.db", "http://user:pass@host", ":memory:", "ws://host", "http://", "promptledger.db"],
   ]
 ) {
   test(`refuses DATABASE_URL=${url}`, () => assert.match(refusal({ DATABASE_URL: url }), "DATABASE_URL must"));

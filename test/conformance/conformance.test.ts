@@ -1,34 +1,78 @@
-// The cases against a started service on the runtime that runs the tests, on a file and on a libSQL server; and against the
-// Worker on workerd, which is the same whatever runs the tests.
-import { adminOf } from "../helpers.ts";
+// The cases in process and against a started service, on a file and on a libSQL server, on the runtime that runs the tests; and
+// against the Worker on workerd, which is the same whatever runs the tests. With TARGET_URL in the environment they run against
+// the service there, whose admin token is that of the tests.
+import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "../actions.ts";
-import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import { migrate } from "../../src/migrate.ts";
+import { assertBalanced } from "../balanced.ts";
+import { adminToken, openMemory, withManagement } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
-import type { Runtime } from "../runtimes.ts";
 import { cases } from "./cases.ts";
-import type { Target } from "./cases.ts";
-import { createFixture } from "./fixture.ts";
+import { connectionCases } from "./cases/connections.ts";
+import { liveDay, makeArchive } from "./cases/day.ts";
+import { send } from "./http-client.ts";
+import { inProcess } from "./in-process.ts";
 import { createFolder, startService, startSqld } from "./processes.ts";
 import type { Running } from "./processes.ts";
 import { findSqld } from "./sqld.ts";
+import { createTarget } from "./target.ts";
+import type { Send, Target } from "./target.ts";
 import { startWorker } from "./workerd.ts";
 
-const maxBodyBytes = 1024 * 1024;
+/** A service that runs; `archive` is a workspace of long ago in its database. */
+type Served = { send: Send; base?: string; archive?: string; service?: Running };
+
+const ago = () => Date.now() - 100 * 86_400_000;
+
+async function serveInProcess(): Promise<Served> {
+  const database = await openMemory();
+  const before = serveDatabase(database, { faces: withManagement, clock: ago });
+  const archive = await makeArchive(inProcess(before.fetch));
+  const { fetch } = serveDatabase(database, { faces: withManagement });
+  return { send: inProcess(fetch), archive };
+}
+
+type Start = (settings: Record<string, string>) => Promise<Running>;
+
+async function serveOn(url: string, start: Start): Promise<Served> {
+  await migrate(url);
+  const database = openDatabase(url);
+  const before = serveDatabase(database, { faces: withManagement, clock: ago });
+  const archive = await makeArchive(inProcess(before.fetch));
+  database.close();
+  const service = await start({ DATABASE_URL: url, ADMIN_TOKEN: adminToken });
+  return { send: send.bind(undefined, service.url), base: service.url, archive, service };
+}
 
 const sqld = await findSqld();
 
-type Plan = { runtime: Runtime | "workerd"; store: "file" | "sqld" };
+type Plan = { name: string; store?: "sqld"; serve(url: string, folder: string): Promise<Served> };
 
-const plans: Plan[] = [{ runtime: currentRuntime, store: "file" }, { runtime: currentRuntime, store: "sqld" }];
-if (currentRuntime === "Node") plans.push({ runtime: "workerd", store: "sqld" });
+const start: Start = (settings) => startService(currentRuntime, settings);
 
-for (const { runtime, store } of plans) {
-  const test = suite(`conformance on ${runtime} with ${store}`);
+const plans: Plan[] = [
+  { name: `${currentRuntime} in process`, serve: serveInProcess },
+  { name: `${currentRuntime} with file`, serve: (_, folder) => serveOn(`file:${folder}/ledger.db`, start) },
+  { name: `${currentRuntime} with sqld`, store: "sqld", serve: (url) => serveOn(url, start) },
+];
+if (currentRuntime === "Node") {
+  const serve = (url: string, folder: string) =>
+    serveOn(url, (settings) => startWorker("src/worker.ts", `${folder}/worker`, settings));
+  plans.push({ name: "workerd with sqld", store: "sqld", serve });
+}
+const { TARGET_URL } = process.env;
+if (TARGET_URL !== undefined) {
+  const serve = () => Promise.resolve({ base: TARGET_URL, send: send.bind(undefined, TARGET_URL) });
+  plans.splice(0, plans.length, { name: TARGET_URL, serve });
+}
+
+for (const { name, store, serve } of plans) {
+  const test = suite(`conformance on ${name}`);
   if (store === "sqld" && "missing" in sqld) {
-    console.log(`skipped: conformance on ${runtime} with sqld: ${sqld.missing}`);
+    console.log(`skipped: conformance on ${name}: ${sqld.missing}`);
     for (const [name] of cases) test.skip(name);
     test.run();
     continue;
@@ -36,39 +80,37 @@ for (const { runtime, store } of plans) {
 
   const folder = await createFolder();
   let server: Running | undefined;
-  let service: Running;
+  let served: Served;
   let target: Target;
 
   test("the service starts", async () => {
     if (store === "sqld" && "binary" in sqld) server = await startSqld(sqld.binary, folder.path);
-    const url = server?.url ?? `file:${folder.path}/ledger.db`;
-    const settings = { DATABASE_URL: url };
-    if (runtime === "workerd") await migrate(url);
-    service = runtime === "workerd"
-      ? await startWorker("src/worker.ts", `${folder.path}/worker`, settings)
-      : await startService(runtime, settings);
-    const admin = adminOf(openDatabase(url), Date.now);
-    target = { ...await createFixture(admin), base: service.url, maxBodyBytes };
+    served = await serve(server?.url ?? "", folder.path);
+    target = await createTarget(served.send);
   });
 
   for (const [name, run] of cases) test(name, () => run(target));
 
-  test("the books balance, nothing was logged as failed, and no key is in the log", async () => {
-    assert.ok((await verify(target.admin)).balanced);
-    const output = service.output();
-    assert.not.match(output, /^\S+ (warn|error) |internal|pl_/im);
-  });
-
-  // How a Worker ends is not its own doing.
-  if (runtime !== "workerd") {
-    test("SIGTERM ends the service with exit code 0", async () => {
-      assert.is(await service.stop(), 0);
-    });
+  if (!name.includes("in process")) {
+    for (const [name, run] of connectionCases) test(name, () => run(target, served.base!));
   }
 
+  if (TARGET_URL === undefined) {
+    test("a team's day, with everything it does to its prompts, keys and records", () =>
+      liveDay(target, served.archive!));
+  }
+
+  test("the ledger balances", async () => void assertBalanced(await target.manage("GET", "/verify")));
+
+  test("SIGTERM ends it with exit code 0; nothing was logged as failed, and no key is in the log", async () => {
+    const code = await served.service?.stop() ?? 0;
+    // How a Worker ends is not its own doing.
+    if (!name.startsWith("workerd")) assert.is(code, 0);
+    assert.not.match(served.service?.output() ?? "", /^\S+ (warn|error) |internal|pl_/im);
+  });
+
   test.after(async () => {
-    target?.admin.database.close();
-    await service?.stop("SIGKILL");
+    await served?.service?.stop("SIGKILL");
     await server?.stop("SIGKILL");
     await folder.remove();
   });

@@ -7,11 +7,12 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
+import { assertBalanced } from "../balanced.ts";
 import { createBooks } from "../faults/books.ts";
 import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { isSame, membersOf, tokensOf } from "../common/json-tokens.ts";
-import { seed } from "../http/malformed.ts";
+import { seed } from "./malformed.ts";
 import { readContract } from "../http/openapi-contract.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { bodies, heads, toMessage } from "./corpus.ts";
@@ -41,6 +42,8 @@ let sound: Tenant, exhausted: Tenant, hit: Tenant, managed: Managed;
 
 /** What was accepted: each record as it was sent, and how many reads. */
 const accepted = { records: new Map<string, string>(), reads: 0 };
+/** The additional_properties of some of them, as they must come back. */
+const properties = new Map<string, string>();
 let refused = 0;
 
 const manage = async (path: string): Promise<HttpAnswer> => {
@@ -98,15 +101,19 @@ const show = (bytes: Uint8Array): string => JSON.stringify(Buffer.from(bytes).to
 
 test("a body is accepted where it fits, and refused where it does not", async () => {
   const headers = [`Authorization: Bearer ${sound.key}`];
-  const all = sample(bodies, 0.4).map((body, index) => ({
+  const all = sample(bodies, 0.4).map((one, index) => ({
     method: "POST",
     target: `/v1/${index % 2 === 0 ? "diagnosis" : "prompts"}?deployId=${sound.deployId}`,
     headers,
-    body,
+    ...one,
   }));
-  await sendAll(all, ({ status, text }, { body }) => {
+  await sendAll(all, ({ status, text }, { body, properties: back }) => {
     const sent = readBody(body);
-    if (status === 201) accepted.records.set(JSON.parse(text).id, sent ?? "");
+    if (status === 201) {
+      const { id } = JSON.parse(text);
+      accepted.records.set(id, sent ?? "");
+      if (back !== undefined) properties.set(id, back);
+    }
     return status === (sent === undefined ? 400 : 201) ? undefined : "misjudged";
   });
 });
@@ -218,6 +225,9 @@ test("what was accepted comes back as it was sent", async () => {
   const answers = await exchange(service.url, targets.map((target) => toMessage({ method: "GET", target, headers })));
   for (const [index, id] of ids.entries()) stored.set(id, answers[index]!.text);
   const faults = ids.flatMap((id) => faultOfRecord(id, accepted.records.get(id)!, stored.get(id)!) ?? []);
+  for (const [id, back] of properties) {
+    if (!stored.get(id)!.includes(`"additional_properties":${back}`)) faults.push(`${back} → ${stored.get(id)}`);
+  }
   assert.equal(faults.slice(0, 5).map((fault) => fault.slice(0, 2000)), []);
 });
 
@@ -240,14 +250,13 @@ test("lists and exports have all of it, each once, and as it is by itself", asyn
   assert.ok(isSame(tokensOf(ndjson), ids.flatMap((id) => tokensOf(stored.get(id)!))));
 });
 
-test("the books balance, and count what was accepted", async () => {
+test("the ledger balances, and counts what was accepted", async () => {
   const { text } = await send(service.url, "/v1/usage", { headers: [`Authorization: Bearer ${sound.key}`] });
   const { reads, submits } = JSON.parse(text);
   assert.equal([reads, submits], [accepted.reads, accepted.records.size]);
   assert.ok(reads > 0);
-  const { balanced, ledgers } = JSON.parse((await manage("/verify")).text);
-  assert.ok(balanced);
-  assert.ok(ledgers.every(({ workspaceId }: Tenant) => workspaceId !== exhausted.workspaceId));
+  const ledgers = assertBalanced(JSON.parse((await manage("/verify")).text));
+  assert.ok(ledgers.every(({ workspaceId }) => workspaceId !== exhausted.workspaceId));
 });
 
 test("most of it was refused", () => {

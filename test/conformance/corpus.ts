@@ -3,16 +3,7 @@ import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import {
-  authorization,
-  deepOrTooDeep,
-  headerText,
-  method,
-  object,
-  path,
-  queryText,
-  wrongBody,
-} from "../http/malformed.ts";
+import { authorization, deepOrTooDeep, headerText, method, object, path, queryText, wrongBody } from "./malformed.ts";
 import type { Message } from "./exchange.ts";
 
 /** A request in parts; header lines are latin1, as bytes are. */
@@ -27,14 +18,18 @@ export function toMessage({ method, target, headers, body }: Head): Message {
   return { bytes: Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), bytes]), isHead: method === "HEAD" };
 }
 
-/** Bodies of submits, of which every tenth holds arbitrary properties. */
-export const bodies: fc.Arbitrary<string | Uint8Array> = fc.oneof(
-  { weight: 9, arbitrary: wrongBody },
+/** A body of a submit; `properties` are its additional_properties as they must come back, space for space. */
+export type SubmitBody = { body: string | Uint8Array; properties?: string };
+
+/** Bodies of submits, of which every fifth holds arbitrary properties. */
+export const bodies: fc.Arbitrary<SubmitBody> = fc.oneof(
+  { weight: 4, arbitrary: wrongBody.map((body) => ({ body })) },
   {
     weight: 1,
-    arbitrary: fc.oneof({ weight: 9, arbitrary: object }, { weight: 1, arbitrary: deepOrTooDeep }).map(({ text }) =>
-      `${JSON.stringify(goodBody).slice(0, -1)},"additional_properties":${text}}`
-    ),
+    arbitrary: fc.oneof({ weight: 19, arbitrary: object }, { weight: 1, arbitrary: deepOrTooDeep }).map((sent) => ({
+      body: `${JSON.stringify(goodBody).slice(0, -1)},"additional_properties":${sent.text}}`,
+      properties: sent.back,
+    })),
   },
 );
 

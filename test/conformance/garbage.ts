@@ -46,15 +46,8 @@ const wrongHeaders = fc.oneof(
       "Upgrade: websocket\r\nConnection: upgrade",
     ],
     ...[
-      "No colon",
-      ": no name",
-      "Sp ace: 1",
-      "Obs: a\r\n fold",
-      "Nul: a\0b",
-      "Cr: a\rb",
-      "Bare: lf\nX: 1",
-      "Bell: \x07",
-      "é: 1",
+      ...["No colon", ": no name", "Sp ace: 1", "Obs: a\r\n fold", "Nul: a\0b", "Cr: a\rb", "Bare: lf\nX: 1"],
+      ...["Bell: \x07", "é: 1"],
     ],
     ...[
       "Connection: close, keep-alive, te",
@@ -69,14 +62,8 @@ const wrongHeaders = fc.oneof(
 );
 const wrongPayloads = fc.constantFrom(
   ...[
-    "",
-    "{}",
-    "5\r\nhello\r\n0\r\n\r\n",
-    "zz\r\n",
-    "-1\r\n",
-    "ffffffffffffffffff\r\nx",
-    "5\r\nhel",
-    "5\r\nhello0\r\n\r\n",
+    ...["", "{}", "5\r\nhello\r\n0\r\n\r\n", "zz\r\n", "-1\r\n", "ffffffffffffffffff\r\nx", "5\r\nhel"],
+    ...["5\r\nhello0\r\n\r\n"],
   ],
   ...[
     "5;\0\r\nhello\r\n0\r\n\r\n",

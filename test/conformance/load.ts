@@ -1,15 +1,15 @@
-// Load on running services: many connections kept alive, each with one request under way at a time.
+// Requests of one workspace to running services at once: many connections kept alive, each with one request under way at a time.
+import { goodBody } from "../helpers.ts";
 import { openConnection, serialize } from "./http-client.ts";
-import type { HttpRequest } from "./http-client.ts";
 
-/** Sends so many requests in all, over connections spread evenly over the services; gives the count of each status. */
-export async function sendLoad(
-  { bases, connections, requests, target, request }: {
+/** Sends so many requests, reads and submits in turn, with the keys in turn; gives the count of each status. */
+export async function race(
+  { bases, connections, requests, keys, deployId }: {
     bases: string[];
     connections: number;
     requests: number;
-    target: string;
-    request(index: number): HttpRequest;
+    keys: string[];
+    deployId: string;
   },
 ): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
@@ -18,7 +18,11 @@ export async function sendLoad(
     const base = bases[index % bases.length]!;
     const connection = openConnection(base);
     while (sent < requests) {
-      connection.write(serialize(base, target, request(sent++), "keep-alive"));
+      const number = sent++;
+      const headers = [`Authorization: Bearer ${keys[number % keys.length]}`];
+      const body = JSON.stringify({ ...goodBody, sessionId: `session-${number}` });
+      const request = number % 2 === 0 ? { headers } : { method: "POST", headers, body };
+      connection.write(serialize(base, `/v1/prompts?deployId=${deployId}`, request, "keep-alive"));
       const { status } = await connection.readAnswer();
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }

@@ -6,7 +6,7 @@ import { isOptional } from "../../src/schema/struct.ts";
 import type { Schema } from "../../src/schema/struct.ts";
 import { adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import { value, wrongBody } from "../http/malformed.ts";
+import { value, wrongBody } from "./malformed.ts";
 import { mostly, queries, seldom, text } from "./corpus.ts";
 import type { Head } from "./corpus.ts";
 

@@ -2,13 +2,14 @@
 // it once more, so only the tests on Node do.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createApiKey, listCalls, verify } from "../actions.ts";
+import { createApiKey, listCalls } from "../actions.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { adminOf, createTenant, goodBody } from "../helpers.ts";
+import { verifyBalanced } from "../balanced.ts";
+import { adminOf, createTenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
-import { sendLoad } from "./load.ts";
+import { race } from "./load.ts";
 import { createFolder, startService, startSqld } from "./processes.ts";
 import { findSqld } from "./sqld.ts";
 
@@ -32,21 +33,11 @@ else if (currentRuntime === "Node") {
       await migrate(database, migrations, Date.now());
       const { key, deployId, workspaceId } = await createTenant(admin, limit);
       const { key: otherKey } = await createApiKey(admin, workspaceId, { name: "another", expiresAt: null });
-      const body = JSON.stringify(goodBody);
-      const statuses = await sendLoad({
-        bases: services.map(({ url }) => url),
-        connections,
-        requests,
-        target: `/v1/prompts?deployId=${deployId}`,
-        request: (index) => ({
-          headers: [`Authorization: Bearer ${index % 3 === 0 ? otherKey : key}`],
-          ...(index % 2 === 0 ? {} : { method: "POST", body }),
-        }),
-      });
+      const bases = services.map(({ url }) => url);
+      const statuses = await race({ bases, connections, requests, keys: [key, otherKey, key], deployId });
       const count = (status: number) => statuses.get(status) ?? 0;
       assert.equal([count(200) + count(201), count(429)], [limit, requests - limit]);
-      const { balanced, ledgers } = await verify(admin);
-      assert.equal([balanced, ledgers.map(({ used }) => used)], [true, [limit]]);
+      assert.equal((await verifyBalanced(admin)).map(({ used }) => used), [limit]);
       const numbers = (await listCalls(admin, { workspaceId }, { limit: requests })).items.map(({ number }) => number);
       assert.equal(numbers, Array.from({ length: limit }, (_, index) => limit - index));
       for (const service of services) assert.is(await service.stop(), 0);

@@ -3,7 +3,7 @@
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { verify } from "../actions.ts";
+import { verifyBalanced } from "../balanced.ts";
 import { createLog } from "../../src/common/log.ts";
 import { failureOf } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -26,7 +26,7 @@ import type { Fault, Outcome } from "./faulty-client.ts";
 const unhandled: unknown[] = [];
 const note = (reason: unknown) => void unhandled.push(reason);
 
-/** A service with this timeout on a database that fails on demand, and what the database really holds. */
+/** A service that gives up after so many ms on a database that fails as it is told, and what is really in there. */
 async function createStage(protocol: "file" | "http", timeoutMs: number) {
   const memory = await openMemory();
   const { client, fail, seen } = createFaultyClient(memory, protocol);
@@ -218,7 +218,7 @@ for (const protocol of ["file", "http"] as const) {
           for (const at of upTo(statements)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
         }
       }
-      assert.ok((await verify(stage.books)).balanced);
+      await verifyBalanced(stage.books);
     });
 
     test(`what asks the database itself and meets ${name} is refused, whichever operation meets it`, async () => {
@@ -227,7 +227,7 @@ for (const protocol of ["file", "http"] as const) {
         while (await meet(stage, ask, once("before", operation), "refused")) operation++;
         assert.ok(operation > 0);
       }
-      assert.ok((await verify(stage.books)).balanced);
+      await verifyBalanced(stage.books);
     });
 
     if (outcome !== "retried") continue;
@@ -242,7 +242,7 @@ for (const protocol of ["file", "http"] as const) {
         const { reads, diagnoses, ...counts } = await hasty.countAll();
         if (at !== "after") assert.equal({ ...counts, reads, diagnoses }, before);
         assert.ok(reads! <= before.reads! + 1 && diagnoses! <= before.diagnoses! + 2);
-        assert.ok((await verify(hasty.books)).balanced);
+        await verifyBalanced(hasty.books);
         for (const { ask, status } of asks) assert.is((await ask(hasty)).status, status);
       }
     });
@@ -257,7 +257,7 @@ for (const protocol of ["file", "http"] as const) {
         }
       }
     }
-    assert.ok((await verify(stage.books)).balanced);
+    await verifyBalanced(stage.books);
   });
 
   test("no rejection was left unhandled", async () => {

@@ -10,6 +10,7 @@ import { commitAt, idAt } from "../../src/ledger/blocks.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { fileOf, openDatabase } from "../../src/database/open.ts";
 import { copyTo, findDamage } from "../../src/database/maintenance.ts";
+import { unbalanced } from "../balanced.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { adminOf, createTenant } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
@@ -55,7 +56,7 @@ async function auditDatabase(url: string, { statuses, recorded }: Outcomes): Pro
     // Before anything else, as what is read from a damaged file may abort this process.
     const damage = await findDamage(database).catch(describeError);
     if (damage !== undefined) return { lost: 0, doubled: 0, faults: [`the database is damaged: ${damage}`] };
-    const { balanced, ledgers } = await verify(adminOf(database, Date.now));
+    const { ledgers } = await verify(adminOf(database, Date.now));
     const used = ledgers.reduce((sum, ledger) => sum + ledger.used, 0);
     const stored = await database.read({
       sql: `select ${idAt("diag", "d.position")} as id, d.session_id from diagnoses d cross join ${
@@ -71,7 +72,7 @@ async function auditDatabase(url: string, { statuses, recorded }: Outcomes): Pro
       lost: recorded.filter((id) => !ids.has(id)).length + Math.max(0, accepted - used),
       doubled: stored.length - sessions.size + Math.max(0, used - accepted - count(500) - count(0)),
       faults: [
-        ...(balanced ? [] : ["the books do not balance"]),
+        ...unbalanced(ledgers).map((ledger) => `the ledger does not balance: ${ledger}`),
         ...strange.map((status) => `${count(status)} answers had status ${status}`),
       ],
     };

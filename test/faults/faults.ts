@@ -1,9 +1,8 @@
 // The faults, each hitting a service under load. Each gives what came of it; what must not be is told in `faults`.
 import Libsql from "libsql";
-import { sendLoad } from "../conformance/load.ts";
+import { race } from "../conformance/load.ts";
 import { memoryOf, startFile, startService, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
-import { goodBody } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
@@ -100,19 +99,8 @@ const raced: Fault = {
         const books = await createBooks(sqld.url, limit);
         const services = await Promise.all([1, 2, 3].map(() => startService(runtime, { DATABASE_URL: books.url })));
         const { key, deployId } = books.tenant;
-        const headers = [`Authorization: Bearer ${key}`];
-        const statuses = await sendLoad({
-          bases: services.map(({ url }) => url),
-          connections: 150,
-          requests,
-          target: `/v1/prompts?deployId=${deployId}`,
-          request: (index) => ({
-            headers,
-            ...(index % 2 === 0
-              ? {}
-              : { method: "POST", body: JSON.stringify({ ...goodBody, sessionId: `session-${index}` }) }),
-          }),
-        });
+        const bases = services.map(({ url }) => url);
+        const statuses = await race({ bases, connections: 150, requests, keys: [key], deployId });
         for (const service of services) await service.stop();
         const accepted = (statuses.get(200) ?? 0) + (statuses.get(201) ?? 0);
         totals.lost += Math.max(0, limit - accepted);

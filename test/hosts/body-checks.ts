@@ -1,9 +1,9 @@
 // The checks of bodies: refused, slow, shared with other middleware, taken by a parser, broken off.
 import * as assert from "uvu/assert";
 import type { HttpRequest } from "../conformance/http-client.ts";
+import { until } from "../conformance/processes.ts";
 import { limits } from "./limits.ts";
 import { all, answerTo, ask, body, framings, halfSubmit, headersOf, repeat, statusOf, unfinished } from "./requests.ts";
-import { until } from "./stage.ts";
 import type { Check, Stage } from "./stage.ts";
 
 const large = "x".repeat(limits.maxBodyBytes - 1024);
@@ -129,11 +129,9 @@ const forgetsThoseWhoLeave: Check = {
           const connection = stage.open();
           connection.write(halfSubmit(stage, framing, headersOf(stage, middleware)));
           const label = `${middleware ?? "nothing else"}, ${framing}, ${leave}`;
-          if (!stage.host.isWorker) {
-            await until(async () => await stage.countInFlight() > 0, `a request in flight: ${label}`);
-          }
+          if (!stage.host.isWorker) await until(async () => await stage.countInFlight() > 0);
           connection[leave]();
-          await until(async () => await stage.countInFlight() === 0, `none in flight: ${label}`);
+          await until(async () => await stage.countInFlight() === 0);
           assert.equal(await ask(stage, stage.targets.submit, { method: "POST", body }), 201, label);
         }
       }

@@ -1,13 +1,13 @@
 // What a host's checks run on: the host as a process of its own on a database of its own, with records to export.
 import { copyFile } from "node:fs/promises";
 import process from "node:process";
-import { verify } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { usedIn } from "../balanced.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import type { Connection, HttpRequest } from "../conformance/http-client.ts";
-import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
+import { createFolder, startFile, startSqld, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { startWorker } from "../conformance/workerd.ts";
 import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
@@ -36,8 +36,8 @@ export type Stage = Tenant & {
   close(): { begun: Promise<void>; done: Promise<void> };
   /** Why the host ended, if it has. */
   ended(): string | undefined;
-  /** Whether quota, calls and records balance, and how much of the quota is used. */
-  verify(): Promise<{ balanced: boolean; used: number }>;
+  /** How much of the quota is used, by ledgers that balance. */
+  countUsed(): Promise<number>;
   /** Ends the host, and says how it has ended, if it had before. */
   stop(): Promise<string | undefined>;
 };
@@ -48,8 +48,8 @@ export type Stage = Tenant & {
  */
 export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean; counts?: boolean };
 
-/** ms that an answer, or anything else that a check waits for, may take. */
-export const patience = 10_000;
+/** ms that an answer may take. */
+const patience = 10_000;
 
 const recordsToExport = 1024;
 const recordsAtOnce = 64;
@@ -119,9 +119,7 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
   let end: number | string | undefined;
   void child.ended.then((code) => end = code);
 
-  async function printed(text: string): Promise<void> {
-    await until(() => child.output().includes(text), `the host to print ${text}`);
-  }
+  const printed = (text: string) => until(() => child.output().includes(text));
   async function readMetric(pattern: RegExp): Promise<number> {
     const { text } = await send(url, `${path}/metrics`, { headers: [`Authorization: Bearer ${adminToken}`] });
     return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
@@ -148,24 +146,10 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
       return { begun: printed("Closing"), done: printed("Closed") };
     },
     ended: () => end === undefined ? undefined : describe(end),
-    async verify() {
-      const database = openDatabase(databaseUrl, "manage");
-      const { balanced, ledgers } = await verify(adminOf(database, Date.now));
-      database.close();
-      return { balanced, used: ledgers.reduce((sum, { used }) => sum + used, 0) };
-    },
+    countUsed: () => usedIn(databaseUrl),
     async stop() {
       const code = await child.stop("SIGKILL");
       return code === "SIGKILL" ? undefined : describe(code);
     },
   };
-}
-
-/** Waits until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + patience;
-  while (!await holds()) {
-    if (performance.now() > deadline) throw new Error(`Waited ${patience / 1000} s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

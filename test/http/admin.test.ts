@@ -1,5 +1,4 @@
 // The management API from outside: who is let in, what paths and methods there are, and how input is read.
-import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { operations } from "../../src/management/index.ts";
@@ -39,15 +38,7 @@ const membersInPath = ({ path }: AnyOperation) => [...path.matchAll(/{(\w+)}/g)]
 const whole = ({ status, headers, text }: Answer) => [status, [...headers], text];
 
 const otherPaths = [
-  "",
-  "/",
-  "/unknown",
-  "/workspaces/",
-  "/deployments/a/b/c",
-  "/%00",
-  "/%",
-  "/v1/prompts",
-  "/a?b=c&b=d",
+  ...["", "/", "/unknown", "/workspaces/", "/deployments/a/b/c", "/%00", "/%", "/v1/prompts", "/a?b=c&b=d"],
 ];
 const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -280,26 +271,18 @@ for (const operation of operations) {
   }
 }
 
-const bodies: [name: string, body: string | Uint8Array, error: string][] = [
+// How JSON is read is stated for submits, which read it alike.
+const bodies: [name: string, body: string, error: string][] = [
   ["nothing", "", "Missing required field name"],
-  ["white space", " \n", "Request body must be valid JSON"],
-  ["no JSON", "name=x", "Request body must be valid JSON"],
   ["half of an object", '{"name":"x"', "Request body must be valid JSON"],
-  ["two objects", '{"name":"x"}{}', "Request body must be valid JSON"],
-  ["an array", "[]", "Request body must be an object"],
   ["an array of objects", '[{"name":"x"}]', "Request body must be an object"],
-  ["null", "null", "Request body must be an object"],
-  ["a text", '"name"', "Request body must be an object"],
-  ["an empty object", "{}", "Missing required field name"],
-  ["bytes that are no UTF-8", new Uint8Array([0x7b, 0xff, 0x7d]), "Request body must be UTF-8"],
   ["a name twice, the second wrong", '{"name":"x","name":1}', "Field name must be a name"],
   ["a name of null", '{"name":null}', "Field name must be a name"],
 ];
 
 for (const [name, body, error] of bodies) {
   test(`a body of ${name} is refused`, async () => {
-    const headers = { Authorization: `Bearer ${adminToken}` };
-    const answer = await world.send("/admin/v1/workspaces", { method: "POST", headers, body: body as string });
+    const answer = await world.manage("POST", "/workspaces", body);
     assert.ok(taken<{ error: string }>(answer, 400).error.startsWith(error), answer.text);
   });
 }
@@ -332,22 +315,8 @@ test("faults in a body are told by their path", async () => {
 });
 
 const numbers = [
-  "1e3",
-  "01",
-  "9007199254740992",
-  "99999999999999999999",
-  "-1",
-  "",
-  " 1",
-  "1 ",
-  "+1",
-  "1.0",
-  "0x1",
-  "x",
-  "NaN",
-  "null",
-  "true",
-  "[1]",
+  ...["1e3", "01", "9007199254740992", "99999999999999999999", "-1", "", " 1", "1 ", "+1", "1.0", "0x1", "x", "NaN"],
+  ...["null", "true", "[1]"],
 ];
 
 for (const [parameter, wanted] of [["limit", "1 to 1000"], ["promptVersion", "1 to 9007199254740991"]]) {
@@ -429,48 +398,6 @@ test("what is not there is a 404 that names it, for every operation on one thing
     assert.match(taken<{ error: string }>(answer, 404).error, /^[A-Z][A-Za-z ]+( \d of prompt)? nothing_1 not found$/);
     assert.ok(operation.refusals.includes("not_found"), operation.id);
   }
-});
-
-const anyText = fc.oneof(
-  fc.string({ unit: "binary" }).map((text) => text.toWellFormed()),
-  fc.constantFrom("", "1", "*", "\0"),
-);
-const anyValue = fc.oneof(
-  fc.json(),
-  anyText.map((text) => JSON.stringify(text)),
-  fc.constantFrom("1e999", "-0", "9007199254740993"),
-);
-
-test("whatever an operation is asked, it answers or says why not, and never fails", async () => {
-  const world = await createWorld();
-  const asked = fc.constantFrom(...operations.filter(({ id }) => id !== "verify")).chain((operation) => {
-    const names = fc.constantFrom(...Object.keys(operation.input.schema), "surprise");
-    const members = fc.array(fc.tuple(names, anyText, anyValue), { maxLength: 4 });
-    return fc.tuple(
-      fc.constant(operation),
-      members,
-      anyText,
-      fc.constantFrom(undefined, '"1"', '"0"', "*", 'W/"1"', "1"),
-    );
-  });
-  await fc.assert(
-    fc.asyncProperty(asked, fc.boolean(), async ([operation, members, id, ifMatch], isKnown) => {
-      const path = isKnown ? pathOf(operation, world) : operation.path.replace(/{\w+}/g, encodeURIComponent(id) || "x");
-      const headers: Record<string, string> = ifMatch === undefined ? {} : { "If-Match": ifMatch };
-      const query = members.map(([name, text]) => `${name}=${encodeURIComponent(text)}`).join("&");
-      const body = `{${members.map(([name, , value]) => `"${name}":${value}`).join()}}`;
-      const answer = await (hasBody(operation)
-        ? world.manage(operation.method, path, body, headers)
-        : world.manage(operation.method, `${path}?${query}`, undefined, headers));
-      assert.equal(world.logged, []);
-      assert.ok(answer.status < 500);
-      if (answer.status >= 400) {
-        assert.type((answer.json as { error: unknown }).error, "string");
-      }
-    }),
-    { seed: 20261115, numRuns: 350 },
-  );
-  taken(await world.manage("GET", "/verify"));
 });
 
 test.run();

@@ -1,41 +1,14 @@
+// What is answered and logged when what the service stands on fails.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createLog } from "../../src/common/log.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { adminOf, adminToken, createTenant, createWorld, goodBody, serveContext, withManagement } from "../helpers.ts";
+import { adminOf, adminToken, createTenant, goodBody, serveContext, withManagement } from "../helpers.ts";
 import { noon, openMemory, readAnswer } from "../helpers.ts";
 
-const test = suite("routes");
-
-for (const path of ["/v1", "/v1/prompt", "/v2/prompts", "/v1/prompts/extra", "/x/v1/prompts", "//v1//prompts"]) {
-  test(`answers 404 to ${path}`, async () => {
-    const world = await createWorld();
-    const answer = await world.send(path);
-    assert.equal([answer.status, answer.json], [404, { error: "Not found" }]);
-  });
-}
-
-const wrongMethods: [method: string, path: string, allow: string][] = [
-  ["PUT", "/v1/prompts", "GET, HEAD, POST"],
-  ["DELETE", "/v1/prompts", "GET, HEAD, POST"],
-  ["OPTIONS", "/v1/prompts", "GET, HEAD, POST"],
-  ["PATCH", "/v1/prompts", "GET, HEAD, POST"],
-  ["GET", "/v1/diagnosis", "POST"],
-  ["HEAD", "/v1/diagnosis", "POST"],
-  ["PATCH", "/v1/diagnosis", "POST"],
-];
-
-for (const [method, path, allow] of wrongMethods) {
-  test(`answers 405 to ${method} ${path}, and says what is allowed`, async () => {
-    const world = await createWorld();
-    const answer = await world.send(`${path}?deployId=${world.deployId}`, { method });
-    assert.is(answer.status, 405);
-    assert.is(answer.headers.get("Allow"), allow);
-    assert.is(answer.text, method === "HEAD" ? "" : '{"error":"Method not allowed"}');
-  });
-}
+const test = suite("internal errors");
 
 test("answers 500 without the cause when the store fails, and logs the cause with the request id", async () => {
   const logged: string[] = [];

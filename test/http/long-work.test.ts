@@ -108,14 +108,7 @@ test("a write that is made at once is made, though its client has left", async (
 test("are the operations that look at the log", () => {
   const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
   assert.equal(long.sort(), [
-    "deleteSession",
-    "exportDiagnoses",
-    "listCalls",
-    "listDiagnoses",
-    "prune",
-    "readStats",
-    "readUsage",
-    "verify",
+    ...["deleteSession", "exportDiagnoses", "listCalls", "listDiagnoses", "prune", "readStats", "readUsage", "verify"],
   ]);
 });
 

@@ -7,21 +7,6 @@ import { adminToken, createWorld, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("root");
 
-test("says what the service is and links to its description, to anyone", async () => {
-  const { status, json } = await (await createWorld()).send("/", { headers: {} });
-  const { description, ...rest } = json as Record<string, string>;
-  assert.is(status, 200);
-  assert.equal(rest, { name: "promptledger", version, openapi: "openapi.json" });
-  assert.match(description!, /^Serves the prompts/);
-});
-
-test("is a page where a browser asks for HTML", async () => {
-  const accept = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
-  const { status, headers, text } = await (await createWorld()).send("/", { headers: accept });
-  assert.equal([status, headers.get("Content-Type")], [200, "text/html; charset=utf-8"]);
-  assert.match(text, `promptledger ${version}`);
-});
-
 const mounts = [["/llm", "/llm"], ["/llm", "/llm/"], ["", "/"], ["/a/b", "/a/b"]] as const;
 for (const [basePath, path] of mounts) {
   test(`links from ${path} under base path "${basePath}" to a description that is there`, async () => {
@@ -44,11 +29,6 @@ test("logs and counts requests to the root under its path", async () => {
     (await world.send("/metrics", { headers })).text,
     'promptledger_http_requests_total{method="GET",route="/",status="200"} 1',
   );
-});
-
-test("refuses other methods", async () => {
-  const { status, headers } = await (await createWorld()).send("/", { method: "POST" });
-  assert.equal([status, headers.get("Allow")], [405, "GET, HEAD"]);
 });
 
 test.run();

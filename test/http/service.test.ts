@@ -5,10 +5,8 @@ import * as assert from "uvu/assert";
 import { createService } from "../../src/index.ts";
 import type { ServiceOptions } from "../../src/index.ts";
 import { serveDatabase } from "../../src/http/service.ts";
-import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
 import { createFolder } from "../conformance/processes.ts";
-import { adminOf, createTenant, goodBody, noon, openMemory, readAnswer } from "../helpers.ts";
+import { adminOf, createTenant, noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("createService");
 
@@ -26,24 +24,6 @@ test("mounts under a base path, and answers 404 to all else", async () => {
   assert.is(await get("/tools/llm/v1"), 404);
 });
 
-test("works on a client of the embedder's, and leaves it open", async () => {
-  const client = createClient({ url: ":memory:" });
-  assert.ok((await migrate(client)).length > 0);
-  assert.equal(await migrate(client), []);
-  const { key, deployId } = await createTenant(adminOf(openDatabase(client), Date.now));
-  const service = createService({ client });
-  const answer = await service.fetch(
-    new Request(`https://example.com/v1/diagnosis?deployId=${deployId}`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${key}` },
-      body: JSON.stringify(goodBody),
-    }),
-  );
-  assert.is(answer.status, 201);
-  await service.close();
-  assert.is((await client.execute("select count(*) as count from diagnoses")).rows[0]!.count, 1);
-});
-
 test("takes a location, a clock and a log; a database that was not migrated is a 500 that is logged", async () => {
   const folder = await createFolder();
   await writeFile(`${folder.path}/ledger.db`, "");
@@ -59,20 +39,6 @@ test("takes a location, a clock and a log; a database that was not migrated is a
   assert.equal([answer.status, answer.json, logged], [500, { error: "Internal server error" }, ["Request"]]);
   await service.close();
   await folder.remove();
-});
-
-test("limits a body to 1 MiB unless told otherwise", async () => {
-  const database = await openMemory();
-  const { key, deployId } = await createTenant(adminOf(database, Date.now));
-  const submit = async (service: ReturnType<typeof createService>, bytes: number) => {
-    const url = `https://example.com/v1/prompts?deployId=${deployId}`;
-    const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(bytes) } });
-    const headers = { Authorization: `Bearer ${key}` };
-    return (await service.fetch(new Request(url, { method: "POST", headers, body }))).status;
-  };
-  assert.is(await submit(serveDatabase(database, {}), 1024 * 1024 - 200), 201);
-  assert.is(await submit(serveDatabase(database, {}), 1024 * 1024), 413);
-  assert.is(await submit(serveDatabase(database, { maxBodyBytes: 100 }), 100), 413);
 });
 
 const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map((name) => [name, () => {}]));

@@ -1,6 +1,6 @@
 // A service with its model beside it: runs commands on both, and compares them.
 import * as assert from "uvu/assert";
-import type { Call, Diagnosis } from "../../src/common/domain.ts";
+import type { Call, Diagnosis, MonthUsage } from "../../src/common/domain.ts";
 import { balancedBooks, readAll, refused, taken } from "../management/management.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";
@@ -189,6 +189,11 @@ export async function createStage() {
       );
       assert.equal(calls.map(({ id: _, ...call }) => call), told);
       const months = model.balances().filter(({ workspaceId }) => workspaceId === id);
+      const listed = await readAll<MonthUsage>(world, `/workspaces/${id}/usage`);
+      assert.equal(
+        listed.map(({ month, used }) => [month, used]).reverse(),
+        months.map(({ month, used }) => [month, used]),
+      );
       for (const { month, used, reads } of months) {
         const { days: _, ...usage } = taken(await world.manage("GET", `/workspaces/${id}/usage/${month}`));
         const counts = { used, remaining: Math.max(0, limit - used), reads, submits: used - reads };
@@ -201,6 +206,11 @@ export async function createStage() {
         return { id: record!.id, ...goodBody, sessionId: record!.session, ...notGiven, promptVersion, createdAt };
       });
       assert.equal(records, told);
+    }
+    for (const { record, isDeleted, isPruned } of model.entries()) {
+      if (record === undefined) continue;
+      const { status } = await world.manage("GET", `/diagnoses/${record.id}`);
+      assert.is(status, isPruned ? 404 : isDeleted ? 410 : 200);
     }
     assert.equal(world.logged, []);
   }

@@ -1,12 +1,13 @@
 // The turn of a month to the millisecond, and what is under way while it turns: each request counts in one month.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listCalls, listDiagnoses, verify } from "../actions.ts";
+import { listCalls, listDiagnoses } from "../actions.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import type { Read, Submit } from "../../src/ledger/admission.ts";
 import { classifyErrors } from "../../src/database/database.ts";
 import type { Database, Failure } from "../../src/database/database.ts";
 import { createLedger } from "../../src/ledger/ledger.ts";
+import { verifyBalanced } from "../balanced.ts";
 import { createWorld, goodBody, openMemory } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 
@@ -18,8 +19,7 @@ const monthAt = (at: number) => new Date(at).toISOString().slice(0, 7);
 
 /** What is used of each month, once the books are known to balance, and each call to stand in the month of its time. */
 async function usedOf({ admin, workspaceId }: World): Promise<Record<string, number>> {
-  const { balanced, ledgers } = await verify(admin, workspaceId);
-  assert.ok(balanced);
+  const ledgers = await verifyBalanced(admin, workspaceId);
   for (const { month, createdAt } of (await listCalls(admin, { workspaceId }, { limit: 1000 })).items) {
     assert.is(month, monthAt(createdAt));
   }
@@ -97,10 +97,10 @@ for (const failure of ["retryable", "indeterminate"] as const) {
       fault.times = 2;
       // Without the router they are sure to be in one group.
       const ledger = createLedger(world.database, () => world.now);
-      const decisions = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
-      assert.equal(decisions.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
+      const verdicts = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
+      assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
       const resetsAt = start < midnight ? midnight : Date.UTC(2027, 1, 1);
-      for (const decision of decisions) assert.is("quota" in decision && decision.quota.resetsAt, resetsAt);
+      for (const verdict of verdicts) assert.is("quota" in verdict && verdict.quota.resetsAt, resetsAt);
       assert.equal(await usedOf(world), { [monthAt(start)]: 3 });
       // Of the month that it is now all is there still.
       assert.is((await world.read()).headers.get("X-RateLimit-Used"), "1");
@@ -159,6 +159,8 @@ test("a clock that goes to and fro between two months grants neither anything tw
     const month = monthAt(world.now);
     accepted[month]! += answers.filter(({ status }) => status < 300).length;
     assert.equal((await usageNow(world)).slice(0, 2), [month, accepted[month]]);
+    const refused = answers.find(({ status }) => status === 429);
+    if (offset === -1 && refused !== undefined) assert.is(refused.headers.get("Retry-After"), "1");
   }
   assert.equal(accepted, { "2026-12": 4, "2027-01": 4 });
   assert.equal(await usedOf(world), accepted);

@@ -11,11 +11,14 @@ const limits: Omit<GroupLimits, "timeoutMs"> = { items: 100, size: 1000, waiting
 /** Makes each look at the clock a millisecond later than the one before, until the test is over. */
 async function withSteppingClock(run: () => Promise<void>): Promise<void> {
   let looks = 0;
+  // A property of its own on Bun, of its prototype elsewhere.
+  const own = Object.getOwnPropertyDescriptor(performance, "now");
   Object.defineProperty(performance, "now", { value: () => looks++, configurable: true });
   try {
     await run();
   } finally {
     Reflect.deleteProperty(performance, "now");
+    if (own !== undefined) Object.defineProperty(performance, "now", own);
   }
 }
 

@@ -2,6 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createService } from "../../src/index.ts";
+import { atOnce } from "../at-once.ts";
 import { runIn } from "../cli/places.ts";
 import { send } from "../conformance/http-client.ts";
 import { createFolder, startFile, startService } from "../conformance/processes.ts";
@@ -10,10 +11,11 @@ import { goodBody, readAnswer } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 
-const test = suite(`claim on ${currentRuntime}`);
+const claims = suite(`claim on ${currentRuntime}`);
+const test = atOnce(claims, 3);
 
 const folder = await createFolder();
-test.after(() => folder.remove());
+claims.after(() => folder.remove());
 
 let files = 0;
 const createFile = () => createBooks(`file:${folder.path}/${++files}.db`);
@@ -93,4 +95,4 @@ test("the command line writes beside a service", async () => {
   assert.is(await service.stop(), 0);
 });
 
-test.run();
+claims.run();

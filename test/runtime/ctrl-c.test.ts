@@ -1,16 +1,18 @@
 // Stopping a service from the terminal that it was started in, by the scripts that start it on the runtime that runs the tests.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { atOnce } from "../at-once.ts";
 import { holdRequest, untilDraining } from "../conformance/held.ts";
 import { send } from "../conformance/http-client.ts";
 import { createFolder, findTerminal, startInTerminal, until } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 
-const test = suite(`Ctrl-C on ${currentRuntime}`);
+const stops = suite(`Ctrl-C on ${currentRuntime}`);
+const test = atOnce(stops, 3);
 
 const folder = await createFolder();
-test.after(() => folder.remove());
+stops.after(() => folder.remove());
 
 const scripts = {
   Node: ["npm start", "npm run demo", "npm run -s cli -- serve"],
@@ -70,4 +72,4 @@ for (const command of terminal === "found" ? scripts : []) {
   });
 }
 
-test.run();
+stops.run();

@@ -133,7 +133,8 @@ for (const [name, bytes] of unfinished) {
       const before = await countUsed();
       const socket = await open();
       await new Promise((resolve) => socket.write(bytes(), resolve));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      // By the time that another request is answered, this one has come.
+      assert.is((await send(service.url, "/healthz")).status, 200);
       socket[leave]();
       assert.is(await countInFlight(), 1);
       assert.is(await countUsed(), before);

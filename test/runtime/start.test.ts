@@ -8,7 +8,9 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createFolder, runFile, startFile, startScript, startService, until } from "../conformance/processes.ts";
+import { atOnce } from "../at-once.ts";
+import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";
+import type { Running } from "../conformance/processes.ts";
 import { createBooks } from "../faults/books.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
@@ -16,29 +18,51 @@ import { version } from "../../src/common/version.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
-const test = suite(`start on ${currentRuntime}`);
+const starts = suite(`start on ${currentRuntime}`);
+const test = atOnce(starts, 3);
 
 const folder = await createFolder();
-test.after(() => folder.remove());
+starts.after(() => folder.remove());
 
-const managed = { DATABASE_URL: `file:${folder.path}/empty.db`, ADMIN_TOKEN: adminToken };
+let files = 0;
+/** Settings with a database of its own, as one process at a time serves a file. */
+const settingsOf = (settings: Record<string, string> = {}) => ({
+  DATABASE_URL: `file:${folder.path}/${++files}.db`,
+  ...settings,
+});
+const managed = (settings: Record<string, string> = {}) => settingsOf({ ADMIN_TOKEN: adminToken, ...settings });
 
-test("on an empty database it starts, and says which three commands set it up", async () => {
-  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, npm_lifecycle_event: "start" };
-  const service = await startService(currentRuntime, settings);
+const readMetrics = (base: string) => send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
+
+test("on an empty database it starts without management or metrics, and says which three commands set it up", async () => {
+  const service = await startService(currentRuntime, settingsOf({ npm_lifecycle_event: "start" }));
   assert.is((await send(service.url, "/v1/prompts")).status, 401);
+  assert.is((await readMetrics(service.url)).status, 404);
   assert.is(await service.stop(), 0);
   const commands = service.output().match(/npm run -s cli -- \w+ \w+/g);
   assert.equal(commands, ["workspace create", "key create", "prompt push"].map((name) => `npm run -s cli -- ${name}`));
 });
 
+/** The events of a log in JSON; the first tells where the service listens. */
+function readEvents({ url, output }: Running) {
+  const events = output().split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  const { time: _, level, url: listening, runtime, ...fields } = events[0];
+  assert.equal([level, listening, runtime.split(" ")[0]], ["info", url, currentRuntime]);
+  assert.match(runtime, /^\w+ \d+\.\d+\.\d+/);
+  return { messages: events.map(({ message }) => message), fields };
+}
+
+const limits = { maxBodyBytes: 1048576, bodyBudgetBytes: 67108864, shutdownTimeoutMs: 10_000 };
+const listening = { message: "Listening", version, management: "off", ...limits };
+
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-  test(`${signal} stops it, and the log says what another signal would do and when it has stopped`, async () => {
-    const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, LOG_FORMAT: "json" };
+  test(`${signal} stops it; the log names version, runtime and limits, and what another signal would do`, async () => {
+    const settings = settingsOf({ LOG_FORMAT: "json" });
     const service = await startService(currentRuntime, settings);
     assert.is(await service.stop(signal), 0);
-    const lines = service.output().split("\n").filter((line) => line.startsWith("{"));
-    assert.equal(lines.map((line) => JSON.parse(line).message), [
+    const { messages, fields } = readEvents(service);
+    assert.equal(fields, { ...listening, database: settings.DATABASE_URL });
+    assert.equal(messages, [
       "Listening",
       "The database is empty",
       "Stopping; another SIGTERM or Ctrl-C ends it at once",
@@ -47,54 +71,23 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
   });
 }
 
-test("the log names version, runtime, whether management is on, and the limits in force", async () => {
-  const DATABASE_URL = `file:${folder.path}/empty.db`;
-  const listening = async (settings: Record<string, string>) => {
-    const service = await startService(currentRuntime, { DATABASE_URL, LOG_FORMAT: "json", ...settings });
-    assert.is(await service.stop(), 0);
-    const [first] = service.output().split("\n");
-    const { time: _, level, url, runtime, ...fields } = JSON.parse(first!);
-    assert.equal([level, url, runtime.split(" ")[0]], ["info", service.url, currentRuntime]);
-    assert.match(runtime, /^\w+ \d+\.\d+\.\d+/);
-    return fields;
-  };
-  const byDefault = {
-    message: "Listening",
-    database: DATABASE_URL,
-    version,
-    management: "off",
-    maxBodyBytes: 1048576,
-    bodyBudgetBytes: 67108864,
-    shutdownTimeoutMs: 10_000,
-  };
-  assert.equal(await listening({}), byDefault);
-  const settings = { ADMIN_TOKEN: adminToken, MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5" };
-  const changed = { management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
-  assert.equal(await listening(settings), { ...byDefault, ...changed });
-});
-
-test("/metrics is there for the management token, and not at all without one", async () => {
-  const statuses = async (settings: Record<string, string>) => {
-    const service = await startService(currentRuntime, settings);
-    const headers = [`Authorization: Bearer ${adminToken}`];
-    const { status } = await send(service.url, "/metrics");
-    const measured = await send(service.url, "/metrics", { headers });
-    assert.is(await service.stop(), 0);
-    return [status, measured.status];
-  };
-  assert.equal(await statuses(managed), [401, 200]);
-  assert.equal(await statuses({ DATABASE_URL: managed.DATABASE_URL }), [404, 404]);
+test("with an admin token there are management and metrics, for its bearer; the log names the limits in force", async () => {
+  const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5", LOG_FORMAT: "json" });
+  const service = await startService(currentRuntime, settings);
+  assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
+  assert.is(await service.stop(), 0);
+  const changed = { database: settings.DATABASE_URL, management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
+  assert.equal(readEvents(service).fields, { ...listening, ...changed });
 });
 
 test("METRICS_PORT serves probes and metrics on an address of their own, METRICS_HOST", async () => {
-  const service = await startService(currentRuntime, { ...managed, METRICS_PORT: "0", METRICS_HOST: "localhost" });
+  const service = await startService(currentRuntime, managed({ METRICS_PORT: "0", METRICS_HOST: "localhost" }));
   assert.match(service.output(), /metrics=http:\/\/localhost:\d+\/metrics/);
   assert.is(await service.stop(), 0);
 });
 
 test("METRICS_PORT serves probes and metrics to everyone on loopback, and the service none", async () => {
-  const settings = { ...managed, METRICS_PORT: "0" };
-  const service = await startService(currentRuntime, settings);
+  const service = await startService(currentRuntime, managed({ METRICS_PORT: "0" }));
   try {
     const [, metrics] = /metrics=(http:\/\/[\d.]+:\d+)\/metrics/.exec(service.output())!;
     assert.is((await send(service.url, "/metrics")).status, 404);
@@ -116,15 +109,15 @@ test("METRICS_PORT serves probes and metrics to everyone on loopback, and the se
 
 test("npm hands the signal to the service that it started", async () => {
   const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
-  const settings = { PORT: "0", DATABASE_URL: `file:${folder.path}/empty.db` };
-  const npm = await startScript(script, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
+  const settings = settingsOf({ PORT: "0" });
+  const npm = await startProgram(["npm", "run", "-s", script], settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
   assert.is((await send(npm.seen, "/healthz")).status, 200);
   assert.is(await npm.stop(), 0);
   assert.match(npm.output(), " info  Stopped");
 });
 
 test("SIGTERM under load answers what is in flight, and exits 0", async () => {
-  const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` });
+  const service = await startService(currentRuntime, settingsOf());
   let isStopping = false;
   let answered = 0;
   const clients = Array.from({ length: 16 }, async () => {
@@ -146,14 +139,13 @@ test("SIGTERM under load answers what is in flight, and exits 0", async () => {
   });
   await until(() => answered >= 100);
   isStopping = true;
-  const start = performance.now();
   assert.is(await service.stop(), 0);
-  assert.ok(performance.now() - start < 10_000);
+  assert.not.match(service.output(), "Timed out");
   await Promise.all(clients);
 });
 
 test("a client that stalls does not keep it from stopping", async () => {
-  const settings = { ...managed, SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" };
+  const settings = managed({ SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" });
   const service = await startService(currentRuntime, settings);
   const held = await holdRequest(service.url);
   assert.is(await service.stop(), 0);
@@ -165,7 +157,7 @@ test("a client that stalls does not keep it from stopping", async () => {
 });
 
 test("a second signal more than a second after the first ends it at once", async () => {
-  const service = await startService(currentRuntime, managed);
+  const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   void service.stop();
   await untilDraining(service.url);
@@ -175,7 +167,7 @@ test("a second signal more than a second after the first ends it at once", async
 });
 
 test("signals within a second of the first count as the first, and SIGHUP never ends it at once", async () => {
-  const service = await startService(currentRuntime, managed);
+  const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   const stopped = service.stop();
   for (const signal of ["SIGTERM", "SIGINT"] as const) void service.stop(signal);
@@ -191,7 +183,7 @@ test("signals within a second of the first count as the first, and SIGHUP never 
 
 test("a submit that comes while it stops is stored, though its body ends when nothing new is taken", async () => {
   const { url: DATABASE_URL, tenant } = await createBooks(`file:${folder.path}/late.db`);
-  const service = await startService(currentRuntime, { ...managed, DATABASE_URL, SHUTDOWN_DELAY: "3" });
+  const service = await startService(currentRuntime, managed({ DATABASE_URL, SHUTDOWN_DELAY: "3" }));
   const stopped = service.stop();
   await untilDraining(service.url);
   const held = await holdSubmit(service.url, tenant);
@@ -205,7 +197,7 @@ test("a submit that comes while it stops is stored, though its body ends when no
 // Node and Deno undo what nohup does before they run a script.
 if (currentRuntime === "Bun") {
   test("under nohup, SIGHUP does not stop it", async () => {
-    const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder.path}/empty.db` }, ["nohup"]);
+    const service = await startService(currentRuntime, settingsOf(), ["nohup"]);
     void service.stop("SIGHUP");
     for (let count = 0; count < 10; count++) assert.is((await send(service.url, "/readyz")).status, 200);
     assert.is(await service.stop(), 0);
@@ -213,7 +205,7 @@ if (currentRuntime === "Bun") {
 }
 
 test("while it waits for a request, it is not ready, answers others, and then exits 0", async () => {
-  const service = await startService(currentRuntime, managed);
+  const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   const stopped = service.stop();
   await untilDraining(service.url);
@@ -293,7 +285,7 @@ test("exits 1 when the port is taken, and says so", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const settings = { DATABASE_URL: `file:${folder.path}/empty.db`, PORT: String(port) };
+  const settings = settingsOf({ PORT: String(port) });
   const { code, said } = await runService(settings);
   server.close();
   assert.is(code, 1);
@@ -327,4 +319,4 @@ if (currentRuntime === "Node") {
   });
 }
 
-test.run();
+starts.run();

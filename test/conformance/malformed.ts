@@ -18,51 +18,22 @@ const join = (parts: Sent[], separator: string, open: string, close: string): Se
 
 const loneSurrogates: Sent[] = ["\\ud800", "\\uDBFF", "\\udc00", "\\uDfFf"].map((text) => ({ text, back: "\\ufffd" }));
 const characters = [
-  "a",
-  "é",
-  "😀",
-  "\u2028",
-  "\u007f",
-  "\\u0000",
-  "\\n",
-  '\\"',
-  "\\\\",
-  "\\/",
-  "\\ud83d\\ude00",
-  "{",
-  "]",
-  ",",
-  ":",
+  ...["a", "é", "😀", "\u2028", "\u007f", "\\u0000", "\\n", '\\"', "\\\\", "\\/", "\\ud83d\\ude00", "{", "]", ",", ":"],
 ];
 const character = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(...characters.map(same)) },
   { weight: 1, arbitrary: fc.constantFrom(...loneSurrogates) },
 );
 // Two lone surrogates side by side could make a pair, so a dot stands between characters.
-export const string = fc.array(character, { maxLength: 5 }).map((parts) => join(parts, ".", '"', '"'));
+const string = fc.array(character, { maxLength: 5 }).map((parts) => join(parts, ".", '"', '"'));
 const key = fc.oneof(
   string,
   fc.constantFrom(...['""', '"__proto__"', '"constructor"', '"1"', '"same"', '"toString"'].map(same)),
 );
 const scalar = fc.constantFrom(
   ...[
-    "null",
-    "true",
-    "false",
-    "0",
-    "-0",
-    "-1",
-    "1.5",
-    "1e3",
-    "-0.0",
-    "1.0",
-    "1e999",
-    "-1e-999",
-    "9007199254740991",
-    "-9007199254740992",
-    "9007199254740993",
-    "12345678901234567890",
-    "0.1000",
+    ...["null", "true", "false", "0", "-0", "-1", "1.5", "1e3", "-0.0", "1.0", "1e999", "-1e-999", "9007199254740991"],
+    ...["-9007199254740992", "9007199254740993", "12345678901234567890", "0.1000"],
   ].map(same),
 );
 const space = fc.constantFrom("", " ", "\n\t");
@@ -84,9 +55,7 @@ const depth = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 991, max: 1_010 }) },
   { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 100_000 }) },
 );
-const nested = (depth: number) => same(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
-export const deep = depth.filter((depth) => depth <= 998).map(nested);
-export const deepOrTooDeep = depth.map(nested);
+export const deepOrTooDeep = depth.map((depth) => same(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`));
 
 const good = JSON.stringify({
   ...goodBody,

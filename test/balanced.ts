@@ -1,0 +1,35 @@
+// The one assertion that the ledger balances: it shows the ledgers that do not, with their counts and what was expected.
+import * as assert from "uvu/assert";
+import type { Management } from "../src/management/operation.ts";
+import { managementOf, verify } from "./actions.ts";
+import { openDatabase } from "../src/database/open.ts";
+import type { LedgerBalance } from "../src/common/domain.ts";
+
+/** The ledgers that do not balance, each with its counts and what was expected. */
+export const unbalanced = (ledgers: LedgerBalance[]): string[] =>
+  ledgers.filter(({ balanced }) => !balanced).map(
+    ({ workspaceId, month, used, calls, reads, records, deleted, pruned }) =>
+      `${workspaceId} ${month}: ${used} used, ${calls} calls, ${reads} reads, ${records} records ` +
+      `(${deleted} deleted, ${pruned} pruned); expected used = calls = reads + records`,
+  );
+
+/** Holds what `verify` answers to be balanced, and gives the ledgers. */
+export function assertBalanced({ balanced, ledgers }: { balanced: boolean; ledgers: LedgerBalance[] }) {
+  assert.equal([balanced, unbalanced(ledgers)], [true, []]);
+  return ledgers;
+}
+
+/** Verifies the ledgers of one workspace, or all. */
+export const verifyBalanced = async (admin: Management, workspaceId?: string): Promise<LedgerBalance[]> =>
+  assertBalanced(await verify(admin, workspaceId));
+
+/** How much is used in all of a database, whose ledgers must balance. */
+export async function usedIn(url: string): Promise<number> {
+  const database = openDatabase(url, "manage");
+  try {
+    const ledgers = await verifyBalanced(managementOf(database, Date.now));
+    return ledgers.reduce((sum, { used }) => sum + used, 0);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,78 @@
+// What else is served: usage, the root, probes; and paths and methods that are not.
+import * as assert from "uvu/assert";
+import { version } from "../../../src/common/version.ts";
+import { isAnswer, isRefusal, usedOf } from "../answers.ts";
+import { bearer, callsOf, read, submit, usageOf } from "../target.ts";
+import type { Case } from "../target.ts";
+
+const notFound = [
+  ...["/v1", "/v1/nothing", "/v1/prompt", "/v1/prompts/extra", "/v2/prompts", "/x/v1/prompts", "//v1//prompts"],
+];
+
+const wrongMethods: [path: string, allow: string, methods: string[]][] = [
+  ["/v1/prompts?deployId=dep_0", "GET, HEAD, POST", ["PUT", "DELETE", "PATCH", "OPTIONS"]],
+  ["/v1/diagnosis", "POST", ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"]],
+  ["/v1/usage", "GET, HEAD", ["POST", "PUT", "DELETE", "OPTIONS"]],
+  ["/", "GET, HEAD", ["POST"]],
+];
+
+export const routeCases: Case[] = [
+  ["usage tells what the workspace has used and has left, as management does, and no other's", async (target) => {
+    const own = { ...target, ...await target.createTenant({ monthlyLimit: 4 }) };
+    const { month, resetTime, ...fresh } = await usageOf(own);
+    assert.equal(fresh, { limit: 4, used: 0, remaining: 4, reads: 0, submits: 0 });
+    await read(own);
+    await submit(own);
+    const reset = Number((await submit(own)).headers.get("x-ratelimit-reset"));
+    const { days: _, ...managed } = await own.manage("GET", `/workspaces/${own.workspaceId}/usage/${month}`);
+    const usage = await usageOf(own);
+    assert.equal(usage, { month, limit: 4, used: 3, remaining: 1, reads: 1, submits: 2, resetTime: reset });
+    assert.equal([usage, resetTime], [managed, reset]);
+  }],
+  ["usage costs nothing, however often it is asked for, and leaves no trace", async (target) => {
+    const own = { ...target, ...await target.createTenant({ monthlyLimit: 1 }) };
+    for (const method of ["GET", "HEAD", "GET", "HEAD"]) {
+      assert.is((await own.send("/v1/usage", { method, headers: [bearer(own.key)] })).status, 200);
+    }
+    assert.equal([await callsOf(own), (await own.manage("GET", `/keys/${own.keyId}`)).lastUsedAt], [[], null]);
+    assert.is(usedOf(await read(own)), 1);
+    assert.is((await usageOf(own)).remaining, 0);
+  }],
+  ["usage has no headers of a quota that it does not touch, and is kept by no cache", async ({ send, key }) => {
+    const answer = await send("/v1/usage", { headers: [bearer(key)] });
+    isAnswer(answer, 200, JSON.parse(answer.text));
+  }],
+  ["an unknown path is 404", async ({ send, key }) => {
+    for (const path of notFound) isRefusal(await send(path, { headers: [bearer(key)] }), 404, "Not found");
+  }],
+  ["a wrong method is 405, and says what is allowed", async ({ send, key }) => {
+    for (const [path, allow, methods] of wrongMethods) {
+      for (const method of methods) {
+        const answer = await send(path, { method, headers: [bearer(key)] });
+        if (method === "HEAD") assert.equal([answer.status, answer.text], [405, ""]);
+        else isRefusal(answer, 405, "Method not allowed", { allow });
+      }
+    }
+  }],
+  ["the root says what this is, as JSON or as a page", async ({ send }) => {
+    const answer = await send("/");
+    const { description, ...rest } = JSON.parse(answer.text);
+    assert.equal([answer.status, rest], [200, { name: "promptledger", version, openapi: "openapi.json" }]);
+    assert.match(description, /^Serves the prompts/);
+    const page = await send("/", { headers: ["Accept: text/html,application/xhtml+xml,*/*;q=0.8"] });
+    assert.equal([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+    assert.match(page.text, `promptledger ${version}`);
+    assert.match(page.text, '<a href="openapi.json">');
+  }],
+  ["a request's own id is answered with, unless it cannot be kept or looks like a key", async ({ send, key }) => {
+    const answered = async (id: string) =>
+      (await send("/healthz", { headers: [`X-Request-Id: ${id}`] })).headers.get("x-request-id")!;
+    for (const id of ["a", "4bf92f35-77b3", "a/b:c+d@e=f.g_h", "x".repeat(128)]) assert.is(await answered(id), id);
+    for (const id of ["", "two words", "<script>", "x".repeat(129), "é", '"', key]) {
+      assert.match(await answered(id), /^req_[0-9a-z]{26}$/, id);
+    }
+  }],
+  ["/healthz and /readyz say that all is well", async ({ send }) => {
+    for (const path of ["/healthz", "/readyz"]) isAnswer(await send(path), 200, { status: "ok" });
+  }],
+];

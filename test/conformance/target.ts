@@ -1,0 +1,93 @@
+// What the conformance cases speak to: a service behind a transport, and what they find in it. All of that is made and looked
+// up over the management API, so a target is any service whose admin token is known.
+import * as assert from "uvu/assert";
+import { adminToken, goodBody, promptFile } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import type { HttpAnswer, HttpRequest } from "./http-client.ts";
+
+/** A transport: in process, or over HTTP. */
+export type Send = (path: string, request?: HttpRequest) => Promise<HttpAnswer>;
+
+type Members = Record<string, unknown>;
+
+export type Target = Tenant & {
+  send: Send;
+  /** Calls the management API; a body of text goes out as it is. */
+  manage<T = Members>(method: string, path: string, body?: string | object): Promise<T>;
+  /** Makes a workspace with a key, a prompt and an active deployment. */
+  createTenant(settings?: { name?: string; monthlyLimit?: number; upgradeUrl?: string }): Promise<Tenant>;
+  /** Makes a prompt and a deployment of it. */
+  deploy(workspaceId: string, name: string, prompt: string | object): Promise<{ promptId: string; deployId: string }>;
+};
+
+export type Case = [name: string, run: (target: Target) => Promise<void>];
+
+export const bearer = (key: string) => `Authorization: Bearer ${key}`;
+
+/** Makes a tenant, which the cases share, on the service behind a transport. */
+export async function createTarget(send: Send): Promise<Target> {
+  async function manage<T>(method: string, path: string, body?: string | object): Promise<T> {
+    const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+    const { status, text } = await send(`/admin/v1${path}`, { method, headers: [bearer(adminToken)], ...sent });
+    assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
+    return JSON.parse(text);
+  }
+  const make = (path: string, body: string | object) => manage<{ id: string; key: string }>("POST", path, body);
+
+  async function deploy(workspaceId: string, name: string, prompt: string | object) {
+    const { id: promptId } = await make(`/workspaces/${workspaceId}/prompts`, prompt);
+    const { id: deployId } = await make(`/workspaces/${workspaceId}/deployments`, { name, promptId });
+    return { promptId, deployId };
+  }
+
+  async function createTenant(settings = {}): Promise<Tenant> {
+    const workspace = await make("/workspaces", { name: "Acme", monthlyLimit: 100_000, ...settings });
+    const { key, id: keyId } = await make(`/workspaces/${workspace.id}/keys`, {});
+    return { workspaceId: workspace.id, key, keyId, ...await deploy(workspace.id, "production", promptFile) };
+  }
+
+  return { send, manage, createTenant, deploy, ...await createTenant() };
+}
+
+type Caller = Pick<Target, "send" | "key" | "deployId">;
+
+export const read = ({ send, key, deployId }: Caller, ...headers: string[]) =>
+  send(`/v1/prompts?deployId=${deployId}`, { headers: [bearer(key), ...headers] });
+
+/** Submits a body: text and bytes as they are, anything else as JSON. */
+export function submit(
+  { send, key, deployId }: Caller,
+  body: unknown = goodBody,
+  request: HttpRequest = {},
+  path = "/v1/diagnosis",
+) {
+  const sent = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const headers = [bearer(key), "Content-Type: application/json"];
+  return send(`${path}?deployId=${deployId}`, { method: "POST", headers, body: sent, ...request });
+}
+
+/** What the key's workspace has used. */
+export const usageOf = async ({ send, key }: Pick<Target, "send" | "key">): Promise<Record<string, number>> =>
+  JSON.parse((await send("/v1/usage", { headers: [bearer(key)] })).text);
+
+/** The records of a deployment, newest first, as the texts in which every face returns them. */
+export async function recordsOf({ send, deployId }: Caller, query = ""): Promise<Members[]> {
+  return JSON.parse(await listRecords(send, deployId, query)).items;
+}
+
+/** The newest record, as text. */
+export async function newestRecord({ send, deployId }: Caller): Promise<string> {
+  const text = await listRecords(send, deployId, "&limit=1");
+  return text.slice('{"items":['.length, text.lastIndexOf('],"nextCursor":'));
+}
+
+async function listRecords(send: Send, deployId: string, query: string): Promise<string> {
+  const path = `/admin/v1/deployments/${deployId}/diagnoses?limit=1000${query}`.replace("limit=1000&limit", "limit");
+  const { status, text } = await send(path, { headers: [bearer(adminToken)] });
+  assert.is(status, 200, text);
+  return text;
+}
+
+/** The call log of a workspace, newest first. */
+export const callsOf = async ({ manage, workspaceId }: Target): Promise<Members[]> =>
+  (await manage<{ items: Members[] }>("GET", `/workspaces/${workspaceId}/calls`)).items;
