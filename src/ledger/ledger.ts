@@ -12,10 +12,9 @@ import type { Admission, Caller, Decision, Read, Recorded, Refused, Served, Subm
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
 import { groupCommit } from "./group-commit.ts";
 import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
-import { createKeyUse, noteUse } from "./key-use.ts";
 import { createPromptCache, serveFrom } from "./prompt-cache.ts";
 import type { PromptCache } from "./prompt-cache.ts";
-import { addCommit, countCalls, storeRecords } from "./statements.ts";
+import { addCommit, countCalls, noteKeyUse, storeRecords } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
 import type { GroupLimits } from "./waiting-room.ts";
 
@@ -79,22 +78,20 @@ export function createLedger(
 }
 
 function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry, prompts: PromptCache) {
-  const keyUse = createKeyUse();
   // After a group in which nothing could be accepted, the next group is read first, without the write lock that accepting
   // takes. So a flood of refused requests does not keep other processes from writing. A lone request is not read first,
   // so that it takes one round trip.
-  let isReadFirst = false;
+  let readBeforeWrite = false;
 
   return async (admissions: Admission[], attempt: Attempt): Promise<Map<Admission, Decision>> => {
     const batches = toBatches(admissions);
     const serve = serveFrom(prompts, batches.map(({ deployId }) => deployId));
     const rows = encodeBatches(batches, serve.knownVersion);
     const isCheck = admissions.every(({ operation }) => operation === "check");
-    if (isCheck || isReadFirst && admissions.length > 1) {
+    if (isCheck || readBeforeWrite && admissions.length > 1) {
       const states = readStates(await database.read(findStates(rows, attempt)), attempt);
       if (isCheck || !states.some(hasRoom)) return toDecisions(batches, states, attempt, serve.prompt);
     }
-    const staleKeys = keyUse.findStale(batches.map(({ keyHash }) => keyHash), attempt.now);
     const slots = toSubmitSlots(batches);
     const hasSubmit = slots.some((submit) => submit !== null);
     const hasKey = slots.some((submit) => submit?.idempotency !== undefined);
@@ -106,18 +103,17 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
       countCalls(attempt),
       ...(hasSubmit ? [storeRecords(slots, attempt)] : []),
       ...(hasKey ? [keepKeys(slots, attempt)] : []),
-      ...(staleKeys.length === 0 ? [] : [noteUse(staleKeys, attempt)]),
+      noteKeyUse(attempt),
       findStates(rows, attempt),
     ]);
     commitSeconds((performance.now() - began) / 1000);
     groupSize(admissions.length);
     const states = readStates(results.at(-1)!, attempt);
-    isReadFirst = !states.some(hasRoom);
-    const accepted = batches.flatMap(({ keyHash, deployId }, index) => {
+    readBeforeWrite = !states.some(hasRoom);
+    const accepted = batches.flatMap(({ deployId }, index) => {
       const state = states[index];
-      return state && state.accepted > 0 ? [{ keyHash, deployId, prompt: state.prompt }] : [];
+      return state && state.accepted > 0 ? [{ deployId, prompt: state.prompt }] : [];
     });
-    keyUse.note(accepted.map(({ keyHash }) => keyHash), staleKeys, attempt.now);
     await serve.addTexts(database, accepted);
     return toDecisions(batches, states, attempt, serve.prompt);
   };

@@ -46,6 +46,21 @@ const countSql = `
   group by c.workspace_id, m.month
   on conflict do update set reads = reads + excluded.reads, submits = submits + excluded.submits`;
 
+const keyUseInterval = 3_600_000; // ms
+
+/** Stores when the keys of the commit's calls were used, unless that was stored less than an hour ago. */
+export const noteKeyUse = ({ commit, now }: Attempt): Statement => ({
+  sql: noteSql,
+  args: { commit, now, staleBefore: now - keyUseInterval },
+});
+
+const noteSql = `
+  update api_key_secrets set last_used_at = :now
+  where api_key_id in (
+    select c.api_key_id from commits m cross join calls c on c.position >= m.position and c.position < m.next_position
+    where m.id = :commit
+  ) and (last_used_at is null or last_used_at <= :staleBefore)`;
+
 /** A value of each submit as a JSON array by slot. */
 export const bySlot = (slots: SubmitSlots, valueOf: (submit: Submit) => string | number | null): string =>
   toSqlJson(slots.map((submit) => submit && valueOf(submit)));

@@ -22,7 +22,7 @@ import { encodeBatches, findStates, logCalls } from "../../src/ledger/decide.ts"
 import { classifyErrors } from "../../src/database/database.ts";
 import type { Database, Row } from "../../src/database/database.ts";
 import { forgetKeys, keepKeys } from "../../src/ledger/idempotency-keys.ts";
-import { addCommit, countCalls, storeRecords } from "../../src/ledger/statements.ts";
+import { addCommit, countCalls, noteKeyUse, storeRecords } from "../../src/ledger/statements.ts";
 import { counting, createTenant, createWorld, goodBody, openMemory, toPrompt } from "../helpers.ts";
 import type { Answer, Tenant, World } from "../helpers.ts";
 import { ledgerOf, losingReplies, readBy, submitBy, upTo } from "./requests.ts";
@@ -369,6 +369,7 @@ test("no statement goes through a table", async () => {
     logCalls(rows, attempt),
     addCommit(attempt),
     countCalls(attempt),
+    noteKeyUse(attempt),
     storeRecords(slots, attempt),
     keepKeys(slots, attempt),
     forgetKeys(attempt),

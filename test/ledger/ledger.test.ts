@@ -100,14 +100,14 @@ test("whichever statement fails, nothing of the request is left, and the next on
   const fault = { statement: -1 };
   const world = await createWorld({ database: failingAt(memory, fault) });
   let accepted = 0;
-  // A read takes three statements, a submit four.
-  for (const [statements, send] of [[3, () => world.read()], [4, () => world.submit()]] as const) {
+  // A read takes five statements, a submit six.
+  for (const [statements, send] of [[5, () => world.read()], [6, () => world.submit()]] as const) {
     for (fault.statement = 0; fault.statement < statements; fault.statement++) {
       assert.is((await send()).status, 500);
       assert.is((await readUsage(world.admin, world.workspaceId)).used, accepted);
     }
     fault.statement = -1;
-    assert.is((await send()).status, statements === 3 ? 200 : 201);
+    assert.is((await send()).status, statements === 5 ? 200 : 201);
     accepted++;
     assert.ok((await verify(world.admin)).balanced);
   }
