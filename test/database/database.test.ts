@@ -60,8 +60,8 @@ test("says of a failure whether it may pass", () =>
     assert.is(await failure(database.read({ sql: "nonsense" })), "rejected");
     database.close();
     const away = openDatabase("http://127.0.0.1:1");
-    assert.is(await failure(away.read({ sql: "select 1" })), "unknown");
-    assert.is(await failure(away.write([{ sql: "select 1" }])), "unknown");
+    assert.is(await failure(away.read({ sql: "select 1" })), "indeterminate");
+    assert.is(await failure(away.write([{ sql: "select 1" }])), "indeterminate");
     assert.is(failureOf(new Error("another")), undefined);
     away.close();
   }));
