@@ -1,6 +1,7 @@
 // A few rounds of the faults that take little time; `npm run faults` runs all of them for long.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { atOnce } from "../at-once.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { inFolder } from "./fault.ts";
@@ -8,6 +9,9 @@ import { faults } from "./faults.ts";
 import { attack, attackNames, mostGrowth } from "./hostile-bodies.ts";
 
 const test = suite(`faults on ${currentRuntime}`);
+
+// They mostly wait for processes.
+const testAtOnce = atOnce(test, 3);
 
 const sqld = await findSqld();
 
@@ -29,7 +33,7 @@ for (const [name, rounds, needsServer] of few) {
     console.log(`skipped: ${name}: ${sqld.missing}`);
     continue;
   }
-  test(`${name}: nothing is lost or doubled, and the books balance`, async () => {
+  testAtOnce(`${name}: nothing is lost or doubled, and the books balance`, async () => {
     const { lost, doubled, faults: found, figures } = await faults[name]!.hit(currentRuntime, rounds, () => {});
     if (figures.startsWith("skipped")) console.log(`${name}: ${figures}`);
     assert.equal({ lost, doubled, found }, { lost: 0, doubled: 0, found: [] });

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { warnOfWeakDurability } from "../../src/runtime/durability.ts";
-import { createFolder, findFreePort, startService, startSqld } from "../conformance/processes.ts";
+import { createFolder, findFreePort, startService, startSqld, until } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { blocksOf, commandsIn, documentAt, sectionOf } from "../documents.ts";
 import type { ShellCommand } from "../documents.ts";
@@ -27,6 +27,8 @@ if ("binary" in sqld) {
     const adminUrl = `http://127.0.0.1:${await findFreePort()}`;
     const server = await startSqld(sqld.binary, folder.path, undefined, ["--admin-listen-addr", adminUrl.slice(7)]);
     try {
+      // It listens there a moment after it serves.
+      await until(() => fetch(adminUrl).then((response) => response.text()).then(() => true, () => false));
       assert.equal(await warningsOf(adminUrl), [[weak, { url: adminUrl, durabilityMode: "relaxed" }]]);
       const settings = { DATABASE_URL: server.url, DATABASE_ADMIN_URL: `${adminUrl}/` };
       const service = await startService(currentRuntime, settings);
