@@ -97,7 +97,8 @@ for (const { name, store, serve } of plans) {
 
   if (TARGET_URL === undefined) {
     test("a team's day, with everything it does to its prompts, keys and records", () =>
-      liveDay(target, served.archive!));
+      // A Worker has a transaction for each request, and sqld stalls for seconds when many of them come at once.
+      liveDay(target, served.archive!, name.startsWith("workerd") ? 2 : 8));
   }
 
   test("the ledger balances", async () => void assertBalanced(await target.manage("GET", "/verify")));
@@ -106,7 +107,8 @@ for (const { name, store, serve } of plans) {
     const code = await served.service?.stop() ?? 0;
     // How a Worker ends is not its own doing.
     if (!name.startsWith("workerd")) assert.is(code, 0);
-    assert.not.match(served.service?.output() ?? "", /^\S+ (warn|error) |internal|pl_/im);
+    const lines = served.service?.output().split("\n") ?? [];
+    assert.equal(lines.filter((line) => /^\S+ (warn|error) |internal|pl_/i.test(line)), []);
   });
 
   test.after(async () => {

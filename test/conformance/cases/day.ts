@@ -16,8 +16,8 @@ export async function makeArchive(send: Send): Promise<string> {
 
 type Json = Record<string, unknown>;
 
-/** Lives the day; `archive` is a workspace whose records are all older than a quarter. */
-export async function liveDay(target: Target, archive: string): Promise<void> {
+/** Lives the day with so many applications; `archive` is a workspace whose records are all older than a quarter. */
+export async function liveDay(target: Target, archive: string, applicationCount = 8): Promise<void> {
   const { manage } = target;
   const post = (path: string, body: object = {}) => manage<Json>("POST", path, body);
 
@@ -47,15 +47,16 @@ export async function liveDay(target: Target, archive: string): Promise<void> {
       goOn();
     }
   };
-  const applications = Array.from({ length: 8 }, application);
+  const applications = Promise.all(Array.from({ length: applicationCount }, application));
   for (let turn = 0; turn < 3; turn++) {
-    const rotated = await post(`/keys/${keyId}/rotate`, { overlapMs: 60_000 });
-    await untilAnswered(16);
+    const rotation = post(`/keys/${keyId}/rotate`, { overlapMs: 60_000 });
+    const rotated = await Promise.race([rotation, applications.then(() => rotation)]);
+    await Promise.race([untilAnswered(16), applications]);
     client.key = String(rotated.key);
-    await untilAnswered(16);
+    await Promise.race([untilAnswered(16), applications]);
   }
   isOver = true;
-  await Promise.all(applications);
+  await applications;
   assert.equal([...statuses.keys()], ["200 201"]);
 
   // A second version goes live, back, and live again; each step is in the history.
