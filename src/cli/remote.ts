@@ -85,12 +85,12 @@ function readAnswer(base: string, output: object, response: Response, text: stri
   if (location !== null && !ok) throw conflict(`${base} redirects to ${location}: name the service itself`);
   const answer = isJsonObject(text) ? receive(output, text) as { error?: unknown; code?: unknown } : undefined;
   if (answer === undefined || !ok && typeof answer.error !== "string") {
-    throw unusable(`${base} answers (${status}) as no promptledger does: is the URL right?`);
+    throw unusable(`Unexpected response ${status} from ${base}. Is this a promptledger server?`);
   }
   if (ok) return answer;
   // Without its face a service knows nothing of management, and gives no code.
   if (status === 404 && (answer.code ?? "path_not_found") === "path_not_found") {
-    throw conflict(`${base} has no management API: is the path of the URL right?`);
+    throw conflict(`${base} has no management API. Is the path of the URL right?`);
   }
   const requestId = headers.get("X-Request-Id");
   // Of what is the caller's to mend, the answer says all that there is to know.

@@ -92,6 +92,13 @@ export const wrongField = (path: string, wanted: string) => new Refusal("invalid
 /** `fault` continues a sentence that begins with the token's name. */
 export const unfitToken = (fault: string) => invalid(`adminToken ${fault}`);
 
+/** `allowed` names the fields that there are: `Allowed: name, expiresAt`. */
+export const unknownField = (path: string, allowed: string) =>
+  new Refusal("invalid", `Unknown field ${path}. ${allowed}`, "unknown_field");
+export const fieldInUrl = (name: string) =>
+  new Refusal("invalid", `${name} is taken from the URL; remove it from the body or query`);
+export const revisionInBody = () => new Refusal("invalid", "ifRevision is taken from the If-Match header; remove it");
+
 /** A setting, an argument or a file cannot be used; `message` says which and why. */
 export const invalid = (message: string) => new Refusal("invalid", message);
 /** `API key` → `api_key`, `Version 3 of prompt` → `version`. */

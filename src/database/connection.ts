@@ -42,7 +42,7 @@ const abandoned: Connection[] = [];
  * A local database: every operation waits for those before it, and for a lock that another process holds. A service claims
  * its file with `claimFile` first.
  */
-export function inTurn(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+export function serialized(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
   let isReady = false;
   let isStamped = false;
   let failure: { error: unknown; at: number } | undefined;

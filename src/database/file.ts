@@ -5,7 +5,7 @@ import Libsql from "libsql";
 import { createCache } from "../common/cache.ts";
 import { filePathOf } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { inTurn, lockTimeout } from "./connection.ts";
+import { lockTimeout, serialized } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
@@ -18,7 +18,7 @@ export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
   // SQLite would take NUL for the end of the path.
   if (path.includes("\0")) throw invalid("The path of the database must not contain NUL");
-  return inTurn(connect(path === ":memory:" ? "" : resolve(path), purpose), purpose, claimFile);
+  return serialized(connect(path === ":memory:" ? "" : resolve(path), purpose), purpose, claimFile);
 }
 
 function connect(path: string, purpose: Purpose): Connection {

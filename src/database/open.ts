@@ -4,7 +4,7 @@ import { filePathOf, isFileUrl } from "../common/config.ts";
 import { conflict } from "../common/errors.ts";
 import { openRemote } from "./client.ts";
 import type { Client, DatabaseSource } from "./client.ts";
-import { inTurn } from "./connection.ts";
+import { serialized } from "./connection.ts";
 import type { Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
 import { claimFile, createFile } from "./file-claim.ts";
@@ -30,7 +30,7 @@ function openFileClient(client: Client, database: Database, purpose: Purpose): D
     // After a busy error the client keeps a statement open on its connection, and later commits fail there.
     reopen: () => Promise.resolve(client.reconnect()),
   };
-  return inTurn(connection, purpose, claimFile);
+  return serialized(connection, purpose, claimFile);
 }
 
 type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };

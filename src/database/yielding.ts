@@ -11,10 +11,10 @@ const turnsGiven = 8; // what it takes to read a request, decide it and answer i
  * The same database, for long work that others share the process with: they wait for one of its operations at most, however
  * many are asked for at once, and after each they get their turns.
  */
-export function givingWay(database: Database): Database {
+export function yielding(database: Database): Database {
   let last: Promise<unknown> = Promise.resolve();
 
-  async function thenOthers<T>(operate: () => Promise<T>): Promise<T> {
+  async function thenYield<T>(operate: () => Promise<T>): Promise<T> {
     try {
       return await operate();
     } finally {
@@ -22,15 +22,15 @@ export function givingWay(database: Database): Database {
     }
   }
 
-  function oneByOne<T>(operate: () => Promise<T>): Promise<T> {
-    const operation = last.then(() => thenOthers(operate));
+  function enqueue<T>(operate: () => Promise<T>): Promise<T> {
+    const operation = last.then(() => thenYield(operate));
     last = operation.catch(() => undefined);
     return operation;
   }
 
   return {
-    read: (statement) => oneByOne(() => database.read(statement)),
-    write: (statements) => oneByOne(() => database.write(statements)),
+    read: (statement) => enqueue(() => database.read(statement)),
+    write: (statements) => enqueue(() => database.write(statements)),
     close: database.close,
   };
 }

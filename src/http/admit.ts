@@ -1,19 +1,19 @@
 // Asking the ledger, and noting for the log who asked for what.
 import type { Read, Recorded, Refused, Served, Submit } from "../ledger/admission.ts";
 import { noteValidity } from "./authorization.ts";
-import type { Asked, Context } from "./context.ts";
-import { noteCaller } from "./notes.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { setCaller } from "./log-context.ts";
 
 /** Has the ledger decide a request. */
 export const admit = <A extends Read | Submit>(
-  { notes }: Asked,
+  { logContext }: RequestContext,
   { ledger, telemetry, validKeys }: Context,
   admission: A,
 ): Promise<Refused | (A extends Read ? Served : Recorded)> =>
   ledger.admit(admission).then((decision) => {
     const { caller, groupSize } = decision.audit;
-    notes.groupSize = groupSize;
-    noteCaller(notes, caller);
+    logContext.groupSize = groupSize;
+    setCaller(logContext, caller);
     noteValidity(validKeys, admission.keyHash, caller);
     if (decision.outcome === "quota_exhausted") telemetry.quotaRefusals();
     return decision;

@@ -3,8 +3,8 @@ import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refus
 import { hashApiKey, isApiKey, sha256 } from "../common/ids.ts";
 import type { Caller } from "../ledger/admission.ts";
 import { whileUnread } from "./body.ts";
-import type { Asked, Context } from "./context.ts";
-import { noteCaller } from "./notes.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { setCaller } from "./log-context.ts";
 
 /** The hash of the request's API key; what cannot be a key is refused without a query. */
 export async function readKeyHash(request: Request, { keyHashes }: Context): Promise<string> {
@@ -31,7 +31,7 @@ function readApiKey(header: string): string {
 
 /** Reads what a request carries. If that is refused, an invalid key is refused first. */
 export async function readAuthorized<T>(
-  asked: Asked,
+  ctx: RequestContext,
   context: Context,
   keyHash: string,
   read: () => T | Promise<T>,
@@ -39,8 +39,8 @@ export async function readAuthorized<T>(
   try {
     return await read();
   } catch (refusal) {
-    const isDecided = asked.isKeyValid || refusal instanceof Refusal && refusal.kind === "unauthorized";
-    if (!isDecided) await requireKey(asked, context, keyHash);
+    const isDecided = ctx.isKeyValid || refusal instanceof Refusal && refusal.kind === "unauthorized";
+    if (!isDecided) await requireKey(ctx, context, keyHash);
     throw refusal;
   }
 }
@@ -50,27 +50,27 @@ export async function readAuthorized<T>(
  * valid. A key that was valid when the ledger last saw it is not looked up again.
  */
 export async function readValidKey(
-  asked: Asked,
+  ctx: RequestContext,
   context: Context,
 ): Promise<{ keyHash: string; workspaceId: string }> {
-  const { request } = asked;
+  const { request } = ctx;
   const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
   const workspaceId = known === undefined ? undefined : context.validKeys.get(known);
   if (known !== undefined && workspaceId !== undefined) return { keyHash: known, workspaceId };
   // Nothing has been waited for until here, so that of many at once those that are too many are refused at once.
-  return await whileUnread(asked, context, async () => {
+  return await whileUnread(ctx, context, async () => {
     const keyHash = await readKeyHash(request, context);
-    const { workspaceId } = await requireKey(asked, context, keyHash);
+    const { workspaceId } = await requireKey(ctx, context, keyHash);
     return { keyHash, workspaceId };
   });
 }
 
-async function requireKey(asked: Asked, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
+async function requireKey(ctx: RequestContext, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
   const caller = await ledger.findCaller(keyHash);
   noteValidity(validKeys, keyHash, caller);
   if (caller === undefined) throw invalidApiKey();
-  asked.isKeyValid = true;
-  noteCaller(asked.notes, caller);
+  ctx.isKeyValid = true;
+  setCaller(ctx.logContext, caller);
   return caller;
 }
 

@@ -4,14 +4,14 @@
 import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../common/errors.ts";
 import { bodyTooSlow, Refusal } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
-import type { Asked, BodyBudget, BodyLimit, Context } from "./context.ts";
+import type { BodyBudget, BodyLimit, Context, RequestContext } from "./context.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The body as text. Its bytes count against the budget until the request is answered. */
-export async function readText(asked: Asked, context: Context): Promise<string> {
-  const bytes = await readBytes(asked, context);
-  asked.isBodyRead = true;
+export async function readText(ctx: RequestContext, context: Context): Promise<string> {
+  const bytes = await readBytes(ctx, context);
+  ctx.isBodyRead = true;
   try {
     return utf8.decode(bytes);
   } catch {
@@ -23,11 +23,11 @@ export async function readText(asked: Asked, context: Context): Promise<string> 
 // some runtimes keep an object for each piece.
 const mostAtOnce = 65_536; // bytes
 
-async function readBytes(asked: Asked, { bodyLimit: limit, bodyBudget }: Context): Promise<Uint8Array> {
-  const { request } = asked;
+async function readBytes(ctx: RequestContext, { bodyLimit: limit, bodyBudget }: Context): Promise<Uint8Array> {
+  const { request } = ctx;
   const declared = declaredLength(request);
   if (declared !== undefined && declared > limit.bytes) throw bodyTooLarge(limit.bytes);
-  const reserve = (bytes: number) => reserveBytes(asked, bodyBudget, bytes);
+  const reserve = (bytes: number) => reserveBytes(ctx, bodyBudget, bytes);
   const bytes = await orConsumed(request, async () => {
     if (isSmall(request)) {
       reserve(declared!);
@@ -35,7 +35,7 @@ async function readBytes(asked: Asked, { bodyLimit: limit, bodyBudget }: Context
     }
     // One buffer, so that the chunks can be collected at once: a chunk may cost a runtime kilobytes, whatever its size.
     const buffer = growingBuffer(limit.bytes, reserve);
-    await readStream(asked, limit, buffer.append);
+    await readStream(ctx, limit, buffer.append);
     return buffer.bytes();
   });
   if (bytes.length > limit.bytes) throw bodyTooLarge(limit.bytes);
@@ -70,10 +70,10 @@ async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Pr
 
 const consumed = "The body was read before the request reached the service: mount it before body parsers";
 
-function reserveBytes(asked: Asked, budget: BodyBudget, bytes: number): void {
+function reserveBytes(ctx: RequestContext, budget: BodyBudget, bytes: number): void {
   if (budget.used + bytes > budget.most) throw bodiesOverloaded();
   budget.used += bytes;
-  asked.bodyBytes += bytes;
+  ctx.bodyBytes += bytes;
 }
 
 /** What is read, unless it takes too long; of any other failure than a TypeError the client is the cause. */
@@ -91,10 +91,10 @@ const leastChunk = 64; // bytes on average beyond them
 const chunksAtOnce = 128; // then others get their turn: Deno takes up to 50 us for one, and pauses between none
 
 /** Hands a stream's chunks to `take`; without it they are dropped. What is left can be read on. */
-function readStream(asked: Asked, limit: BodyLimit, take?: (chunk: Uint8Array) => void): Promise<void> {
-  const { body } = asked.request;
+function readStream(ctx: RequestContext, limit: BodyLimit, take?: (chunk: Uint8Array) => void): Promise<void> {
+  const { body } = ctx.request;
   if (body === null) return Promise.resolve();
-  const reader = asked.bodyReader ??= body.getReader();
+  const reader = ctx.bodyReader ??= body.getReader();
   let isOver = false;
 
   async function readAll(): Promise<void> {
@@ -141,7 +141,7 @@ const assumedLength = 12_288; // bytes that a runtime has received of a body of 
  * Does something while a request's body is not read. A runtime may hold what it has received of it, so that too many at once
  * are refused.
  */
-export async function whileUnread<T>({ request }: Asked, { unreadBodies }: Context, work: () => Promise<T>) {
+export async function whileUnread<T>({ request }: RequestContext, { unreadBodies }: Context, work: () => Promise<T>) {
   const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.most);
   if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
   unreadBodies.used += bytes;
@@ -159,8 +159,8 @@ const mostDiscards = 8; // at once: what is dropped is garbage for a while, up t
  * Takes in and drops what a refused client is still sending, if that is not too much: many clients miss an answer that comes
  * while they send, if the connection is then closed. Gives false if something of the body is left.
  */
-export async function discardBody(asked: Asked, context: Context): Promise<boolean> {
-  const { request, isBodyRead, bodyReader } = asked;
+export async function discardBody(ctx: RequestContext, context: Context): Promise<boolean> {
+  const { request, isBodyRead, bodyReader } = ctx;
   if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
   if (context.discards.count >= mostDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
   // Deno closes no connection of which this has been asked, so it comes last.
@@ -169,7 +169,7 @@ export async function discardBody(asked: Asked, context: Context): Promise<boole
   context.discards.count++;
   try {
     if (isSmall(request) && bodyReader === undefined) await within(time, request.arrayBuffer());
-    else await readStream(asked, { ...discardLimit, time });
+    else await readStream(ctx, { ...discardLimit, time });
     return true;
   } catch {
     return false;
@@ -181,6 +181,6 @@ export async function discardBody(asked: Asked, context: Context): Promise<boole
 const cancelDelay = 1_000; // ms in which the answer goes out
 
 /** Ends a body of which something is left, long after its answer: Deno takes in its trailers for as long as it is read. */
-export function cancelLater({ bodyReader }: Asked): void {
+export function cancelLater({ bodyReader }: RequestContext): void {
   if (bodyReader !== undefined) setTimeout(() => void bodyReader.cancel().catch(() => {}), cancelDelay);
 }

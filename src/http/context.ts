@@ -6,18 +6,18 @@ import type { Refusal } from "../common/errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
-import type { Notes } from "./notes.ts";
+import type { LogContext } from "./log-context.ts";
 import type { Answer } from "./respond.ts";
 
 /** A request as the router hands it to a handler; `route` is the pattern of its path. */
-export type Asked = {
+export type RequestContext = {
   request: Request;
   /** The request's own, and what the router goes by, which leaves the query to handlers: its reading drops some of it. */
   method: string;
   url: string;
   requestId: string;
   params: Record<string, string>;
-  notes: Notes;
+  logContext: LogContext;
   /** Whether its client has closed the connection, if the runtime can tell. */
   isGone: (() => boolean) | undefined;
   /** Whether the ledger has said of this request's key that it is valid. */
@@ -66,4 +66,4 @@ export type Context = {
 };
 
 /** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
-export type Route = (asked: Asked, context: Context) => Promise<Answer | undefined>;
+export type Route = (ctx: RequestContext, context: Context) => Promise<Answer | undefined>;

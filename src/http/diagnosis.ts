@@ -6,25 +6,25 @@ import type { NewDiagnosis } from "../ledger/admission.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";
-import type { Asked, Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { readDeployId } from "./query.ts";
 import { created, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-export async function submitDiagnosis(asked: Asked, context: Context): Promise<Answer> {
-  const { request } = asked;
-  const { keyHash, workspaceId } = await readValidKey(asked, context);
-  const submit = await readAuthorized(asked, context, keyHash, async () => {
-    const deployId = readDeployId(asked);
-    const record = toRecord(await readText(asked, context));
+export async function submitDiagnosis(ctx: RequestContext, context: Context): Promise<Answer> {
+  const { request } = ctx;
+  const { keyHash, workspaceId } = await readValidKey(ctx, context);
+  const submit = await readAuthorized(ctx, context, keyHash, async () => {
+    const deployId = readDeployId(ctx);
+    const record = toRecord(await readText(ctx, context));
     return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
   });
-  const decision = await admit(asked, context, {
+  const decision = await admit(ctx, context, {
     operation: "submit",
     keyHash,
     workspaceId,
-    isGone: asked.isGone,
+    isGone: ctx.isGone,
     ...submit,
   });
   if (decision.outcome !== "recorded") return refuseDecision(decision, context.clock());

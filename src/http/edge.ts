@@ -15,7 +15,7 @@ import type { LogLevel } from "../common/config.ts";
 import type { Clock } from "../common/domain.ts";
 import { failureOf } from "../database/database.ts";
 import { cancelLater, discardBody } from "./body.ts";
-import type { Asked, Context, Route } from "./context.ts";
+import type { Context, RequestContext, Route } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
 import { refuse, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
@@ -32,7 +32,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
   /** Answers of faces have codes, the specification's have none. */
-  const isOfFace = ({ route, url }: Asked): boolean => {
+  const isOfFace = ({ route, url }: RequestContext): boolean => {
     const path = route?.slice(basePath.length) ?? (URL.canParse(url) ? pathOf(url) : "");
     return [...faces.keys()].some((face) => path.startsWith(face));
   };
@@ -40,13 +40,13 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   return async (request, isGone) => {
     const began = performance.now();
     const end = inFlight.begin();
-    const asked: Asked = {
+    const ctx: RequestContext = {
       request,
       method: request.method,
       url: request.url,
       requestId: requestIdOf(request, secrets) ?? newRequestId(timeOf(clock)),
       params: {},
-      notes: {},
+      logContext: {},
       isGone,
       isKeyValid: false,
       bodyBytes: 0,
@@ -54,38 +54,38 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       bodyReader: undefined,
     };
     try {
-      const { answer, cause } = await answerTo(asked);
+      const { answer, cause } = await answerTo(ctx);
       const { headers } = answer;
-      headers["X-Request-Id"] = asked.requestId;
+      headers["X-Request-Id"] = ctx.requestId;
       if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
       const isBodyLeft = answer.error !== undefined &&
-        (endsBody.has(answer.error) || !await discardBody(asked, context));
-      if (isBodyLeft) cancelLater(asked);
+        (endsBody.has(answer.error) || !await discardBody(ctx, context));
+      if (isBodyLeft) cancelLater(ctx);
       if (isBodyLeft || inFlight.isDraining()) headers.Connection = "close";
       try {
-        tell(asked, answer, cause, performance.now() - began, basePath, context);
+        logRequest(ctx, answer, cause, performance.now() - began, basePath, context);
       } catch {
         // The log may be an embedder's; what fails there is no reason to withhold an answer.
       }
-      return toResponse(answer, asked.method === "HEAD", context);
+      return toResponse(answer, ctx.method === "HEAD", context);
     } finally {
-      bodyBudget.used -= asked.bodyBytes;
+      bodyBudget.used -= ctx.bodyBytes;
       end();
     }
   };
 
   /** A refusal is answered as it says; of any other error the client learns what it may do, and no more. */
-  async function answerTo(asked: Asked): Promise<{ answer: Answer; cause?: unknown }> {
-    const { request } = asked;
+  async function answerTo(ctx: RequestContext): Promise<{ answer: Answer; cause?: unknown }> {
+    const { request } = ctx;
     try {
       const isRefused = inFlight.isClosing() || inFlight.count() > mostInFlight;
-      if (isRefused && !probes.has(pathOf(asked.url))) throw inFlight.isClosing() ? stopping() : overloaded();
+      if (isRefused && !probes.has(pathOf(ctx.url))) throw inFlight.isClosing() ? stopping() : overloaded();
       return {
-        answer: preflightOf(request, corsOrigins) ?? await route(asked, context) ??
-          refuse(unknownPath(), {}, isOfFace(asked)),
+        answer: preflightOf(request, corsOrigins) ?? await route(ctx, context) ??
+          refuse(unknownPath(), {}, isOfFace(ctx)),
       };
     } catch (error) {
-      if (error instanceof Refusal) return { answer: refuse(error, {}, isOfFace(asked)) };
+      if (error instanceof Refusal) return { answer: refuse(error, {}, isOfFace(ctx)) };
       // Bun and Deno hand over what no URL can be read from.
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
       const failure = failureOf(error);
@@ -94,7 +94,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
         : failure === "unavailable"
         ? databaseAway()
         : internalError();
-      return { answer: refuse(refusal, {}, isOfFace(asked)), cause: error };
+      return { answer: refuse(refusal, {}, isOfFace(ctx)), cause: error };
     }
   }
 }
@@ -112,16 +112,16 @@ function timeOf(clock: Clock): number {
 const endsBody = new Set<Answer["error"]>(["overloaded", "timeout"]);
 
 /** One line for a request, and its measures. */
-function tell(
-  asked: Asked,
+function logRequest(
+  ctx: RequestContext,
   { status, error }: Answer,
   cause: unknown,
   ms: number,
   basePath: string,
   { log, telemetry }: Context,
 ): void {
-  const { request, requestId, route, notes } = asked;
-  const method = methods.has(asked.method) ? asked.method : "other";
+  const { request, requestId, route, logContext } = ctx;
+  const method = methods.has(ctx.method) ? ctx.method : "other";
   const path = route === undefined ? "none" : route.slice(basePath.length) || "/";
   telemetry.requests(method, path, String(status));
   telemetry.requestSeconds(ms / 1000, method, path);
@@ -131,10 +131,10 @@ function tell(
     route: path,
     status,
     ms: Math.round(ms * 1000) / 1000,
-    workspaceId: notes.workspaceId,
-    keyId: notes.keyId,
-    deployId: notes.deployId,
-    groupSize: notes.groupSize,
+    workspaceId: logContext.workspaceId,
+    keyId: logContext.keyId,
+    deployId: logContext.deployId,
+    groupSize: logContext.groupSize,
     error,
     cause: cause === undefined ? undefined : describeError(cause),
     ...traceOf(request),

@@ -1,7 +1,7 @@
 // What an operator's probes ask: is the process alive, should it be sent requests, what has it measured.
 import { stopping } from "../common/errors.ts";
 import { metricsType } from "../common/metrics.ts";
-import type { Asked, Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { ok, refuse, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
@@ -10,7 +10,7 @@ import type { Answer } from "./respond.ts";
 export const checkHealth = async (): Promise<Answer> => ok({ status: "ok" }, {});
 
 /** GET /readyz: requests would be served, or why they would not. */
-export async function checkReadiness(_asked: Asked, { inFlight, findObstacle }: Context): Promise<Answer> {
+export async function checkReadiness(_asked: RequestContext, { inFlight, findObstacle }: Context): Promise<Answer> {
   if (inFlight.isDraining()) return refuse(stopping());
   const obstacle = await findObstacle();
   return obstacle === undefined ? ok({ status: "ok" }, {}) : refuse(obstacle);
@@ -18,5 +18,5 @@ export async function checkReadiness(_asked: Asked, { inFlight, findObstacle }: 
 
 /** GET /metrics, in the text format of Prometheus. Its routes decide who may read it. */
 // deno-lint-ignore require-await
-export const readMetrics = async (_asked: Asked, { telemetry }: Context): Promise<Answer> =>
+export const readMetrics = async (_asked: RequestContext, { telemetry }: Context): Promise<Answer> =>
   text(telemetry.metrics.text(), metricsType);

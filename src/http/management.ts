@@ -2,16 +2,17 @@
 import type { Export, ExportFormat } from "../management/export.ts";
 import {
   exportsOverloaded,
+  fieldInUrl,
   givenTwice,
   invalidRevision,
   managementOff,
   noRevision,
   Refusal,
+  revisionInBody,
   unfitToken,
-  wrongField,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
-import { givingWay } from "../database/yielding.ts";
+import { yielding } from "../database/yielding.ts";
 import { stringifyMembers } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { operations } from "../management/index.ts";
@@ -22,12 +23,12 @@ import { schemaOf } from "../schema/struct.ts";
 import { anyObject } from "../schema/values.ts";
 import { readText } from "./body.ts";
 import { requireBearer } from "./authorization.ts";
-import type { Asked, Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceDescription } from "./face.ts";
 import { createLongWork, whileWanted } from "./long-work.ts";
 import type { LongWork } from "./long-work.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
-import { noteId } from "./notes.ts";
+import { setId } from "./log-context.ts";
 import { readQuery } from "./query.ts";
 import { created, ok, refuse, streamed } from "./respond.ts";
 import type { Answer } from "./respond.ts";
@@ -59,9 +60,9 @@ export function managementWith(adminToken: string | undefined, boundLongWork: ()
       if (adminToken === undefined) router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       else addOperations(router, adminToken);
       return ({ database, clock }) => {
-        const store = { database: givingWay(database), clock };
+        const store = { database: yielding(database), clock };
         const state: State = { store, longWork: boundLongWork(), exports: { count: 0 } };
-        return (asked, context) => router.fetch(asked, context, state);
+        return (ctx, context) => router.fetch(ctx, context, state);
       };
     },
     describe: () => adminToken === undefined ? nothing : describeOperations(operations),
@@ -83,22 +84,22 @@ function addOperations(router: RouterType, adminToken: string): void {
 }
 
 /** Makes the handler of an operation. */
-const manage = (operation: AnyOperation) => async (asked: Asked, context: Context, state: State) => {
-  for (const id of Object.values(asked.params)) noteId(asked.notes, id);
-  const input = await readInput(operation, asked, context);
-  const { output, leave } = await run(operation, input, asked, state);
-  if (isExport(output)) return answerExport(output, asked, context, state, leave);
+const manage = (operation: AnyOperation) => async (ctx: RequestContext, context: Context, state: State) => {
+  for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
+  const input = await readInput(operation, ctx, context);
+  const { output, leave } = await run(operation, input, ctx, state);
+  if (isExport(output)) return answerExport(output, ctx, context, state, leave);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
-  return created(output, { Location: toReference(path, operation, asked.request), ...headers });
+  return created(output, { Location: toReference(path, operation, ctx.request), ...headers });
 };
 
 /** Who has the admin token may do everything. */
 const caller: Caller = { source: "api", actor: "", role: "owner" };
 
 /** Runs an operation; nothing more is read for it after `leave` has been called. */
-async function run(operation: AnyOperation, input: string, { request }: Asked, { store, longWork }: State) {
+async function run(operation: AnyOperation, input: string, { request }: RequestContext, { store, longWork }: State) {
   const management = { ...store, caller };
   if (!operation.isLong) return { output: await perform(operation, management, input), leave() {} };
   let hasLeft = false;
@@ -123,16 +124,15 @@ function toReference(path: string, operation: AnyOperation, { url }: Request): s
 }
 
 /** The input of an operation as the JSON text of an object; what was sent as JSON stays as it was sent. */
-async function readInput(operation: AnyOperation, asked: Asked, context: Context): Promise<string> {
-  const { request, params } = asked;
+async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<string> {
+  const { request, params } = ctx;
   const { method, input: { schema } } = operation;
   const elsewhere = pathMembers(operation);
   const members = method === "GET" || method === "DELETE"
     ? readQueryMembers(operation, request)
-    : parse(anyObject, await readText(asked, context) || "{}").members;
-  for (const name of [...elsewhere, "ifRevision"]) {
-    if (members.has(name)) throw wrongField(name, "left out: it has another place in the request");
-  }
+    : parse(anyObject, await readText(ctx, context) || "{}").members;
+  for (const name of elsewhere) if (members.has(name)) throw fieldInUrl(name);
+  if (members.has("ifRevision")) throw revisionInBody();
   for (const name of elsewhere) members.set(name, toJson(schema[name]!, decode(params[name]!)));
   const match = request.headers.get("If-Match")?.trim() ?? "*";
   if (match !== "*" && method !== "GET") {
@@ -177,23 +177,23 @@ const mostExports = 4; // that run at once: each holds a page of records, howeve
 
 function answerExport(
   { format, text }: Export,
-  asked: Asked,
+  ctx: RequestContext,
   context: Context,
   { exports }: State,
   leave: () => void,
 ): Answer {
   if (exports.count >= mostExports) throw exportsOverloaded();
   exports.count++;
-  return streamed(telling(text, asked, context), exportHeaders[format], () => {
+  return streamed(logStreamErrors(text, ctx, context), exportHeaders[format], () => {
     exports.count--;
     leave();
   });
 }
 
 /** The client of a text that breaks off sees no more than that; why is in the log. */
-async function* telling(
+async function* logStreamErrors(
   text: AsyncGenerator<string>,
-  { requestId }: Asked,
+  { requestId }: RequestContext,
   { log }: Context,
 ): AsyncGenerator<string> {
   try {

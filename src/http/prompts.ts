@@ -3,23 +3,23 @@ import { sha256 } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
-import type { Asked, Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { readDeployId } from "./query.ts";
 import { notModified, ok, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 /** A read counts whether or not the client has the prompt already. */
-export async function readPrompt(asked: Asked, context: Context): Promise<Answer> {
-  const { request } = asked;
+export async function readPrompt(ctx: RequestContext, context: Context): Promise<Answer> {
+  const { request } = ctx;
   const keyHash = await readKeyHash(request, context);
-  const deployId = await readAuthorized(asked, context, keyHash, () => readDeployId(asked));
+  const deployId = await readAuthorized(ctx, context, keyHash, () => readDeployId(ctx));
   const workspaceId = context.validKeys.get(keyHash);
-  const decision = await admit(asked, context, {
+  const decision = await admit(ctx, context, {
     operation: "read",
     keyHash,
     workspaceId,
     deployId,
-    isGone: asked.isGone,
+    isGone: ctx.isGone,
   });
   if (decision.outcome !== "read") return refuseDecision(decision, context.clock());
   const tag = tags.get(decision.prompt) ?? await makeTag(decision.prompt);

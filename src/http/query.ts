@@ -1,7 +1,7 @@
 // What a request asks for in its URL.
 import { invalidDeployId } from "../common/errors.ts";
-import type { Asked } from "./context.ts";
-import { noteId } from "./notes.ts";
+import type { RequestContext } from "./context.ts";
+import { setId } from "./log-context.ts";
 
 const longestDeployId = 128;
 
@@ -12,10 +12,10 @@ export function readQuery({ url }: Request): URLSearchParams {
 }
 
 /** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
-export function readDeployId({ request, notes }: Asked): string {
+export function readDeployId({ request, logContext }: RequestContext): string {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (deployId === "" || more.length > 0 || isTooLong(deployId)) throw invalidDeployId();
-  noteId(notes, deployId);
+  setId(logContext, deployId);
   return deployId;
 }
 

@@ -1,6 +1,6 @@
 // GET /: says what this service is and where its description is, as JSON, or as a page to whoever asks for HTML.
 import { version } from "../common/version.ts";
-import type { Asked } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
@@ -9,7 +9,7 @@ const description = "Serves the prompts of LLM applications, records what came o
 
 /** The link is relative, since a host may strip the path that it mounts the service under. */
 // deno-lint-ignore require-await -- a handler gives a promise
-export async function readRoot({ request }: Asked): Promise<Answer> {
+export async function readRoot({ request }: RequestContext): Promise<Answer> {
   const { pathname } = new URL(request.url);
   const openapi = `${/[^/]*$/.exec(pathname)![0]}/openapi.json`.replace(/^\//, "");
   const isPage = request.headers.get("Accept")?.includes("text/html");

@@ -7,7 +7,7 @@ import { deleteDiagnoses } from "../ledger/deletions.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
 import { DiagnosisContent } from "../schema/serving.ts";
-import { described, exactly, named, nullable, object, oneOf, optional, wanted } from "../schema/struct.ts";
+import { described, exactly, named, nullable, object, oneOf, optional, predicate } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -109,7 +109,7 @@ export const exportDiagnoses = operation({
       ),
     ),
   },
-  output: wanted<Export>("the text of an export", () => true, { type: "string" }),
+  output: predicate<Export>("the text of an export", () => true, { type: "string" }),
   refusals: ["not_found"],
   isLong: true,
   async run(management, { format = "ndjson", ...filter }) {

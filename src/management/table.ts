@@ -3,7 +3,7 @@ import type { Page, PageRequest } from "../common/domain.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { hasType, isKept } from "../schema/struct.ts";
+import { hasType, isRawJson } from "../schema/struct.ts";
 import type { Schema, Struct } from "../schema/struct.ts";
 
 const toColumn = (member: string) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -13,7 +13,7 @@ export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row
   const members = Object.entries(struct.schema).map(([name, member]) => ({
     name,
     column: toColumn(name),
-    isJson: isKept(member),
+    isJson: isRawJson(member),
     isBoolean: hasType(member, "boolean"),
   }));
   return (row) =>

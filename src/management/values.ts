@@ -1,28 +1,28 @@
 // What single values of management must be, besides those that applications send and get.
 import { countSchema, filledText, isCount, timestamp } from "../schema/values.ts";
-import { isObject, nullable, oneOf, optional, refined, wanted } from "../schema/struct.ts";
+import { isObject, nullable, oneOf, optional, predicate, refined } from "../schema/struct.ts";
 
 export * from "../schema/values.ts";
 
 // SQLite reads text back only up to a NUL; inside JSON text it is escaped and survives.
-export const plainText = wanted<string>(
+export const plainText = predicate<string>(
   "a string without NUL characters",
   (value) => typeof value === "string" && !value.includes("\0"),
   { type: "string", pattern: "^[^\\u0000]*$" },
 );
 const longestPeriod = 10 * 366 * 86_400_000; // ms
-export const period = wanted<number>(
+export const period = predicate<number>(
   `an integer of milliseconds from 0 to ${longestPeriod}`,
   (value) => isCount(value) && value <= longestPeriod,
   { ...countSchema, maximum: longestPeriod, description: "Milliseconds" },
 );
 /** How old something must be at least: a day, since what has just been written may still be asked for again. */
-export const age = wanted<number>(
+export const age = predicate<number>(
   `an integer of milliseconds from ${86_400_000} to ${longestPeriod}`,
   (value) => isCount(value) && value >= 86_400_000 && value <= longestPeriod,
   { ...countSchema, minimum: 86_400_000, maximum: longestPeriod, description: "Milliseconds" },
 );
-export const texts = wanted<Record<string, string>>(
+export const texts = predicate<Record<string, string>>(
   "an object of strings",
   (value) => isObject(value) && Object.values(value).every((member) => typeof member === "string"),
   { type: "object", additionalProperties: { type: "string" } },
@@ -34,17 +34,17 @@ const isLabel = (value: unknown, least: number): boolean =>
   value.trim().length >= least;
 
 // Names are shown in tables and logs.
-export const name = wanted<string>(
+export const name = predicate<string>(
   "a name of 1 to 200 characters without control characters",
   (value) => isLabel(value, 1),
   { type: "string", minLength: 1, maxLength: 200, pattern: String.raw`^[^${hidden}]*[^\s${hidden}][^${hidden}]*$` },
 );
-export const label = wanted<string>(
+export const label = predicate<string>(
   "at most 200 characters without control characters",
   (value) => isLabel(value, 0),
   { type: "string", maxLength: 200, pattern: `^[^${hidden}]*$` },
 );
-export const note = wanted<string>(
+export const note = predicate<string>(
   "at most 2000 characters without NUL characters",
   (value) => typeof value === "string" && !value.includes("\0") && [...value].length <= 2000,
   { type: "string", maxLength: 2000, pattern: "^[^\\u0000]*$" },
@@ -59,19 +59,19 @@ export const needle = refined(
 /** A moment, or none. */
 export const moment = nullable(timestamp);
 /** What names a thing: an id that the service has made. */
-export const id = wanted<string>(
+export const id = predicate<string>(
   "an id of 1 to 128 characters",
   (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
   { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
 );
 
 /** How a list is asked for: so many entries, beginning where an earlier answer ended. */
-const pageSize = wanted<number>(
+const pageSize = predicate<number>(
   "an integer from 1 to 1000",
   (value) => isCount(value) && value >= 1 && value <= 1000,
   { type: "integer", minimum: 1, maximum: 1000, default: 50, description: "How many entries to give at most" },
 );
-export const cursor = wanted<string>(
+export const cursor = predicate<string>(
   "the nextCursor of an earlier answer",
   (value) => typeof value === "string" && /^\w{1,64}$/.test(value),
   {
@@ -95,14 +95,14 @@ export const numberedPage = {
 };
 
 export const operation = oneOf("read", "submit");
-export const number = wanted<number>("a number", (value) => Number.isFinite(value), { type: "number" });
-export const share = wanted<number>(
+export const number = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
+export const share = predicate<number>(
   "a number from 0 to 1",
   (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
   { type: "number", minimum: 0, maximum: 1 },
 );
 /** What a deployment's history tells of. */
-export const versionStateOrName = wanted<number | boolean | string>(
+export const versionStateOrName = predicate<number | boolean | string>(
   "a version, true, false or a name",
   (value) => ["number", "boolean", "string"].includes(typeof value),
   { type: ["integer", "boolean", "string"] },

@@ -26,7 +26,7 @@ export type Backup = { file: string; bytes: number; createdAt: number };
 export async function backUp(location: DatabaseLocation, file: string, { say }: Terminal): Promise<Backup> {
   const path = databaseFileOf(location);
   if (!await exists(path)) throw invalid(`The database ${describeDatabase(location.url)} does not exist`);
-  if (await exists(file)) throw conflict(`${file} exists already: a backup is a new file`);
+  if (await exists(file)) throw conflict(`${file} already exists; choose a new file name`);
   const { part, handle } = await createDatabasePart(file);
   try {
     await handle.close();
@@ -46,7 +46,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
 async function copy(location: DatabaseLocation, file: string, part: string, say: Terminal["say"]): Promise<number> {
   const database = openDatabase(location, "manage");
   try {
-    if (!await isMigrated(database)) throw conflict("it is none of promptledger's");
+    if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     say(`Copying ${formatBytes(await sizeOf(database))} …\n`);
     const createdAt = Date.now();
     await copyTo(database, resolve(part));

@@ -35,7 +35,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const { host, port, metricsHost, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
   const { maxBodyBytes, bodyBudgetBytes } = config;
   const clock = Date.now;
-  const output = openLogOutput((count) => log.warn("Lines of the log were dropped: too slowly read", { count }));
+  const output = openLogOutput((count) => log.warn("Dropped log lines: the stderr reader is too slow", { count }));
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   await awaitClaim(config, log);

@@ -93,7 +93,7 @@ async function check(
 ): Promise<{ applied: string[]; ledgers: number }> {
   const database = openDatabase(pathToFileURL(part).href, "manage");
   try {
-    if (!await isMigrated(database)) throw conflict("it is no database of promptledger's");
+    if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     report("Checking the file");
     const damage = await findDamage(database);
     if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);

@@ -3,7 +3,7 @@ import { notJson, wrongField, wrongWhole } from "../common/errors.ts";
 import { isDeeper } from "../common/json-scan.ts";
 import { compact, isSameNumber, jsonText, makeWellFormed, readMembers, readValue } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { check, factsOf, hasType, isKept, isObject } from "./struct.ts";
+import { check, hasType, isObject, isRawJson, metaOf } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
 
 const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
@@ -23,7 +23,7 @@ export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Re
   }
   const checked = check(struct, value, whole);
   const members = readMembers(text);
-  for (const name of factsOf(struct).numbers ?? []) {
+  for (const name of metaOf(struct).numbers ?? []) {
     checkNumber(name, members.get(name), (checked as Record<string, unknown>)[name], struct.schema);
   }
   return { value: checked, members };
@@ -40,17 +40,17 @@ function checkNumber(name: string, text: string | undefined, value: unknown, sch
 /** Parses and checks as `parse` does, and gives the value, in which members that are kept are their text. */
 export function read<T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T {
   const { value, members } = parse(struct, source, whole);
-  return { ...value, ...keptOf(struct, members) };
+  return { ...value, ...rawJsonOf(struct, members) };
 }
 
 /** Reads the text of an object that is known to be JSON, in which members that are kept are their text, as `read` does. */
 export const receive = (struct: object, text: string): object => ({
   ...readValue(text) as object,
-  ...keptOf(struct, readMembers(text)),
+  ...rawJsonOf(struct, readMembers(text)),
 });
 
-function keptOf(struct: object, members: Map<string, string>): Record<string, JsonText> {
+function rawJsonOf(struct: object, members: Map<string, string>): Record<string, JsonText> {
   const schema = "schema" in struct && isObject(struct.schema) ? struct.schema : {};
-  const kept = Object.entries(schema).filter(([name, member]) => isKept(member as object) && members.has(name));
-  return Object.fromEntries(kept.map(([name]) => [name, jsonText(compact(members.get(name)!))]));
+  const rawJson = Object.entries(schema).filter(([name, member]) => isRawJson(member as object) && members.has(name));
+  return Object.fromEntries(rawJson.map(([name]) => [name, jsonText(compact(members.get(name)!))]));
 }

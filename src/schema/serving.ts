@@ -1,5 +1,5 @@
 // What applications send and get: the bodies of the specification.
-import { described, exactly, kept, listOf, named, object, optional, refined, wanted } from "./struct.ts";
+import { described, exactly, listOf, named, object, optional, predicate, rawJson, refined } from "./struct.ts";
 import type { Infer } from "./struct.ts";
 import * as v from "./values.ts";
 
@@ -43,7 +43,7 @@ export const DiagnosisRequest = named(
 export type DiagnosisRequest = Infer<typeof DiagnosisRequest>;
 
 const parts = listOf(v.anyObject);
-const MessageContent = wanted<string | Record<string, unknown>[]>(
+const MessageContent = predicate<string | Record<string, unknown>[]>(
   "a string or an array of objects",
   (value) => typeof value === "string" || parts.is(value),
   { oneOf: [{ type: "string" }, { type: "array", items: { type: "object" } }] },
@@ -60,8 +60,8 @@ const Message = named(
     "A message of a prompt. Further members are kept and served",
   ),
 );
-export const Messages = kept(described(listOf(Message), "In the order in which the model is to have them"));
-export const LlmConfig = kept(
+export const Messages = rawJson(described(listOf(Message), "In the order in which the model is to have them"));
+export const LlmConfig = rawJson(
   described(v.anyObject, "Any JSON, kept as it is sent; by convention provider, model, temperature and their like"),
 );
 
@@ -69,7 +69,7 @@ export const DiagnosisResponse = named(
   "DiagnosisResponse",
   exactly({
     id: described(v.text, "The id of the record"),
-    status: wanted<"success">("success", (value) => value === "success", { const: "success" }),
+    status: predicate<"success">("success", (value) => value === "success", { const: "success" }),
     message: v.text,
   }),
 );

@@ -1,50 +1,50 @@
 // What single values must be, wherever they stand.
 import { isMonth } from "../common/month.ts";
-import { described, isObject, wanted } from "./struct.ts";
+import { described, isObject, predicate } from "./struct.ts";
 
 const most = Number.MAX_SAFE_INTEGER;
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 export const countSchema = { type: "integer", minimum: 0, maximum: most };
 
-export const text = wanted<string>("a string", (value) => typeof value === "string", { type: "string" });
+export const text = predicate<string>("a string", (value) => typeof value === "string", { type: "string" });
 const longestName = 512; // characters
 /** A client's own name for something, which stands in an index too. */
-export const clientName = wanted<string>(
+export const clientName = predicate<string>(
   `a string of at most ${longestName} characters`,
   (value) => typeof value === "string" && value.length <= longestName,
   { type: "string", maxLength: longestName },
 );
-export const filledText = wanted<string>(
+export const filledText = predicate<string>(
   "a non-empty string",
   (value) => typeof value === "string" && value !== "",
   { type: "string", minLength: 1 },
 );
-export const isTrue = wanted<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" });
+export const isTrue = predicate<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 
-export const count = wanted<number>(`an integer from 0 to ${most}`, isCount, countSchema);
-export const positive = wanted<number>(
+export const count = predicate<number>(`an integer from 0 to ${most}`, isCount, countSchema);
+export const positive = predicate<number>(
   `an integer from 1 to ${most}`,
   (value) => isCount(value) && value > 0,
   { ...countSchema, minimum: 1 },
 );
-export const integer = wanted<number>(
+export const integer = predicate<number>(
   `an integer from ${Number.MIN_SAFE_INTEGER} to ${most}`,
   Number.isSafeInteger,
   { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: most },
 );
-export const timestamp = wanted<number>(
+export const timestamp = predicate<number>(
   `an integer of Unix milliseconds from 0 to ${most}`,
   isCount,
   { ...countSchema, description: "Unix milliseconds" },
 );
-export const duration = wanted<number>(
+export const duration = predicate<number>(
   "a finite number of milliseconds, at least 0",
   (value) => Number.isFinite(value) && Number(value) >= 0,
   { type: "number", minimum: 0, description: "Milliseconds" },
 );
-export const anyObject = wanted<Record<string, unknown>>("an object", isObject, { type: "object" });
+export const anyObject = predicate<Record<string, unknown>>("an object", isObject, { type: "object" });
 
-export const webUrl = wanted<string | null>(
+export const webUrl = predicate<string | null>(
   "an http or https URL, or null",
   (value) => value === null || typeof value === "string" && /^https?:\/\/\P{Cc}*$/iu.test(value) && URL.canParse(value),
   {
@@ -55,8 +55,12 @@ export const webUrl = wanted<string | null>(
 );
 /** A moment in the unit of the specification's `resetTime`. */
 export const seconds = described(integer, "Unix seconds");
-export const month = wanted<string>("a month such as 2027-01", (value) => typeof value === "string" && isMonth(value), {
-  type: "string",
-  description: "A month, UTC",
-  pattern: "^[1-9][0-9]{3}-(0[1-9]|1[0-2])$",
-});
+export const month = predicate<string>(
+  "a month such as 2027-01",
+  (value) => typeof value === "string" && isMonth(value),
+  {
+    type: "string",
+    description: "A month, UTC",
+    pattern: "^[1-9][0-9]{3}-(0[1-9]|1[0-2])$",
+  },
+);

@@ -64,7 +64,7 @@ export function startMixture(clients: Clients, { connections, rate }: { connecti
   }
 
   /** Does one after the other, with pauses between them. */
-  async function inTurn(time: number, deeds: [name: string, act: () => Promise<void>][]): Promise<void> {
+  async function serialized(time: number, deeds: [name: string, act: () => Promise<void>][]): Promise<void> {
     for (let turn = 0; !isStopped; turn++) {
       const [name, act] = deeds[turn % deeds.length]!;
       await act().catch((error) => note(`${name}: ${error}`));
@@ -83,8 +83,8 @@ export function startMixture(clients: Clients, { connections, rate }: { connecti
 
   const working = [
     ...Array.from({ length: connections }, (_, index) => work(index)),
-    inTurn(managementPause, Object.entries(managementOf(clients, manage))),
-    inTurn(badClientPause, Object.entries(badClientsOf(clients, outcomes))),
+    serialized(managementPause, Object.entries(managementOf(clients, manage))),
+    serialized(badClientPause, Object.entries(badClientsOf(clients, outcomes))),
   ];
   return {
     outcomes,

@@ -49,8 +49,8 @@ await writeFile(`${folder}/place/begun.db.part`, "begun");
 await writeFile(`${folder}/place/other.db`, "");
 
 const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
-  ["a file that is there", `${folder}/place/taken.db`, /taken.db exists already: a backup is a new file$/],
-  ["the database itself", `${folder}/ledger.db`, /ledger.db exists already: a backup is a new file$/],
+  ["a file that is there", `${folder}/place/taken.db`, /taken.db already exists; choose a new file name$/],
+  ["the database itself", `${folder}/ledger.db`, /ledger.db already exists; choose a new file name$/],
   [
     "a file that is being written",
     `${folder}/place/begun.db`,
@@ -62,7 +62,7 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
   [
     "a database that is no ledger",
     `${folder}/place/copy.db`,
-    /other.db cannot be copied to .*\/copy.db: it is none of promptledger's$/,
+    /other.db cannot be copied to .*\/copy.db: it is not a promptledger database$/,
     `file:${folder}/place/other.db`,
   ],
   [

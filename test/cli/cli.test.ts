@@ -331,7 +331,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   [
     "a prompt with a field it cannot have",
     ["prompt", "push", "-", ...scope],
-    "Field llm must be left out: the fields are title",
+    "Unknown field llm. Allowed: title",
     '{"title":"t","messages":[],"llm":1}',
   ],
   [

@@ -157,7 +157,7 @@ test("warns where the token travels unencrypted, but not to this machine", async
 
 const html = (status: number): Answering => (response) =>
   response.writeHead(status, { "Content-Type": "text/html" }).end("<html>\u001b[31mLog in</html>");
-const noPromptledger = (status: number) => `${url} answers (${status}) as no promptledger does: is the URL right?`;
+const noPromptledger = (status: number) => `Unexpected response ${status} from ${url}. Is this a promptledger server?`;
 const faults: [name: string, answer: Answering, error: string][] = [
   [
     "a refusal",
@@ -173,7 +173,7 @@ const faults: [name: string, answer: Answering, error: string][] = [
   [
     "a service under another path",
     json({ error: "Not found" }, 404),
-    `${url} has no management API: is the path of the URL right?`,
+    `${url} has no management API. Is the path of the URL right?`,
   ],
   ["a page of a proxy", html(502), noPromptledger(502)],
   ["a page that is told to be fine", html(200), noPromptledger(200)],

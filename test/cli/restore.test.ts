@@ -168,8 +168,8 @@ const refusals: [name: string, make: () => Promise<string> | string, error: RegE
     () => spoilt("notes.txt", () => Buffer.from("no database\n")),
     /notes.txt cannot be restored: .*NOTADB/,
   ],
-  ["an empty file", () => spoilt("empty.db", () => Buffer.alloc(0)), /it is no database of promptledger's$/],
-  ["someone else's database", foreign, /it is no database of promptledger's$/],
+  ["an empty file", () => spoilt("empty.db", () => Buffer.alloc(0)), /it is not a promptledger database$/],
+  ["someone else's database", foreign, /it is not a promptledger database$/],
   [
     "a ledger that lacks a call",
     () => changed("lacking.db", "delete from calls where position = (select max(position) from calls)"),

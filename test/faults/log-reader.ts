@@ -11,7 +11,7 @@ const longestStall = 30_000; // ms: until so many requests came that lines must 
 const enoughRequests = 25_000;
 const longestAnswer = 1_000; // ms that a request may take meanwhile
 const mostMemory = 64; // MiB more than before
-const dropped = /"message":"Lines of the log were dropped: too slowly read","count":(\d+)/g;
+const dropped = /"message":"Dropped log lines: the stderr reader is too slow","count":(\d+)/g;
 
 /** Standard error goes through a pipe that this process's reader empties; the reader's id is printed. */
 const withReader = ["bash", "-c", `exec 2> >(exec cat >&2); echo "reader $!"; exec "$@"`, "bash"];

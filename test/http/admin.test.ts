@@ -260,13 +260,16 @@ for (const operation of operations) {
         ? world.manage(method, pathOf(operation), body)
         : world.manage(method, `${pathOf(operation)}?${query}`));
       const fields = Object.keys(schema).join(", ") || "none";
-      refused(answer, 400, `Field ${name} must be left out: the fields are ${fields}`);
+      refused(answer, 400, `Unknown field ${name}. Allowed: ${fields}`);
     }
   });
 
   for (const name of [...membersInPath(operation), "ifRevision"]) {
     test(`${id} refuses ${name} where it does not belong`, async () => {
-      refused(await send(name), 400, `Field ${name} must be left out: it has another place in the request`);
+      const said = name === "ifRevision"
+        ? "ifRevision is taken from the If-Match header; remove it"
+        : `${name} is taken from the URL; remove it from the body or query`;
+      refused(await send(name), 400, said);
     });
   }
 }

@@ -1,7 +1,7 @@
 // What the log tells of a request besides its answer. Ids only: never a key, a body or a prompt.
 import type { Caller } from "../ledger/admission.ts";
 
-export type Notes = {
+export type LogContext = {
   workspaceId?: string;
   keyId?: string;
   deployId?: string;
@@ -9,11 +9,11 @@ export type Notes = {
   groupSize?: number;
 };
 
-/** Notes whose key it is, where that is known. */
-export function noteCaller(notes: Notes, caller: Caller | undefined): void {
+/** LogContext whose key it is, where that is known. */
+export function setCaller(logContext: LogContext, caller: Caller | undefined): void {
   if (caller === undefined) return;
-  notes.workspaceId = caller.workspaceId;
-  notes.keyId = caller.keyId;
+  logContext.workspaceId = caller.workspaceId;
+  logContext.keyId = caller.keyId;
 }
 
 const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
@@ -22,9 +22,9 @@ const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
   dep: "deployId",
 };
 
-/** Notes an id that a client named, if it has the form of ours; another text might be a secret. */
-export function noteId(notes: Notes, id: string): void {
-  if (isId.test(id)) notes[nouns[id.slice(0, id.indexOf("_"))]!] = id;
+/** LogContext an id that a client named, if it has the form of ours; another text might be a secret. */
+export function setId(logContext: LogContext, id: string): void {
+  if (isId.test(id)) logContext[nouns[id.slice(0, id.indexOf("_"))]!] = id;
 }
 
 const isId = /^(?:ws|key|dep)_[0-9a-z]{26}$/;
