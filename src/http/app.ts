@@ -1,10 +1,9 @@
 // The routes of a service: those of the data plane, and those of its faces.
-import type { Context } from "./context.ts";
 import { requireBearer } from "./authorization.ts";
+import type { Context, Route } from "./context.ts";
 import { submitDiagnosis } from "./diagnosis.ts";
 import { handlerOf } from "./edge.ts";
 import type { Handler } from "./edge.ts";
-import type { Route } from "./context.ts";
 import type { Face, FaceHost } from "./face.ts";
 import { checkHealth, checkReadiness, readMetrics } from "./health.ts";
 import { describeService } from "./openapi.ts";

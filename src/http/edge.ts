@@ -8,8 +8,8 @@ import {
   overloaded,
   Refusal,
   stopping,
+  unknownPath,
 } from "../common/errors.ts";
-import { unknownPath } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { LogLevel } from "../common/config.ts";
 import type { Clock } from "../common/domain.ts";

@@ -5,15 +5,7 @@ import type { ErrorKind } from "../common/errors.ts";
 import { described, exactly, named, refer, schemaOf } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import type { FaceDescription } from "./face.ts";
-import {
-  answer,
-  describeRefusals,
-  json,
-  parameter,
-  parameterNamed,
-  refersTo,
-  securedBy,
-} from "./openapi-components.ts";
+import { answer, describeRefusals, json, parameter, parameterNamed, securedBy } from "./openapi-components.ts";
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
 import { statusOf } from "./respond.ts";
 
@@ -65,17 +57,13 @@ const refused = {
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
-const nameOf = (kind: string) => `management_${kind}`;
-
-/** The answers to these kinds of refusals, by status. */
-const refusalsOf = (...kinds: (keyof typeof refused)[]): Part =>
-  Object.fromEntries(kinds.map((kind) => [statusOf[kind], refersTo("responses", nameOf(kind))]));
+const { responses, refusalsOf } = describeRefusals(refused, ManagementError, { prefix: "management_", hasCode: true });
 
 export const describeOperations = (operations: readonly AnyOperation[]): FaceDescription => ({
   tags,
   methods: operations.map(describeOperation),
   structs: [ManagementError, ...operations.flatMap(({ input, output }) => [input, output])],
-  responses: describeRefusals(refused, ManagementError, nameOf),
+  responses,
 });
 
 /** What an id in the path of an operation names, by what stands before it. */

@@ -14,7 +14,7 @@ export type Part = Readonly<Record<string, unknown>>;
 /** A method of a path. */
 export type Described = Part & { path: string; method: string; operationId: string; summary: string; responses: Part };
 
-export const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
+const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 
 export const tags = {
   Applications:
@@ -161,31 +161,33 @@ const refused = {
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
-/** The answers to kinds of refusals, as components by name. */
-export const describeRefusals = (
-  kinds: Record<string, RefusedKind>,
+/** Describes kinds of refusals: their answers as components, whose names begin with `prefix`, and references to them. */
+export const describeRefusals = <Kind extends ErrorKind>(
+  kinds: Record<Kind, RefusedKind>,
   errorStruct: object,
-  nameOf: (kind: string) => string,
-): Part =>
-  Object.fromEntries(
-    Object.entries(kinds).map(([kind, { when, as, headers = [], struct = errorStruct, more }]) => {
-      const hasCode = errorStruct !== ErrorResponse;
+  { prefix = "", hasCode = false } = {},
+) => ({
+  responses: Object.fromEntries(
+    Object.entries<RefusedKind>(kinds).map(([kind, { when, as, headers = [], struct = errorStruct, more }]) => {
       const examples = as.map(({ message, code }) => {
         return [message, { value: { error: message, ...(hasCode ? { code } : {}), ...more } }];
       });
-      return [nameOf(kind), answer(when, headers, json(refer(struct), Object.fromEntries(examples)))];
+      return [prefix + kind, answer(when, headers, json(refer(struct), Object.fromEntries(examples)))];
     }),
-  );
+  ),
+  /** The answers to these kinds, by status. */
+  refusalsOf: (...kinds: Kind[]): Part =>
+    Object.fromEntries(kinds.map((kind) => [statusOf[kind], refersTo("responses", prefix + kind)])),
+});
 
-/** The answers to these kinds of refusals, by status. */
-export const refusalsOf = (...kinds: (keyof typeof refused)[]): Part =>
-  Object.fromEntries(kinds.map((kind) => [statusOf[kind], refersTo("responses", kind)]));
+const ofDataPlane = describeRefusals(refused, ErrorResponse);
+export const { refusalsOf } = ofDataPlane;
 
 /** All that others refer to, with what these structs consist of. */
-export const componentsWith = (structs: object[], responses: Part) => ({
+export const componentsWith = (structs: object[], ofFaces: Part) => ({
   securitySchemes,
   schemas: namedSchemas([ErrorResponse, RateLimitErrorResponse, ...structs]),
   headers,
   parameters,
-  responses: { ...describeRefusals(refused, ErrorResponse, (kind) => kind), ...responses },
+  responses: { ...ofDataPlane.responses, ...ofFaces },
 });
