@@ -21,7 +21,7 @@ export async function openHere(
   const { database, applied } = await openConfigured(
     { ...config, migrates: migrates ?? config.migrates },
     "manage",
-    createsDatabase ? "create" : "refuse",
+    { onEmpty: createsDatabase ? "create" : "refuse", notify: (notice) => say(`${notice}\n`) },
   );
   // A database that was empty until now may be another one than was meant.
   if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);

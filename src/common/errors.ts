@@ -41,12 +41,15 @@ export const noApiKey = () => new Refusal("unauthorized", "No API key provided")
 export const invalidApiKey = () => new Refusal("unauthorized", "Invalid API key");
 export const invalidDeployId = () => new Refusal("invalid", "Missing or invalid deployId parameter");
 export const invalidTarget = () => new Refusal("invalid", "Request target or Host header must be valid");
-export const deployNotFound = () => new Refusal("not_found", "Deploy not found or not accessible");
+export const deployNotFound = () =>
+  new Refusal("not_found", "Deploy not found or not accessible", "deployment_not_found");
 export const unknownPath = () => new Refusal("not_found", "Not found", "path_not_found");
 export const managementOff = () =>
   new Refusal("not_found", "Management is off: the service has no admin token", "management_off");
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
+export const versionNotFound = () =>
+  new Refusal("invalid", "Field promptVersion must be a version of the deployment's prompt", "version_not_found");
 export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was used with another request");
 export const invalidIdempotencyKey = () =>
   new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");

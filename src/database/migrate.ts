@@ -7,8 +7,12 @@ import { text, textOrNull } from "./row.ts";
 /** A file of sql/: `NNN-verb-noun`, the SHA-256 of its text in hexadecimal, and the text. */
 export type Migration = { name: string; checksum: string; sql: string };
 
-/** What to do with a database that has migrations this version does not know, since a newer version has served it. */
-export type MigrateOptions = { onNewer?: "refuse" | "accept" | undefined };
+export type MigrateOptions = {
+  /** What to do with a database that has migrations this version does not know, since a newer version has served it. */
+  onNewer?: "refuse" | "accept" | undefined;
+  /** Receives what a migration changed in the data, in sentences. */
+  notify?: ((notice: string) => void) | undefined;
+};
 
 /**
  * Applies the migrations that the database lacks, and gives their names. Safe to run in several processes at once.
@@ -24,7 +28,10 @@ export async function migrate(
   await prepareTable(database, migrations);
   const applied: string[] = [];
   for (const migration of missing) {
-    if (await apply(database, migration, now)) applied.push(migration.name);
+    const notices = await apply(database, migration, now);
+    if (notices === undefined) continue;
+    applied.push(migration.name);
+    for (const notice of notices) options.notify?.(notice);
   }
   return applied;
 }
@@ -104,14 +111,18 @@ async function prepareTable(database: Database, migrations: readonly Migration[]
   }
 }
 
-/** Gives false if another process was first. */
-async function apply(database: Database, { name, checksum, sql }: Migration, now: number): Promise<boolean> {
+/** Returns the notices of the migration: the rows of its queries. Undefined if another process was first. */
+async function apply(
+  database: Database,
+  { name, checksum, sql }: Migration,
+  now: number,
+): Promise<string[] | undefined> {
   const record = "insert into promptledger_migrations (name, applied_at, checksum) values (?, ?, ?)";
   try {
-    await database.write([{ sql: record, args: [name, now, checksum] }, ...splitStatements(sql)]);
-    return true;
+    const results = await database.write([{ sql: record, args: [name, now, checksum] }, ...splitStatements(sql)]);
+    return results.flat().map((row) => text(row, "notice"));
   } catch (error) {
-    if ((await readApplied(database)).has(name)) return false;
+    if ((await readApplied(database)).has(name)) return undefined;
     throw error;
   }
 }

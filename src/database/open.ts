@@ -33,7 +33,7 @@ function openFileClient(client: Client, database: Database, purpose: Purpose): D
   return serialized(connection, purpose, claimFile);
 }
 
-type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };
+export type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };
 
 /**
  * Opens a database and applies the migrations that it lacks; gives their names. One that is not there or is empty is made,

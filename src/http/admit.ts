@@ -11,8 +11,9 @@ export const admit = <A extends Read | Submit>(
   admission: A,
 ): Promise<Refused | (A extends Read ? Served : Recorded)> =>
   ledger.admit(admission).then((decision) => {
-    const { caller, groupSize } = decision.audit;
+    const { caller, deployId, groupSize } = decision.audit;
     logContext.groupSize = groupSize;
+    if (deployId !== undefined) logContext.deployId = deployId;
     setCaller(logContext, caller);
     noteValidity(validKeys, admission.keyHash, caller);
     if (decision.outcome === "quota_exhausted") telemetry.quotaRefusals();

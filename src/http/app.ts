@@ -1,6 +1,7 @@
 // The routes of a service: those of the data plane, and those of its faces.
 import { requireBearer } from "./authorization.ts";
 import type { Context, Route } from "./context.ts";
+import { submitDiagnoses } from "./diagnoses.ts";
 import { submitDiagnosis } from "./diagnosis.ts";
 import { handlerOf } from "./edge.ts";
 import type { Handler } from "./edge.ts";
@@ -9,6 +10,7 @@ import { checkHealth, checkReadiness, readMetrics } from "./health.ts";
 import { describeService } from "./openapi.ts";
 import { readPrompt } from "./prompts.ts";
 import { okBytes } from "./respond.ts";
+import { readRevisions } from "./revisions.ts";
 import { readRoot } from "./root.ts";
 import { addReads, allowOnly, createRouter, routeOf } from "./router.ts";
 import { readUsage } from "./usage.ts";
@@ -36,10 +38,13 @@ export function createApp(
     .post("/v1/prompts", submitDiagnosis)
     .all("/v1/prompts", allowOnly("GET, HEAD, POST"))
     .post("/v1/diagnosis", submitDiagnosis)
-    .all("/v1/diagnosis", allowOnly("POST"));
+    .all("/v1/diagnosis", allowOnly("POST"))
+    .post("/v1/diagnoses", submitDiagnoses)
+    .all("/v1/diagnoses", allowOnly("POST"));
   addReads(router, {
     "/": readRoot,
     "/v1/usage": readUsage,
+    "/v1/revisions": readRevisions,
     "/openapi.json": describe(faces, metricsToken !== undefined),
   });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });

@@ -1,14 +1,13 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
-import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
 import { parse } from "../schema/parse.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
-import type { NewDiagnosis } from "../ledger/admission.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { readIdempotencyKey } from "./idempotency.ts";
 import { readDeployId } from "./query.ts";
+import { toSubmitted } from "./record.ts";
 import { created, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
@@ -17,8 +16,8 @@ export async function submitDiagnosis(ctx: RequestContext, context: Context): Pr
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
   const submit = await readAuthorized(ctx, context, keyHash, async () => {
     const deployId = readDeployId(ctx);
-    const record = toRecord(await readText(ctx, context));
-    return { deployId, record, idempotency: await readIdempotencyKey(request, deployId, record) };
+    const submitted = toSubmitted(parse(DiagnosisRequest, await readText(ctx, context)));
+    return { deployId, ...submitted, idempotency: await readIdempotencyKey(request, deployId, submitted) };
   });
   const decision = await admit(ctx, context, {
     operation: "submit",
@@ -31,35 +30,3 @@ export async function submitDiagnosis(ctx: RequestContext, context: Context): Pr
   const body = { id: decision.recordId, status: "success", message: "Diagnosis data recorded successfully" };
   return created(body, quotaHeaders(decision.quota));
 }
-
-/**
- * Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent; so is
- * a number that a double would round.
- */
-function toRecord(source: string): NewDiagnosis {
-  const { value, members } = parse(DiagnosisRequest, source);
-  const { sessionId, status, latency, startAt, endAt } = value;
-  for (const [name, scalar] of Object.entries({ sessionId, status, latency, startAt, endAt })) {
-    const isRounded = typeof scalar === "number" && !isSameNumber(members.get(name)!, scalar);
-    if (scalar !== undefined && !isRounded) members.set(name, JSON.stringify(scalar));
-  }
-  const measures = [latency ?? null, ...findTokens(value.additional_properties ?? {})];
-  return { sessionId, status, measures: measures.map(String).join(), document: stringifyMembers(members) };
-}
-
-/**
- * The numbers of prompt and completion tokens, null where not given: those of `prompt_tokens` and `completion_tokens` in the
- * additional properties, or in the first object among them that has one.
- */
-function findTokens(properties: Record<string, unknown>): [prompt: number | null, completion: number | null] {
-  for (const holder of [properties, ...Object.values(properties)]) {
-    if (typeof holder !== "object" || holder === null) continue;
-    const { prompt_tokens: prompt, completion_tokens: completion } = holder as Record<string, unknown>;
-    if (isTokens(prompt) || isTokens(completion)) {
-      return [isTokens(prompt) ? prompt : null, isTokens(completion) ? completion : null];
-    }
-  }
-  return [null, null];
-}
-
-const isTokens = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -1,23 +1,13 @@
 // What all requests have in common, whatever their route: an id, a bound on how many there are, what becomes of errors, the
 // headers of every answer, a line in the log, and measures.
-import {
-  databaseAway,
-  databaseBusy,
-  internalError,
-  invalidTarget,
-  overloaded,
-  Refusal,
-  stopping,
-  unknownPath,
-} from "../common/errors.ts";
+import { invalidTarget, overloaded, Refusal, stopping, unknownPath } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { LogLevel } from "../common/config.ts";
 import type { Clock } from "../common/domain.ts";
-import { failureOf } from "../database/database.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Context, RequestContext, Route } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
-import { refuse, toResponse } from "./respond.ts";
+import { refuse, toRefusal, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
 
@@ -88,13 +78,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       if (error instanceof Refusal) return { answer: refuse(error, {}, isOfFace(ctx)) };
       // Bun and Deno hand over what no URL can be read from.
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
-      const failure = failureOf(error);
-      const refusal = failure === "retryable"
-        ? databaseBusy()
-        : failure === "unavailable"
-        ? databaseAway()
-        : internalError();
-      return { answer: refuse(refusal, {}, isOfFace(ctx)), cause: error };
+      return { answer: refuse(toRefusal(error), {}, isOfFace(ctx)), cause: error };
     }
   }
 }
@@ -121,11 +105,13 @@ function logRequest(
   { log, telemetry }: Context,
 ): void {
   const { request, requestId, route, logContext } = ctx;
+  const { failure } = logContext;
+  const kind = error ?? (failure === undefined ? undefined : toRefusal(failure).kind);
   const method = methods.has(ctx.method) ? ctx.method : "other";
   const path = route === undefined ? "none" : route.slice(basePath.length) || "/";
   telemetry.requests(method, path, String(status));
   telemetry.requestSeconds(ms / 1000, method, path);
-  log[levelOf(path, error)]("Request", {
+  log[levelOf(path, kind)]("Request", {
     requestId,
     method,
     route: path,
@@ -135,8 +121,8 @@ function logRequest(
     keyId: logContext.keyId,
     deployId: logContext.deployId,
     groupSize: logContext.groupSize,
-    error,
-    cause: cause === undefined ? undefined : describeError(cause),
+    error: kind,
+    cause: (cause ?? failure) === undefined ? undefined : describeError(cause ?? failure),
     ...traceOf(request),
   });
 }

@@ -7,6 +7,8 @@ export type LogContext = {
   deployId?: string;
   /** How many requests shared the transaction. */
   groupSize?: number;
+  /** What made a part of the request fail. */
+  failure?: unknown;
 };
 
 /** LogContext whose key it is, where that is known. */

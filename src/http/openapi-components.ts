@@ -69,7 +69,7 @@ const parameters = {
   deployId: parameter(
     "deployId",
     "query",
-    described(v.filledText, "The id of a deployment, which is active and of the key's workspace", { maxLength: 128 }),
+    described(v.deployId, "An active deployment of the key's workspace: its id, or its reference NAME@DEPLOYMENT"),
   ),
   ...Object.fromEntries(
     Object.entries(headerParameters).map(([name, struct]) => [name, parameter(name, "header", optional(struct))]),
@@ -131,7 +131,12 @@ const monthUsed = { limit: 10_000, used: 10_000, resetTime: 1_798_761_600, upgra
 const refused = {
   invalid: {
     when: "The query, a header or the body does not fit; a field is named by its path",
-    as: [errors.invalidDeployId(), errors.missingField("sessionId"), errors.wrongField("content.input", "a string")],
+    as: [
+      errors.invalidDeployId(),
+      errors.missingField("sessionId"),
+      errors.wrongField("content.input", "a string"),
+      errors.versionNotFound(),
+    ],
   },
   unauthorized: {
     when: "There is no bearer token, or it is not valid",

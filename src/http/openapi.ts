@@ -1,5 +1,6 @@
 // The description of the whole service, OpenAPI 3.1, made from what routes and checks it.
-import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
+import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest, DiagnosisResponse } from "../schema/serving.ts";
+import { DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
 import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
@@ -43,6 +44,38 @@ const submitDiagnosis: Described = {
     [statusOf.created]: answer("The record is stored", rateLimitHeaders, json(refer(DiagnosisResponse))),
     ...refusalsOf("invalid", "unauthorized", "not_found", "timeout", "too_large", "key_reused", "quota_exhausted"),
     ...refusalsOf("internal", "overloaded"),
+  },
+};
+
+const submitDiagnoses: Described = {
+  ...forApplications,
+  path: "/v1/diagnoses",
+  method: "post",
+  operationId: "submitDiagnoses",
+  summary:
+    "Record what came of prompts, many at once; each record is decided and counted as if it came alone, in order",
+  requestBody: { required: true, content: json(refer(DiagnosisBatch)) },
+  responses: {
+    [statusOf.ok]: answer(
+      "What became of each record; the headers are those after the last",
+      rateLimitHeaders,
+      json(refer(DiagnosisResults)),
+    ),
+    ...refusalsOf("invalid", "unauthorized", "timeout", "too_large", "internal", "overloaded"),
+  },
+};
+
+const readRevisions: Described = {
+  ...forApplications,
+  path: "/v1/revisions",
+  method: "get",
+  operationId: "readRevisions",
+  summary: "Read which version of each deployment is live, to read a prompt only once it has changed; costs nothing",
+  parameters: [parameterNamed("If-None-Match")],
+  responses: {
+    [statusOf.ok]: answer("The deployments of the key's workspace", ["ETag"], json(refer(Revisions))),
+    [statusOf.not_modified]: answer("Nothing has changed", ["ETag"]),
+    ...refusalsOf("unauthorized", "internal", "overloaded"),
   },
 };
 
@@ -163,6 +196,9 @@ export function describeService(faces: readonly Face[], hasMetrics: boolean) {
       headOf(readPrompt, "probePrompt"),
       { ...submitDiagnosis, path: readPrompt.path, operationId: "submitDiagnosisToPrompts" },
       submitDiagnosis,
+      submitDiagnoses,
+      readRevisions,
+      headOf(readRevisions, "probeRevisions"),
       readQuota,
       headOf(readQuota, "probeQuota"),
       readRoot,
@@ -177,7 +213,11 @@ export function describeService(faces: readonly Face[], hasMetrics: boolean) {
       ...described.flatMap(({ methods }) => methods),
     ]),
     components: componentsWith(
-      [ServedPrompt, DiagnosisRequest, DiagnosisResponse, QuotaState, ...described.flatMap(({ structs }) => structs)],
+      [
+        ...[ServedPrompt, DiagnosisRequest, DiagnosisResponse, DiagnosisBatch, DiagnosisItem, DiagnosisResults],
+        ...[Revisions, QuotaState],
+        ...described.flatMap(({ structs }) => structs),
+      ],
       Object.assign({}, ...described.map(({ responses }) => responses)) as Part,
     ),
   };

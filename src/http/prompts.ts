@@ -1,9 +1,9 @@
 // GET /v1/prompts: the active prompt of a deployment.
-import { sha256 } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readKeyHash } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { isAmong, tagOf } from "./etag.ts";
 import { readDeployId } from "./query.ts";
 import { notModified, ok, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
@@ -24,20 +24,14 @@ export async function readPrompt(ctx: RequestContext, context: Context): Promise
   if (decision.outcome !== "read") return refuseDecision(decision, context.clock());
   const tag = tags.get(decision.prompt) ?? await makeTag(decision.prompt);
   const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(decision.quota) };
-  const known = request.headers.get("If-None-Match");
-  return known !== null && isAmong(tag, known) ? notModified(headers) : ok(decision.prompt, headers);
+  return isAmong(tag, request) ? notModified(headers) : ok(decision.prompt, headers);
 }
 
 // The ledger gives the same object for as long as a prompt is served unchanged, so it is hashed once.
 const tags = new WeakMap<JsonText, string>();
 
-/** A strong entity tag: the hash of the bytes that are served. */
 async function makeTag(prompt: JsonText): Promise<string> {
-  const tag = `"${(await sha256(prompt.text)).slice(0, 32)}"`;
+  const tag = await tagOf(prompt.text);
   tags.set(prompt, tag);
   return tag;
 }
-
-/** Whether an If-None-Match header names a tag; a proxy may have made it a weak one. */
-const isAmong = (tag: string, header: string): boolean =>
-  header.trim() === "*" || header.split(",").some((known) => known.trim().replace(/^W\//, "") === tag);

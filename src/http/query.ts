@@ -1,9 +1,8 @@
 // What a request asks for in its URL.
 import { invalidDeployId } from "../common/errors.ts";
+import { isDeployId } from "../schema/values.ts";
 import type { RequestContext } from "./context.ts";
 import { setId } from "./log-context.ts";
-
-const longestDeployId = 128;
 
 /** The parameters of a request's query, in order. */
 export function readQuery({ url }: Request): URLSearchParams {
@@ -11,13 +10,10 @@ export function readQuery({ url }: Request): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
+/** The deployment that a request names; refuses none, an empty one, several and one over 300 characters. */
 export function readDeployId({ request, logContext }: RequestContext): string {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
-  if (deployId === "" || more.length > 0 || isTooLong(deployId)) throw invalidDeployId();
+  if (more.length > 0 || !isDeployId(deployId)) throw invalidDeployId();
   setId(logContext, deployId);
   return deployId;
 }
-
-/** Most ids need not be counted by character: no text has more of them than UTF-16 units. */
-const isTooLong = (text: string) => text.length > longestDeployId && [...text].length > longestDeployId;

@@ -1,8 +1,19 @@
 // Answers: their bodies and headers, and the only place that knows status codes.
 import type { Quota } from "../common/domain.ts";
-import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../common/errors.ts";
-import type { ErrorKind, Refusal } from "../common/errors.ts";
+import {
+  databaseAway,
+  databaseBusy,
+  deployNotFound,
+  internalError,
+  invalidApiKey,
+  keyReused,
+  quotaExhausted,
+  Refusal,
+  versionNotFound,
+} from "../common/errors.ts";
+import type { ErrorKind } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
+import { failureOf } from "../database/database.ts";
 import type { Refused } from "../ledger/admission.ts";
 import { mostAtOnce, partsOf, toStream } from "./stream.ts";
 import type { Sending } from "./stream.ts";
@@ -112,13 +123,17 @@ export const refuse = ({ kind, code, message }: Refusal, headers: HeaderValues =
 const refusals = {
   key_invalid: invalidApiKey(),
   deployment_not_found: deployNotFound(),
+  version_not_found: versionNotFound(),
   key_reused: keyReused(),
   quota_exhausted: quotaExhausted(),
 };
 
+/** Why the ledger did not accept a request. */
+export const refusalOf = ({ outcome }: Refused): Refusal => refusals[outcome];
+
 /** The answer to a request that the ledger did not accept; `now` is Unix ms. */
 export const refuseDecision = (decision: Refused, now: number): Answer =>
-  decision.outcome === "quota_exhausted" ? refuseQuota(decision.quota, now) : refuse(refusals[decision.outcome]);
+  decision.outcome === "quota_exhausted" ? refuseQuota(decision.quota, now) : refuse(refusalOf(decision));
 
 function refuseQuota(quota: Quota, now: number): Answer {
   const { kind, message } = refusals.quota_exhausted;
@@ -127,6 +142,13 @@ function refuseQuota(quota: Quota, now: number): Answer {
   const wait = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   const headers = { ...quotaHeaders(quota), "Retry-After": String(wait) };
   return { ...json(statusOf[kind], { error: message, details }, headers), error: kind };
+}
+
+/** The refusal that an error is answered with. Of an error that is none a client learns what it may do, and no more. */
+export function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const failure = failureOf(error);
+  return failure === "retryable" ? databaseBusy() : failure === "unavailable" ? databaseAway() : internalError();
 }
 
 /** The rate-limit headers of the specification; reset is Unix seconds. */

@@ -22,46 +22,62 @@ export type Read = Asking & { operation: "read" };
 export type Submit = Asking & {
   operation: "submit";
   record: NewDiagnosis;
+  /** The version of the prompt that the record is for; the live one without it. */
+  promptVersion?: number | undefined;
   idempotency?: IdempotencyKey | undefined;
+  /** Submits that follow each other and differ in nothing but their records; they are put into no batch with others. */
+  run?: object | undefined;
 };
-/** Asks for nothing but whose key it is, and what its workspace has used; never accepted. */
-export type Check = Asking & { operation: "check"; deployId: "" };
+/** Asks whose key it is, what its workspace has used, and for which versions are live if so; never accepted. */
+export type Check = Asking & { operation: "check" | "revisions"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
-/** For the log: whose key it is, where it is valid, and how many requests were decided together. */
-export type Audit = { caller: Caller | undefined; groupSize: number };
+/** For the log: whose key it is, where it is valid, the deployment found, and how many requests were decided together. */
+export type Audit = { caller: Caller | undefined; deployId: string | undefined; groupSize: number };
 export type Caller = { workspaceId: string; keyId: string };
 
 /** Why a request was not accepted. It has left nothing in the database. */
 export type Refused =
   & { audit: Audit }
   & (
-    | { outcome: "key_invalid" | "key_reused" | "deployment_not_found" }
+    | { outcome: "key_invalid" | "key_reused" | "deployment_not_found" | "version_not_found" }
     | { outcome: "quota_exhausted"; quota: Quota }
   );
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
-export type Checked = { outcome: "checked"; usage: Usage; audit: Audit };
+/** `revisions` is JSON text, where it was asked for. */
+export type Checked = { outcome: "checked"; usage: Usage; revisions: string | null; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 
 export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined =>
   admission.operation === "submit" ? admission.idempotency : undefined;
+
+const promptVersionOf = (admission: Admission): number | undefined =>
+  admission.operation === "submit" ? admission.promptVersion : undefined;
 
 /** Like requests: one row counts and logs them. Their slots in the group follow each other, beginning with `firstSlot`. */
 export type CallBatch = Pick<Admission, "keyHash" | "deployId" | "operation"> & {
   firstSlot: number;
   /** Undefined without one. A request with a key is a batch of its own, since it may be a repeat. */
   idempotencyKey: string | undefined;
+  promptVersion: number | undefined;
   admissions: Admission[];
 };
 
+/** What like requests have in common. */
+function likenessOf(admission: Admission): string | object {
+  const { operation, keyHash, deployId } = admission;
+  if (operation !== "submit") return `${operation} ${keyHash} ${deployId}`;
+  const { idempotency, run, promptVersion = "" } = admission;
+  return idempotency === undefined ? run ?? `${operation} ${keyHash} ${promptVersion} ${deployId}` : admission;
+}
+
 /** Puts the requests of a group into batches, in the order in which the first of each arrived. */
 export function toBatches(admissions: Admission[]): CallBatch[] {
-  const alike = new Map<string | Admission, Admission[]>();
+  const alike = new Map<string | object, Admission[]>();
   for (const admission of admissions) {
-    const { operation, keyHash, deployId } = admission;
-    const name = idempotencyOf(admission) === undefined ? `${operation} ${keyHash} ${deployId}` : admission;
+    const name = likenessOf(admission);
     const found = alike.get(name);
     if (found === undefined) alike.set(name, [admission]);
     else found.push(admission);
@@ -70,7 +86,9 @@ export function toBatches(admissions: Admission[]): CallBatch[] {
   return Array.from(alike.values(), (admissions) => {
     const [first] = admissions as [Admission];
     const { keyHash, deployId, operation } = first;
-    const batch = { keyHash, deployId, operation, firstSlot, idempotencyKey: idempotencyOf(first)?.key, admissions };
+    const idempotencyKey = idempotencyOf(first)?.key;
+    const promptVersion = promptVersionOf(first);
+    const batch = { keyHash, deployId, operation, firstSlot, idempotencyKey, promptVersion, admissions };
     firstSlot += admissions.length;
     return batch;
   });

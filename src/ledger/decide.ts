@@ -3,6 +3,8 @@
 // `batchColumns` on the way to SQL, `BatchState` on the way back.
 import { slotId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
+import type { JsonText } from "../common/json-text.ts";
+import { readReference } from "../common/reference.ts";
 import { indeterminateError } from "../database/database.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -18,13 +20,18 @@ import { usageOf } from "./usage.ts";
 /** The columns of the table `batch`, in the order of the JSON arrays that are its rows. */
 const batchColumns = [
   "key_hash",
+  // A deployment by its id, or by its prompt's name and its own; what does not apply is null.
   "deployment_id",
+  "prompt_name",
+  "deployment_name",
   "operation",
   "first_slot",
   "count",
   // The stamp of the version whose texts this process has, empty for none; null to get no texts.
   "known_version",
   "idempotency_key",
+  // The version that records are for; null for the live one.
+  "prompt_version",
 ] as const;
 
 type BatchRow = Record<(typeof batchColumns)[number], string | number | null>;
@@ -35,32 +42,57 @@ const batchTable = `batch as (
   )`;
 
 /** The table `batch` as JSON, to be bound to `:batches`. */
-export function encodeBatches(batches: CallBatch[], knownVersion: (deployId: string) => string): string {
+export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBatch) => string): string {
   let texts = 0;
-  const rows = batches.map(({ keyHash, deployId, operation, firstSlot, idempotencyKey, admissions }): BatchRow => {
-    let version = operation === "read" ? knownVersion(deployId) : null;
+  const rows = batches.map((batch): BatchRow => {
+    const { keyHash, deployId, operation, firstSlot, idempotencyKey, promptVersion, admissions } = batch;
+    let version = operation === "read" ? knownVersion(batch) : null;
     if (version === "" && ++texts > mostTexts) version = null;
+    const reference = readReference(deployId);
     return {
       key_hash: keyHash,
-      deployment_id: deployId,
+      deployment_id: reference === undefined ? deployId : null,
+      prompt_name: reference?.promptName ?? null,
+      deployment_name: reference?.deploymentName ?? null,
       operation,
       first_slot: firstSlot,
       count: admissions.length,
       known_version: version,
       idempotency_key: idempotencyKey ?? null,
+      prompt_version: promptVersion ?? null,
     };
   });
   return toSqlJson(rows.map((row) => batchColumns.map((column) => row[column])));
 }
 
-// The joins are the authorization: a batch (b) finds its key's secret (k), workspace (w), deployment (d) and quota (q). A
-// batch that was accepted before finds them whatever happened to them since.
-const authorized = (join: "cross join" | "left join", wasAccepted: string) => `
-  ${join} api_key_secrets k on k.hash = b.key_hash and (${wasAccepted} or k.expires_at is null or k.expires_at > :now)
-  ${join} workspaces w on w.id = k.workspace_id
-  ${join} deployments d on d.id = b.deployment_id and d.workspace_id = k.workspace_id
-    and (${wasAccepted} or d.is_active = 1)
+/** The condition that a deployment (d) is open to requests. */
+const isOpen = "d.is_active = 1 and d.archived_at is null and d.prompt_archived_at is null";
+
+/** The id of the deployment that a batch names. */
+const namedDeployment = `iif(b.prompt_name is null, b.deployment_id, (
+      select n.id from prompts p cross join deployments n on n.prompt_id = p.id and n.name = b.deployment_name
+      where p.workspace_id = w.id and p.name = b.prompt_name
+    ))`;
+
+// The joins are the authorization: a batch (b) finds its key's secret (k), workspace (w), deployment (d) and quota (q).
+const authorized = `
+  cross join api_key_secrets k on k.hash = b.key_hash and (k.expires_at is null or k.expires_at > :now)
+  cross join workspaces w on w.id = k.workspace_id
+  cross join deployments d on d.id = ${namedDeployment} and d.workspace_id = w.id and ${isOpen}
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
+
+// The same, but a batch whose calls (c) were accepted before finds them whatever happened to them since.
+const authorizedOrAccepted = `
+  left join api_key_secrets k on k.hash = b.key_hash
+    and (c.position is not null or k.expires_at is null or k.expires_at > :now)
+  left join workspaces w on w.id = k.workspace_id
+  left join deployments d on d.id = coalesce(c.deployment_id, ${namedDeployment}) and d.workspace_id = w.id
+    and (c.position is not null or ${isOpen})
+  left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
+
+const isVersion = `(b.prompt_version is null or exists (
+      select 1 from prompt_versions where prompt_id = d.prompt_id and version = b.prompt_version
+    ))`;
 
 const ofKey = "workspace_id = w.id and key = b.idempotency_key and created_at >= :keptSince";
 
@@ -85,22 +117,25 @@ const logSql = `
   with ${batchTable}
   insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
   select ${nextPosition} + first_slot, min(count, monthly_limit - used - ahead), used + ahead + 1,
-    workspace_id, api_key_id, deployment_id, current_version, operation
+    workspace_id, api_key_id, deployment_id, version, operation
   from (
     select b.operation, b.first_slot, b.count, k.api_key_id, w.id as workspace_id, w.monthly_limit,
-      d.id as deployment_id, d.current_version, coalesce(q.reads + q.submits, 0) as used,
+      d.id as deployment_id, coalesce(b.prompt_version, d.current_version) as version,
+      coalesce(q.reads + q.submits, 0) as used,
       -- What the workspace's earlier batches ask for: once one of them is cut, that is more than is left.
       sum(b.count) over (partition by w.id order by b.ordinal rows unbounded preceding) - b.count as ahead
-    from batch b ${authorized("cross join", "false")}
-    where b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${ofKey})
+    from batch b ${authorized}
+    where ${isVersion} and (b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${ofKey}))
   )
   where used + ahead < monthly_limit and not exists (select 1 from commits where id = :commit)
   order by first_slot`;
 
 /** What was found for a batch whose key is valid. */
 export type BatchState = {
-  /** Whether the key's workspace has the deployment, and it is active. */
-  isFound: 0 | 1;
+  /** Null if the key's workspace has no such deployment, or it is not open to requests. */
+  deployId: string | null;
+  /** Whether the deployment's prompt has the version that the records are for. */
+  isVersion: 0 | 1;
   limit: number;
   used: number;
   /** How many of `used` were reads. */
@@ -115,6 +150,8 @@ export type BatchState = {
   kept: { recordId: string; fingerprint: string } | null;
   workspaceId: string;
   keyId: string;
+  /** The deployments of the workspace as JSON text, where they were asked for. */
+  revisions: string | null;
 };
 
 const jsonObject = (members: Record<string, string>) =>
@@ -133,8 +170,16 @@ const promptMembers = {
   llmConfig: "v.llm_config",
 } satisfies Record<keyof FoundPrompt, string>;
 
+const revisionMembers = {
+  reference: "reference",
+  revision: "revision",
+  version: "current_version",
+  isActive: "json(iif(is_active, 'true', 'false'))",
+};
+
 const stateMembers = {
-  isFound: "d.id is not null",
+  deployId: "d.id",
+  isVersion,
   limit: "w.monthly_limit",
   used: "coalesce(q.reads + q.submits, 0)",
   reads: "coalesce(q.reads, 0)",
@@ -147,6 +192,13 @@ const stateMembers = {
     ) end`,
   workspaceId: "w.id",
   keyId: "k.api_key_id",
+  revisions: `case when b.operation = 'revisions' then (
+      select json_group_object(id, ${jsonObject(revisionMembers)}) || '' from (
+        select o.id, p.name || '@' || o.name as reference, o.revision, o.current_version, o.is_active
+        from deployments o cross join prompts p on p.id = o.prompt_id
+        where o.workspace_id = w.id and o.archived_at is null and o.prompt_archived_at is null order by o.id
+      )
+    ) end`,
 } satisfies Record<keyof BatchState, string>;
 
 /**
@@ -166,11 +218,11 @@ const findSql = `
   from batch b
   left join commits m on m.id = :commit
   left join calls c on c.position = m.position + b.first_slot and c.position < m.next_position
-  ${authorized("left join", "c.position is not null")}
+  ${authorizedOrAccepted}
   left join prompt_versions s indexed by prompt_versions_by_time
     on c.position is not null and b.operation = 'read' and s.prompt_id = d.prompt_id and s.version = c.prompt_version
   left join prompt_versions v on v.prompt_id = s.prompt_id and v.version = s.version
-    and s.version || '@' || s.created_at <> b.known_version`;
+    and d.id || '@' || s.version || '@' || s.created_at <> b.known_version`;
 
 /** A null stands for a batch whose key is not valid. */
 export function readStates([row]: Row[], { commit }: Attempt): (BatchState | null)[] {
@@ -180,7 +232,8 @@ export function readStates([row]: Row[], { commit }: Attempt): (BatchState | nul
 }
 
 /** Whether one more request like those of the batch could be accepted. */
-export const hasRoom = (state: BatchState | null): boolean => state?.isFound === 1 && state.used < state.limit;
+export const hasRoom = (state: BatchState | null): boolean =>
+  state !== null && state.deployId !== null && state.isVersion === 1 && state.used < state.limit;
 
 /**
  * A decision for each request. One is missing where the reason of a refusal is lost: if an earlier attempt was committed
@@ -189,16 +242,18 @@ export const hasRoom = (state: BatchState | null): boolean => state?.isFound ===
 export function toDecisions(batches: CallBatch[], states: (BatchState | null)[], attempt: Attempt, serve: Serve) {
   const decisions = new Map<Admission, Decision>();
   const groupSize = batches.reduce((sum, { admissions }) => sum + admissions.length, 0);
-  for (const [index, { firstSlot, admissions }] of batches.entries()) {
+  for (const [index, batch] of batches.entries()) {
+    const { firstSlot, admissions } = batch;
     const state = states[index]!;
     const audit = {
       caller: state === null ? undefined : { workspaceId: state.workspaceId, keyId: state.keyId },
+      deployId: state?.deployId ?? undefined,
       groupSize,
     };
     for (const [offset, admission] of admissions.entries()) {
       const decision: Decision | undefined = state === null
         ? { outcome: "key_invalid", audit }
-        : toDecision(admission, state, offset, firstSlot + offset, attempt, serve, audit);
+        : toDecision(admission, state, offset, firstSlot + offset, attempt, serve.bind(undefined, batch), audit);
       if (decision !== undefined) decisions.set(admission, decision);
     }
   }
@@ -208,15 +263,15 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
 /** `offset` counts within the batch, `slot` within the group. */
 function toDecision(
   admission: Admission,
-  { isFound, limit, used, reads, upgradeUrl, accepted, sequence, prompt, kept }: BatchState,
+  { deployId, isVersion, limit, used, reads, upgradeUrl, accepted, sequence, prompt, kept, revisions }: BatchState,
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
-  serve: Serve,
+  serve: (deployId: string, found: FoundPrompt) => JsonText,
   audit: Audit,
 ): Decision | undefined {
-  if (admission.operation === "check") {
-    return { outcome: "checked", usage: usageOf({ month, limit, reads, submits: used - reads }), audit };
+  if (admission.operation === "check" || admission.operation === "revisions") {
+    return { outcome: "checked", usage: usageOf({ month, limit, reads, submits: used - reads }), revisions, audit };
   }
   const isAccepted = offset < accepted;
   const quota = { limit, used: isAccepted ? sequence + offset : used, resetsAt, upgradeUrl };
@@ -226,7 +281,8 @@ function toDecision(
       ? { outcome: "recorded", recordId, quota, audit }
       : { outcome: "key_reused", audit };
   }
-  if (isFound === 0) return { outcome: "deployment_not_found", audit };
+  if (deployId === null) return { outcome: "deployment_not_found", audit };
+  if (isVersion === 0) return { outcome: "version_not_found", audit };
   if (!isAccepted && accepted > 0) {
     // The batch was cut at the limit of that moment, which may have been raised since.
     const last = sequence + accepted - 1;
@@ -235,5 +291,5 @@ function toDecision(
   if (!isAccepted) return used < limit ? undefined : { outcome: "quota_exhausted", quota, audit };
   return prompt === null
     ? { outcome: "recorded", recordId: slotId("diag", commit, slot), quota, audit }
-    : { outcome: "read", prompt: serve(admission.deployId, prompt), quota, audit };
+    : { outcome: "read", prompt: serve(deployId, prompt), quota, audit };
 }

@@ -8,7 +8,7 @@ import type { Telemetry } from "../common/telemetry.ts";
 import { failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { idempotencyOf, toBatches, toSubmitSlots } from "./admission.ts";
-import type { Admission, Caller, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
+import type { Admission, Caller, Check, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
 import { groupCommit } from "./group-commit.ts";
 import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
@@ -25,6 +25,11 @@ export type Ledger = {
   findCaller(keyHash: string): Promise<Caller | undefined>;
   /** What the key's workspace has used of this month's quota. Undefined if the key is invalid. Costs no quota. */
   readUsage(keyHash: string): Promise<{ usage: Usage; caller: Caller | undefined } | undefined>;
+  /**
+   * The deployments of the key's workspace as JSON text: by their ids, reference, revision, live version and whether they are
+   * active. Undefined if the key is invalid. Costs no quota.
+   */
+  readRevisions(keyHash: string): Promise<{ deployments: string; caller: Caller | undefined } | undefined>;
   /** How many requests wait for a decision. */
   countWaiting(): number;
 };
@@ -65,13 +70,20 @@ export function createLedger(
     },
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
   }, { ...groupLimits, ...limits });
-  const check = (keyHash: string) => admit({ operation: "check", keyHash, deployId: "" });
+  const check = (keyHash: string, operation: Check["operation"] = "check") =>
+    admit({ operation, keyHash, deployId: "" });
   return {
     admit: admit as Ledger["admit"],
     findCaller: async (keyHash) => (await check(keyHash)).audit.caller,
     async readUsage(keyHash) {
       const decision = await check(keyHash);
       return decision.outcome === "checked" ? { usage: decision.usage, caller: decision.audit.caller } : undefined;
+    },
+    async readRevisions(keyHash) {
+      const decision = await check(keyHash, "revisions");
+      return decision.outcome === "checked"
+        ? { deployments: decision.revisions!, caller: decision.audit.caller }
+        : undefined;
     },
     countWaiting,
   };
@@ -85,9 +97,9 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
 
   return async (admissions: Admission[], attempt: Attempt): Promise<Map<Admission, Decision>> => {
     const batches = toBatches(admissions);
-    const serve = serveFrom(prompts, batches.map(({ deployId }) => deployId));
+    const serve = serveFrom(prompts, batches);
     const rows = encodeBatches(batches, serve.knownVersion);
-    const isCheck = admissions.every(({ operation }) => operation === "check");
+    const isCheck = admissions.every(({ operation }) => operation === "check" || operation === "revisions");
     if (isCheck || readBeforeWrite && admissions.length > 1) {
       const states = readStates(await database.read(findStates(rows, attempt)), attempt);
       if (isCheck || !states.some(hasRoom)) return toDecisions(batches, states, attempt, serve.prompt);
@@ -110,9 +122,9 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     groupSize(admissions.length);
     const states = readStates(results.at(-1)!, attempt);
     readBeforeWrite = !states.some(hasRoom);
-    const accepted = batches.flatMap(({ deployId }, index) => {
+    const accepted = batches.flatMap((batch, index) => {
       const state = states[index];
-      return state && state.accepted > 0 ? [{ deployId, prompt: state.prompt }] : [];
+      return state && state.accepted > 0 ? [{ batch, deployId: state.deployId!, prompt: state.prompt }] : [];
     });
     await serve.addTexts(database, accepted);
     return toDecisions(batches, states, attempt, serve.prompt);

@@ -6,6 +6,8 @@ import type { JsonText } from "../common/json-text.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
+import { readReference } from "../common/reference.ts";
+import type { CallBatch } from "./admission.ts";
 
 /** What SQL finds for a read. The time and the texts are null if it was not accepted, and the texts if they are known. */
 export type FoundPrompt = {
@@ -26,7 +28,7 @@ type Content = { title: string; description: string; messages: JsonText; llmConf
 
 /** The prompt of a deployment as JSON text, and what it was composed of. */
 type ServedPrompt = {
-  /** `VERSION@TIME`: a database restored from a backup may have another version of the same number. */
+  /** `DEPLOYMENT@VERSION@TIME`: a database restored from a backup may have another version of the same number. */
   stamp: string;
   deployName: string;
   workspaceName: string;
@@ -41,40 +43,52 @@ const mostCharacters = 16 * 1024 * 1024;
 
 export type PromptCache = Cache<ServedPrompt>;
 
-/** A cache of prompts by deployment. */
+/** A cache of prompts by what requests call their deployments. */
 export const createPromptCache = (): PromptCache => createCache(mostCharacters);
 
-/** Returns the prompt of a deployment as JSON text. */
-export type Serve = (deployId: string, found: FoundPrompt) => JsonText;
+/** Returns the prompt of a batch's deployment as JSON text. */
+export type Serve = (batch: Asked, deployId: string, found: FoundPrompt) => JsonText;
+
+type Asked = Pick<CallBatch, "keyHash" | "deployId">;
+/** An accepted batch, its deployment, and the prompt if it was read. */
+type Accepted = { batch: Asked; deployId: string; prompt: FoundPrompt | null };
+
+/** What the prompt of a batch is cached under: a reference means another deployment in another workspace. */
+const nameOf = ({ keyHash, deployId }: Asked): string =>
+  readReference(deployId) === undefined ? deployId : `${keyHash} ${deployId}`;
 
 /**
  * Serves the prompts of a group. It takes what is known of the group's deployments from the cache right away: texts that
  * SQL was told not to return must still be here when the group is decided.
  */
-export function serveFrom(cache: PromptCache, deployIds: string[]) {
-  const known = new Map(deployIds.map((deployId) => [deployId, cache.get(deployId)]));
+export function serveFrom(cache: PromptCache, batches: Asked[]) {
+  const known = new Map(batches.map(nameOf).map((name) => [name, cache.get(name)]));
 
-  const prompt: Serve = (deployId, found) => {
-    const before = known.get(deployId);
-    const served = isCurrent(before, found) ? before : compose(deployId, found, before);
-    if (served !== before) cache.set(deployId, served, 2 * served.text.text.length);
-    known.set(deployId, served);
+  const prompt: Serve = (batch, deployId, found) => {
+    const name = nameOf(batch);
+    const before = known.get(name);
+    const served = isCurrent(before, deployId, found) ? before : compose(deployId, found, before);
+    if (served !== before) cache.set(name, served, 2 * served.text.text.length);
+    known.set(name, served);
     return served.text;
   };
 
   return {
     /** The stamp of the version whose texts are known; empty if none are. */
-    knownVersion: (deployId: string) => known.get(deployId)?.stamp ?? "",
+    knownVersion: (batch: Asked) => known.get(nameOf(batch))?.stamp ?? "",
     prompt,
     /** Reads the texts that are neither known nor in the states, since a reply holds only `mostTexts` prompts. */
-    async addTexts(database: Database, served: { deployId: string; prompt: FoundPrompt | null }[]): Promise<void> {
+    async addTexts(database: Database, served: Accepted[]): Promise<void> {
       // Serving one request makes the prompt known to the others of its deployment.
       const seen = new Set<string>();
       const lacking: FoundPrompt[] = [];
-      for (const { deployId, prompt: found } of served) {
-        if (found === null || seen.has(deployId)) continue;
-        seen.add(deployId);
-        if (known.get(deployId)?.stamp !== stampOf(found) && readContent(found) === undefined) lacking.push(found);
+      for (const { batch, deployId, prompt: found } of served) {
+        const name = nameOf(batch);
+        if (found === null || seen.has(name)) continue;
+        seen.add(name);
+        if (known.get(name)?.stamp !== stampOf(deployId, found) && readContent(found) === undefined) {
+          lacking.push(found);
+        }
       }
       for (let at = 0; at < lacking.length; at += mostTexts) {
         await readTexts(database, lacking.slice(at, at + mostTexts));
@@ -100,10 +114,10 @@ async function readTexts(database: Database, prompts: FoundPrompt[]): Promise<vo
   }
 }
 
-const stampOf = ({ version, publishedAt }: FoundPrompt) => `${version}@${publishedAt}`;
+const stampOf = (deployId: string, { version, publishedAt }: FoundPrompt) => `${deployId}@${version}@${publishedAt}`;
 
-const isCurrent = (known: ServedPrompt | undefined, found: FoundPrompt): known is ServedPrompt =>
-  known?.stamp === stampOf(found) && known.workspaceName === found.workspaceName &&
+const isCurrent = (known: ServedPrompt | undefined, deployId: string, found: FoundPrompt): known is ServedPrompt =>
+  known?.stamp === stampOf(deployId, found) && known.workspaceName === found.workspaceName &&
   known.deployName === found.deployName;
 
 /** Composes the seven fields in the order of the specification. */
@@ -115,7 +129,7 @@ function compose(deployId: string, found: FoundPrompt, known: ServedPrompt | und
   const deploy = { id: deployId, name: deployName, currentVersion: version, isActive: true };
   const workspace = { id: workspaceId, name: workspaceName };
   const text = jsonText(stringify({ id, title, description, messages, deploy, workspace, llmConfig }));
-  return { stamp: stampOf(found), deployName, workspaceName, content, text };
+  return { stamp: stampOf(deployId, found), deployName, workspaceName, content, text };
 }
 
 function readContent({ title, description, messages, llmConfig }: FoundPrompt): Content | undefined {

@@ -1,5 +1,6 @@
 // Prompts: each belongs to a workspace, and has versions.
 import { notFound } from "../common/errors.ts";
+import type { Statement } from "../database/database.ts";
 import { exactly, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -35,6 +36,29 @@ export const listPrompts = operation({
     await requireWorkspace(management, workspaceId);
     return await table.list(management.database, { workspaceId }, page);
   },
+});
+
+/** A title as a name. */
+export const nameAfter = (title: string): string =>
+  title.toLowerCase().replace(/[^a-z0-9._]+/g, "-").slice(0, 150).replace(/^[-.]+|[-.]+$/g, "") || "prompt";
+
+/** The statement that adds a prompt under a name, or under that with the first free number behind it. */
+export const addPrompt = (
+  { id, workspaceId, createdAt }: Pick<Prompt, "id" | "workspaceId" | "createdAt">,
+  name: string,
+  condition = "true",
+  args: Record<string, string> = {},
+): Statement => ({
+  sql: `
+    insert into prompts (id, workspace_id, name, created_at)
+    with recursive taken(nth, name) as (
+      select 1, :promptName
+      union all
+      select nth + 1, :promptName || '-' || (nth + 1) from taken
+      where exists (select 1 from prompts p where p.workspace_id = :workspaceId and p.name = taken.name)
+    )
+    select :id, :workspaceId, name, :createdAt from taken where ${condition} order by nth desc limit 1`,
+  args: { ...args, id, workspaceId, createdAt, promptName: name },
 });
 
 /** The prompt; refused where there is none, or none in the workspace named. */

@@ -12,7 +12,7 @@ import type { Origin } from "./history.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import type { PromptContent } from "./prompt-text.ts";
-import { requirePrompt } from "./prompts.ts";
+import { addPrompt, nameAfter, requirePrompt } from "./prompts.ts";
 import { addVersion, findVersion, newVersion, pushed, toContent, toVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -97,10 +97,7 @@ function createBoth(
   const promptId = known ?? newId("prompt", now);
   const args = { workspaceId, name };
   const isFree = "not exists (select 1 from deployments where workspace_id = :workspaceId and name = :name)";
-  const prompt: Statement = {
-    sql: `insert into prompts (id, workspace_id, created_at) select :promptId, :workspaceId, :now where ${isFree}`,
-    args: { ...args, promptId, now },
-  };
+  const prompt = addPrompt({ id: promptId, workspaceId, createdAt: now }, nameAfter(content.title), isFree, { name });
   return {
     ...(known === undefined ? { prompt } : {}),
     added: addVersion(promptId, content, note, now, { sql: isFree, args }),

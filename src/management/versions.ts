@@ -13,8 +13,8 @@ import { operation, pageOf } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { diffPrompts, fillVariables, variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
-import { requirePrompt } from "./prompts.ts";
-import { insertInto, readerOf } from "./table.ts";
+import { addPrompt, nameAfter, requirePrompt } from "./prompts.ts";
+import { readerOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const stored = {
@@ -134,7 +134,7 @@ export const createPrompt = operation({
     await requireWorkspace(management, workspaceId);
     const createdAt = management.clock();
     const id = newId("prompt", createdAt);
-    return await push(management, id, input, [insertInto("prompts", { id, workspaceId, createdAt })]);
+    return await push(management, id, input, [addPrompt({ id, workspaceId, createdAt }, nameAfter(input.title))]);
   },
 });
 

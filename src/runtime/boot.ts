@@ -12,6 +12,7 @@ import { isBusy } from "../database/database.ts";
 import type { Database, Purpose } from "../database/database.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../database/open.ts";
+import type { OpenOptions } from "../database/open.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { version } from "../common/version.ts";
 import { warnOfWeakDurability } from "./durability.ts";
@@ -39,7 +40,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   await awaitClaim(config, log);
-  const { database } = await openConfigured(config, "serve");
+  const { database } = await openConfigured(config, "serve", { notify: log.info });
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
@@ -146,10 +147,10 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
 export async function openConfigured(
   { database: location, migrates }: Pick<Config, "database" | "migrates">,
   purpose: Purpose,
-  onEmpty: "create" | "refuse" = "create",
+  { onEmpty = "create", notify }: Pick<OpenOptions, "onEmpty" | "notify"> = {},
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    if (migrates) return await openMigrated(location, purpose, { onEmpty });
+    if (migrates) return await openMigrated(location, purpose, { onEmpty, notify });
     return { database: await openChecked(location, purpose), applied: [] };
   } catch (error) {
     throw await unusableDatabase(location, error);

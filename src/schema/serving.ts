@@ -1,5 +1,6 @@
 // What applications send and get: the bodies of the specification.
-import { described, exactly, listOf, named, object, optional, predicate, rawJson, refined } from "./struct.ts";
+import { described, exactly, isObject, listOf, named, object, optional, predicate } from "./struct.ts";
+import { rawJson, refer, refined, schemaOf } from "./struct.ts";
 import type { Infer } from "./struct.ts";
 import * as v from "./values.ts";
 
@@ -13,34 +14,97 @@ export const DiagnosisContent = refined(
   { anyOf: [{ required: ["input"] }, { required: ["output"] }] },
 );
 
+const diagnosis = {
+  sessionId: described(v.clientName, "The client's name for the session"),
+  status: described(v.integer, "A code whose meaning is the client's"),
+  content: DiagnosisContent,
+  latency: optional(described(v.duration, "How long the model took, in milliseconds")),
+  startAt: optional(described(v.timestamp, "When the session began, in Unix milliseconds")),
+  endAt: optional(described(v.timestamp, "When the session ended, in Unix milliseconds")),
+  additional_properties: optional(
+    described(v.anyObject, "Any JSON, kept as it is sent, such as a trace's id and the numbers of tokens"),
+  ),
+  promptVersion: optional(
+    described(v.positive, "The version that was read, `deploy.currentVersion`; the live one unless given"),
+  ),
+};
+
+const diagnosisExample = {
+  sessionId: "order-4711",
+  status: 1,
+  content: { input: "Where is it?", output: "Here." },
+  latency: 840,
+  additional_properties: { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } },
+};
+
 /** The body of a submit. Members that are not named here are kept too. */
 export const DiagnosisRequest = named(
   "DiagnosisRequest",
   described(
-    object({
-      sessionId: described(v.clientName, "The client's name for the session"),
-      status: described(v.integer, "A code whose meaning is the client's"),
-      content: DiagnosisContent,
-      latency: optional(described(v.duration, "How long the model took, in milliseconds")),
-      startAt: optional(described(v.timestamp, "When the session began, in Unix milliseconds")),
-      endAt: optional(described(v.timestamp, "When the session ended, in Unix milliseconds")),
-      additional_properties: optional(
-        described(v.anyObject, "Any JSON, kept as it is sent, such as a trace's id and the numbers of tokens"),
-      ),
-    }),
+    object(diagnosis),
     "What came of a prompt. Further members are kept, and given back with the record",
-    {
-      examples: [{
-        sessionId: "order-4711",
-        status: 1,
-        content: { input: "Where is it?", output: "Here." },
-        latency: 840,
-        additional_properties: { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } },
-      }],
-    },
+    { examples: [diagnosisExample] },
   ),
 );
 export type DiagnosisRequest = Infer<typeof DiagnosisRequest>;
+
+/** A record of many that are submitted together. */
+export const DiagnosisItem = named(
+  "DiagnosisItem",
+  described(
+    object({
+      deployId: described(v.deployId, "The id of a deployment, or its reference NAME@DEPLOYMENT"),
+      idempotencyKey: optional(described(v.idempotencyKey, "What Idempotency-Key is to a single submit")),
+      ...diagnosis,
+    }),
+    "A submit's body, and what its query and headers say",
+    { examples: [{ deployId: "support/assistant@production", idempotencyKey: "4bf92f35", ...diagnosisExample }] },
+  ),
+);
+export type DiagnosisItem = Infer<typeof DiagnosisItem>;
+
+const mostItems = 500;
+
+export const DiagnosisBatch = named(
+  "DiagnosisBatch",
+  exactly({
+    records: predicate<object[]>(
+      `an array of 1 to ${mostItems} objects`,
+      (value) => Array.isArray(value) && value.length >= 1 && value.length <= mostItems && value.every(isObject),
+      { type: "array", minItems: 1, maxItems: mostItems, items: refer(DiagnosisItem) },
+    ),
+  }),
+);
+
+/** What became of each record, in their order. */
+export const DiagnosisResults = named(
+  "DiagnosisResults",
+  exactly({
+    results: listOf(exactly({
+      status: described(v.positive, "What a single submit is answered with: 201, or why it was refused"),
+      id: optional(described(v.text, "The id of the record, where it is stored")),
+      error: optional(described(v.text, "Why it was refused, for people")),
+      code: optional(described(v.text, "Why it was refused, for programs")),
+    })),
+  }),
+);
+
+/** Which version of each deployment is live. */
+export const Revisions = named(
+  "Revisions",
+  exactly({
+    deployments: predicate<Record<string, unknown>>("an object", isObject, {
+      type: "object",
+      description: "The deployments of the key's workspace by their ids, but for archived ones",
+      additionalProperties: schemaOf(exactly({
+        reference: described(v.text, "The name of its prompt, `@` and its own name"),
+        revision: described(v.positive, "How often it has changed"),
+        version: described(v.positive, "The version of the prompt that is live"),
+        isActive: described(v.isTrue, "Whether it is open to requests"),
+      })),
+    }),
+  }),
+);
 
 const parts = listOf(v.anyObject);
 const MessageContent = predicate<string | Record<string, unknown>[]>(

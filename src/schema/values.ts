@@ -14,6 +14,24 @@ export const clientName = predicate<string>(
   (value) => typeof value === "string" && value.length <= longestName,
   { type: "string", maxLength: longestName },
 );
+const longestDeployId = 300; // characters
+/** Whether a value can name a deployment. Most need not be counted: no text has more characters than units. */
+export const isDeployId = (value: unknown): value is string =>
+  typeof value === "string" && value !== "" &&
+  (value.length <= longestDeployId || [...value].length <= longestDeployId);
+/** An id of a deployment, or a reference. */
+export const deployId = predicate<string>(
+  `a string of 1 to ${longestDeployId} characters`,
+  isDeployId,
+  { type: "string", minLength: 1, maxLength: longestDeployId },
+);
+export const isIdempotencyKey = (value: unknown): value is string =>
+  typeof value === "string" && /^[ -~]{1,255}$/.test(value);
+export const idempotencyKey = predicate<string>(
+  "1 to 255 printable ASCII characters",
+  isIdempotencyKey,
+  { type: "string", pattern: "^[ -~]{1,255}$" },
+);
 export const filledText = predicate<string>(
   "a non-empty string",
   (value) => typeof value === "string" && value !== "",

@@ -14,7 +14,7 @@ test("answers 500 without the cause when the store fails, and logs the cause wit
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const fail = () => Promise.reject(new Error("disk on fire at /var/lib"));
-  const ledger: Ledger = { admit: fail, findCaller: fail, readUsage: fail, countWaiting: () => 0 };
+  const ledger: Ledger = { admit: fail, findCaller: fail, readUsage: fail, readRevisions: fail, countWaiting: () => 0 };
   const { fetch } = serveContext(await openMemory(), { clock: () => noon, log }, {}, { ledger });
   const headers = { Authorization: `Bearer ${newApiKey()}` };
   const requests = [

@@ -71,7 +71,7 @@ test("differs between deployments of one version, and between workspaces of the 
   const world = await createWorld();
   const other = await createTenant(world.admin);
   const path = `/workspaces/${world.workspaceId}/deployments`;
-  const body = { name: "production", promptId: world.promptId };
+  const body = { name: "staging", promptId: world.promptId };
   const twin = taken<{ id: string }>(await world.manage("POST", path, body), 201);
   const answers = [await world.read(), await world.read(twin.id), await world.read(other.deployId, other.key)];
   assert.is(new Set(answers.map(({ headers }) => headers.get("ETag"))).size, 3);

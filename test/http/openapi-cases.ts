@@ -75,6 +75,11 @@ const submits: Record<number, Ask[]> = {
   ],
 };
 
+const revisions: Record<number, Ask[]> = {
+  200: [() => ({})],
+  304: [() => ({ headers: { "If-None-Match": "*" } })],
+};
+
 const describing: Record<number, Ask[]> = {
   200: [() => ({})],
   // As from a client whose Host header is none.
@@ -97,6 +102,17 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   probePrompt: reading,
   submitDiagnosis: submits,
   submitDiagnosisToPrompts: submits,
+  submitDiagnoses: {
+    200: [
+      ({ deployId }) => ({ body: { records: [{ deployId, ...goodBody }] } }),
+      ({ deployId }) => {
+        const record = { deployId, idempotencyKey: "b", ...goodBody, promptVersion: 1, other: 1 };
+        return { body: { records: [record, { ...record, deployId: "dep_0" }] } };
+      },
+    ],
+  },
+  readRevisions: revisions,
+  probeRevisions: revisions,
   readQuota: { 200: [() => ({})] },
   probeQuota: { 200: [() => ({})] },
   readRoot: describing,

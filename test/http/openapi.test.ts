@@ -48,6 +48,7 @@ test("describes every operation, and each has a case", () => {
     ),
     [
       ...["GET /v1/prompts", "HEAD /v1/prompts", "POST /v1/prompts", "POST /v1/diagnosis"],
+      ...["POST /v1/diagnoses", "GET /v1/revisions", "HEAD /v1/revisions"],
       ...["GET /v1/usage", "HEAD /v1/usage", "GET /", "HEAD /", "GET /openapi.json", "HEAD /openapi.json"],
       ...["GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz"],
       ...["GET /metrics", "HEAD /metrics"],
@@ -88,7 +89,8 @@ test("says 503 of what may be asked too often, and answers so", async () => {
   const limited = contract.operations.filter(({ path, responses }) =>
     path.startsWith("/v1/") && responses[503] !== undefined
   );
-  assert.equal([...new Set(limited.map(({ path }) => path))], ["/v1/prompts", "/v1/diagnosis"]);
+  const paths = [...new Set(limited.map(({ path }) => path))];
+  assert.equal(paths, ["/v1/prompts", "/v1/diagnosis", "/v1/diagnoses", "/v1/revisions"]);
   for (const operation of limited) {
     await send(operation, await Object.values(cases[operation.operationId]!)[0]![0]!(world), 503, world);
   }

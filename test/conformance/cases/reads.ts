@@ -23,9 +23,9 @@ const badQueries = [
   "?deployId=",
   "?deployId=a&deployId=b",
   "?deployId=&deployId=a",
-  `?deployId=${"x".repeat(129)}`,
+  `?deployId=${"x".repeat(301)}`,
 ];
-const unknownIds = ["dep_0", "%00", "dep%00", "%ED%A0%80%FF", "x".repeat(128)];
+const unknownIds = ["dep_0", "%00", "dep%00", "%ED%A0%80%FF", "x".repeat(300), "a@b", "@", "@production"];
 
 export const readCases: Case[] = [
   ["GET answers 200 with all seven fields of the prompt, and the quota", async (target) => {

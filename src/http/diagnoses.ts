@@ -1,0 +1,94 @@
+// POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in their order.
+import { invalidApiKey, Refusal } from "../common/errors.ts";
+import { readItems } from "../common/json-text.ts";
+import type { Quota } from "../common/domain.ts";
+import type { Recorded, Refused, Submit } from "../ledger/admission.ts";
+import { parse } from "../schema/parse.ts";
+import { DiagnosisBatch, DiagnosisItem } from "../schema/serving.ts";
+import { admit } from "./admit.ts";
+import { readAuthorized, readValidKey } from "./authorization.ts";
+import { readText } from "./body.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { toIdempotencyKey } from "./idempotency.ts";
+import { toSubmitted } from "./record.ts";
+import { ok, quotaHeaders, refusalOf, statusOf, toRefusal } from "./respond.ts";
+import type { Answer } from "./respond.ts";
+
+type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency">;
+type Result = { status: number; id: string } | { status: number; error: string; code: string };
+
+/**
+ * Answers with what became of each record. Where none could be decided, for lack of room or of the database, the request
+ * fails as a whole.
+ */
+export async function submitDiagnoses(ctx: RequestContext, context: Context): Promise<Answer> {
+  const { keyHash, workspaceId } = await readValidKey(ctx, context);
+  const items = await readAuthorized(ctx, context, keyHash, async () => {
+    const { members } = parse(DiagnosisBatch, await readText(ctx, context));
+    return await Promise.all(readItems(members.get("records")!).map(readItem));
+  });
+  const failures: unknown[] = [];
+  const decisions = await Promise.all(
+    withRuns(items).map((item) =>
+      item instanceof Refusal
+        ? item
+        : admit(ctx, context, { operation: "submit", keyHash, workspaceId, isGone: ctx.isGone, ...item })
+          .catch((error: unknown) => {
+            failures.push(error);
+            return toRefusal(error);
+          })
+    ),
+  );
+  if (failures.length === items.length) throw failures[0];
+  ctx.logContext.failure = failures[0];
+  const quotas = decisions.flatMap((decision) => "quota" in decision ? [decision.quota] : []);
+  const headers = quotaHeaders(quotas.reduce(latest, await readQuota(context, keyHash)));
+  return ok({ results: decisions.map(toResult) }, headers);
+}
+
+/** A record as it is to be submitted, or why it cannot be. */
+async function readItem(source: string): Promise<Item | Refusal> {
+  try {
+    const { value, members } = parse(DiagnosisItem, source, "Record");
+    const { deployId, idempotencyKey: key } = value;
+    members.delete("deployId");
+    members.delete("idempotencyKey");
+    const submitted = toSubmitted({ value, members });
+    const idempotency = key === undefined ? undefined : await toIdempotencyKey(key, deployId, submitted);
+    return { deployId, ...submitted, idempotency };
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/** Marks the records that may be decided together without getting ahead of others. */
+function withRuns(items: (Item | Refusal)[]): (Item & Pick<Submit, "run"> | Refusal)[] {
+  let last: Item | undefined;
+  let run = {};
+  return items.map((item) => {
+    if (item instanceof Refusal) return item;
+    const isLike = item.deployId === last?.deployId && item.promptVersion === last.promptVersion &&
+      item.idempotency === undefined && last.idempotency === undefined;
+    if (!isLike) run = {};
+    last = item;
+    return { ...item, run };
+  });
+}
+
+function toResult(decision: Recorded | Refused | Refusal): Result {
+  if ("recordId" in decision) return { status: statusOf.created, id: decision.recordId };
+  const { kind, code, message } = decision instanceof Refusal ? decision : refusalOf(decision);
+  return { status: statusOf[kind], error: message, code };
+}
+
+/** The quota of the two that was decided last. */
+const latest = (one: Quota, other: Quota): Quota =>
+  other.resetsAt > one.resetsAt || other.resetsAt === one.resetsAt && other.used >= one.used ? other : one;
+
+async function readQuota({ ledger }: Context, keyHash: string): Promise<Quota> {
+  const found = await ledger.readUsage(keyHash);
+  if (found === undefined) throw invalidApiKey();
+  const { limit, used, resetTime } = found.usage;
+  return { limit, used, resetsAt: 1000 * resetTime, upgradeUrl: null };
+}

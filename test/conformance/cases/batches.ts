@@ -1,0 +1,126 @@
+// POST /v1/diagnoses: many records in one request.
+import * as assert from "uvu/assert";
+import { goodBody, promptFile } from "../../helpers.ts";
+import { isAnswer, isRefusal, limit, quotaHeaders, usedOf } from "../answers.ts";
+import { bearer, newestRecord, recordsOf, submit, usageOf } from "../target.ts";
+import type { Case, Target } from "../target.ts";
+import type { HttpAnswer } from "../http-client.ts";
+
+const submitAll = ({ send, key }: Target, records: unknown, body: unknown = { records }) =>
+  send("/v1/diagnoses", {
+    method: "POST",
+    headers: [bearer(key), "Content-Type: application/json"],
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+type Result = { status: number; id?: string; error?: string; code?: string };
+const resultsOf = ({ text }: HttpAnswer): Result[] => JSON.parse(text).results;
+const statusesOf = (answer: HttpAnswer) => resultsOf(answer).map(({ status }) => status);
+
+const times = <T>(count: number, record: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => record(index));
+
+/** A case with a tenant of its own. */
+const own = (name: string, run: (target: Target) => Promise<void>, monthlyLimit = limit): Case => [
+  name,
+  async (target) => run({ ...target, ...await target.createTenant({ monthlyLimit }) }),
+];
+
+export const batchCases: Case[] = [
+  own("POST /v1/diagnoses stores each record, in order, and each costs one", async (target) => {
+    const { deployId } = target;
+    const records = times(500, (index) => ({ deployId, ...goodBody, sessionId: `s${index}` }));
+    const answer = await submitAll(target, records);
+    isAnswer(answer, 200, { results: resultsOf(answer) }, quotaHeaders(answer, limit, 500));
+    for (const { status, id } of resultsOf(answer)) assert.ok(status === 201 && /^diag_\w{26}$/.test(id!));
+    const stored = (await recordsOf(target)).reverse();
+    assert.equal(stored.map(({ sessionId }) => sessionId), records.map(({ sessionId }) => sessionId));
+    assert.equal(stored.map(({ id }) => id), resultsOf(answer).map(({ id }) => id));
+    assert.is((await usageOf(target)).submits, 500);
+  }),
+  own("a record is stored as a single submit stores it", async (target) => {
+    const text = '"sessionId":"s","status":1.0,"content":{"input":"i","extra":1.0},"cost":0.10,"latency":1e3';
+    await submit(target, `{${text}}`);
+    const single = (await newestRecord(target)).replace(/"(id|createdAt)":[^,}]*,?/g, "");
+    await submitAll(target, [], `{"records":[{"deployId":"${target.deployId}",${text},"idempotencyKey":"k"}]}`);
+    assert.is((await newestRecord(target)).replace(/"(id|createdAt)":[^,}]*,?/g, ""), single);
+  }),
+  own("each record is refused for itself, as a single submit would be", async (target) => {
+    const { deployId } = target;
+    const good = { deployId, ...goodBody };
+    const answer = await submitAll(target, [
+      good,
+      { ...good, sessionId: undefined },
+      { ...good, deployId: "dep_0" },
+      goodBody,
+      { ...good, promptVersion: 2 },
+      { ...good, idempotencyKey: "" },
+      { ...good, deployId: "greeting@production" },
+    ]);
+    assert.equal(resultsOf(answer).map(({ id: _, ...result }) => result), [
+      { status: 201 },
+      { status: 400, error: "Missing required field sessionId", code: "invalid" },
+      { status: 404, error: "Deploy not found or not accessible", code: "deployment_not_found" },
+      { status: 400, error: "Missing required field deployId", code: "invalid" },
+      {
+        status: 400,
+        error: "Field promptVersion must be a version of the deployment's prompt",
+        code: "version_not_found",
+      },
+      { status: 400, error: "Field idempotencyKey must be 1 to 255 printable ASCII characters", code: "invalid" },
+      { status: 201 },
+    ]);
+    assert.is(usedOf(answer), 2);
+    assert.is((await recordsOf(target)).length, 2);
+  }),
+  own("the quota is exact in the middle of a batch, in the order of its records", async (target) => {
+    const { deployId } = target;
+    const other = await target.deploy(target.workspaceId, "staging", { ...promptFile, title: "Other" });
+    const deployIds = [deployId, other.deployId, "greeting@production"];
+    const records = times(300, (index) => ({ deployId: deployIds[index % 3], ...goodBody }));
+    const answer = await submitAll(target, records);
+    assert.equal(statusesOf(answer), [...Array(200).fill(201), ...Array(100).fill(429)]);
+    assert.equal(resultsOf(answer).at(-1), { status: 429, error: "Rate limit exceeded", code: "quota_exhausted" });
+    quotaHeaders(answer, 200, 200);
+    assert.is((await usageOf(target)).used, 200);
+    assert.equal(statusesOf(await submitAll(target, records)), Array(300).fill(429));
+  }, 200),
+  own("a batch that is repeated with its keys stores and counts nothing again", async (target) => {
+    const { deployId } = target;
+    const records = times(400, (index) => ({ deployId, idempotencyKey: `k${index}`, ...goodBody }));
+    const first = await submitAll(target, records.slice(0, 300));
+    const again = await submitAll(target, records);
+    assert.equal(resultsOf(again).slice(0, 300), resultsOf(first));
+    assert.is(new Set(resultsOf(again).map(({ id }) => id)).size, 400);
+    assert.equal(await usageOf(target).then(({ submits }) => submits), 400);
+  }),
+  own("a key holds for a single submit and for a record of a batch alike", async (target) => {
+    const { deployId, key } = target;
+    const single = await submit(target, goodBody, { headers: [bearer(key), "Idempotency-Key: a"] });
+    const record = { deployId, idempotencyKey: "a", ...goodBody };
+    const answer = await submitAll(target, [record, { ...record, status: 9 }, record]);
+    const { id } = JSON.parse(single.text);
+    const reused = { status: 422, error: "Idempotency-Key was used with another request", code: "key_reused" };
+    assert.equal(resultsOf(answer), [{ status: 201, id }, reused, { status: 201, id }]);
+    assert.is((await usageOf(target)).used, 1);
+  }),
+  own("a batch of which nothing is decided tells the quota too", async (target) => {
+    quotaHeaders(await submitAll(target, [{}]), limit, 0);
+  }),
+  own("what is no batch is 400, and costs nothing", async (target) => {
+    const bad: [body: unknown, error: string][] = [
+      ["[]", "Request body must be an object"],
+      ["{", "Request body must be valid JSON"],
+      [{}, "Missing required field records"],
+      [{ records: [] }, "Field records must be an array of 1 to 500 objects"],
+      [{ records: [1] }, "Field records must be an array of 1 to 500 objects"],
+      [{ records: times(501, () => ({})) }, "Field records must be an array of 1 to 500 objects"],
+      [{ records: [{}], more: 1 }, "Unknown field more. Allowed: records"],
+    ];
+    for (const [body, error] of bad) isRefusal(await submitAll(target, [], body), 400, error);
+    assert.is((await usageOf(target)).used, 0);
+  }),
+  own("an invalid key is refused before the batch is read", async (target) => {
+    isRefusal(await submitAll({ ...target, key: "pl_none" }, []), 401, "Invalid API key");
+  }),
+];

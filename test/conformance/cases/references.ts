@@ -1,0 +1,45 @@
+// Deployments by reference, NAME@DEPLOYMENT.
+import * as assert from "uvu/assert";
+import { promptFile } from "../../helpers.ts";
+import { isNotFound, isRecorded } from "../answers.ts";
+import { callsOf, read, recordsOf, submit } from "../target.ts";
+import type { Case } from "../target.ts";
+
+const reference = encodeURIComponent("greeting@production");
+
+export const referenceCases: Case[] = [
+  ["a reference stands wherever a deployment's id does, and the answer names the deployment", async (target) => {
+    const own = { ...target, ...await target.createTenant() };
+    const byName = { ...own, deployId: reference };
+    const answer = await read(byName);
+    assert.equal(answer.text, (await read(own)).text);
+    assert.is(JSON.parse(answer.text).deploy.id, own.deployId);
+    isRecorded(await submit(byName));
+    assert.is((await recordsOf(own)).length, 1);
+    assert.equal((await callsOf(own)).map(({ deployId }) => deployId), [own.deployId, own.deployId, own.deployId]);
+  }],
+  ["a reference means a deployment of the key's workspace, whatever others have", async (target) => {
+    const one = { ...target, ...await target.createTenant({ name: "One" }) };
+    const other = { ...target, ...await target.createTenant({ name: "Other" }) };
+    const answers = await Promise.all([one, other, one, other].map((own) => read({ ...own, deployId: reference })));
+    assert.equal(
+      answers.map(({ text }) => [JSON.parse(text).deploy.id, JSON.parse(text).workspace.name]),
+      [one, other, one, other].map((own) => [own.deployId, own === one ? "One" : "Other"]),
+    );
+  }],
+  ["a reference to no deployment, or to one that is not open, is 404", async (target) => {
+    const own = { ...target, ...await target.createTenant() };
+    for (const other of ["greeting@staging", "other@production", "greeting", "production", "Greeting@production"]) {
+      isNotFound(await read({ ...own, deployId: encodeURIComponent(other) }));
+    }
+    await own.manage("POST", `/deployments/${own.deployId}/deactivate`);
+    isNotFound(await read({ ...own, deployId: reference }));
+  }],
+  ["a reference serves another version from the very next request after a promotion", async (target) => {
+    const own = { ...target, ...await target.createTenant() };
+    await read({ ...own, deployId: reference });
+    await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, description: "Second" });
+    await own.manage("POST", `/deployments/${own.deployId}/promote`, { version: 2 });
+    assert.is(JSON.parse((await read({ ...own, deployId: reference })).text).description, "Second");
+  }],
+];
