@@ -10,7 +10,8 @@ import { notModified, ok } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 export async function readRevisions({ request, logContext }: RequestContext, context: Context): Promise<Answer> {
-  const found = await context.ledger.readRevisions(await readKeyHash(request, context));
+  const keyHash = await readKeyHash(request, context);
+  const found = await context.ledger.readRevisions(keyHash, context.validKeys.get(keyHash));
   if (found === undefined) throw invalidApiKey();
   setCaller(logContext, found.caller);
   const tag = await tagOf(found.deployments);

@@ -27,9 +27,12 @@ export type Ledger = {
   readUsage(keyHash: string): Promise<{ usage: Usage; caller: Caller | undefined } | undefined>;
   /**
    * The deployments of the key's workspace as JSON text: by their ids, reference, revision, live version and whether they are
-   * active. Undefined if the key is invalid. Costs no quota.
+   * active. Undefined if the key is invalid. Costs no quota. `workspaceId` is the key's workspace where that is known.
    */
-  readRevisions(keyHash: string): Promise<{ deployments: string; caller: Caller | undefined } | undefined>;
+  readRevisions(
+    keyHash: string,
+    workspaceId?: string,
+  ): Promise<{ deployments: string; caller: Caller | undefined } | undefined>;
   /** How many requests wait for a decision. */
   countWaiting(): number;
 };
@@ -70,8 +73,8 @@ export function createLedger(
     },
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
   }, { ...groupLimits, ...limits });
-  const check = (keyHash: string, operation: Check["operation"] = "check") =>
-    admit({ operation, keyHash, deployId: "" });
+  const check = (keyHash: string, operation: Check["operation"] = "check", workspaceId?: string) =>
+    admit({ operation, keyHash, workspaceId, deployId: "" });
   return {
     admit: admit as Ledger["admit"],
     findCaller: async (keyHash) => (await check(keyHash)).audit.caller,
@@ -79,8 +82,8 @@ export function createLedger(
       const decision = await check(keyHash);
       return decision.outcome === "checked" ? { usage: decision.usage, caller: decision.audit.caller } : undefined;
     },
-    async readRevisions(keyHash) {
-      const decision = await check(keyHash, "revisions");
+    async readRevisions(keyHash, workspaceId) {
+      const decision = await check(keyHash, "revisions", workspaceId);
       return decision.outcome === "checked"
         ? { deployments: decision.revisions!, caller: decision.audit.caller }
         : undefined;
