@@ -3,6 +3,7 @@ import { readConfig } from "./common/config.ts";
 import type { Config } from "./common/config.ts";
 import { createLog } from "./common/log.ts";
 import { management } from "./http/management.ts";
+import { openapi } from "./http/openapi.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { answer, requireRemote } from "./runtime/workers.ts";
@@ -18,7 +19,7 @@ function serviceOf(env: object) {
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
   const { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces: [management({ adminToken })] };
+  const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces: [management({ adminToken }), openapi()] };
   return known = { config, settings, shared: createShared(settings) };
 }
 

@@ -10,6 +10,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
 import type { Handler } from "../src/http/edge.ts";
 import { management } from "../src/http/management.ts";
+import { openapi } from "../src/http/openapi.ts";
 import type { Context } from "../src/http/context.ts";
 import { createLog } from "../src/common/log.ts";
 import { migrations } from "../src/database/migrations.ts";
@@ -20,8 +21,8 @@ import type { GroupLimits } from "../src/ledger/waiting-room.ts";
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";
 
-/** The management API, for `adminToken`. */
-export const withManagement = [management({ adminToken })];
+/** All faces; management is for `adminToken`. */
+export const withManagement = [management({ adminToken }), openapi()];
 
 /** What management works on, as the command line has it. */
 export const adminOf = (database: Database, clock: Clock = () => noon): Management => managementOf(database, clock);

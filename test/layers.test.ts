@@ -16,6 +16,7 @@ const layers = [
   "http/",
   "index.ts",
   "management.ts",
+  "openapi.ts",
   "migrate.ts",
   "runtime/",
   "worker.ts",

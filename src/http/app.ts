@@ -7,9 +7,7 @@ import { handlerOf } from "./edge.ts";
 import type { Handler } from "./edge.ts";
 import type { Face, FaceHost } from "./face.ts";
 import { checkHealth, checkReadiness, readMetrics } from "./health.ts";
-import { describeService } from "./openapi.ts";
 import { readPrompt } from "./prompts.ts";
-import { okBytes } from "./respond.ts";
 import { readRevisions } from "./revisions.ts";
 import { readRoot } from "./root.ts";
 import { addReads, allowOnly, createRouter, routeOf } from "./router.ts";
@@ -45,7 +43,6 @@ export function createApp(
     "/": readRoot,
     "/v1/usage": readUsage,
     "/v1/revisions": readRevisions,
-    "/openapi.json": describe(faces, metricsToken !== undefined),
   });
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
   if (metricsToken !== undefined) {
@@ -66,10 +63,4 @@ export function createProbes(context: Context): Handler {
   const router = createRouter("");
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });
   return handlerOf(routeOf(router), context, "");
-}
-
-function describe(faces: readonly Face[], hasMetrics: boolean): Route {
-  let bytes: Uint8Array | undefined;
-  // deno-lint-ignore require-await -- a handler gives a promise
-  return async () => okBytes(bytes ??= new TextEncoder().encode(JSON.stringify(describeService(faces, hasMetrics))));
 }

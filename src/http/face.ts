@@ -4,6 +4,9 @@ import type { Database } from "../database/database.ts";
 import type { Route } from "./context.ts";
 import type { Described, Part } from "./openapi-components.ts";
 
+/** Where the description of a service is, if it has one. */
+export const openApiPath = "/openapi.json";
+
 export type Face = {
   /** The path under which all of it is, below the base path of the service: `/admin/v1`. */
   readonly path: string;
@@ -15,8 +18,8 @@ export type Face = {
   describe(): FaceDescription;
 };
 
-/** What a face gets of the service that it belongs to. */
-export type FaceHost = { database: Database; clock: Clock };
+/** What a face gets of the service that it belongs to: `faces` are all of that service. */
+export type FaceHost = { database: Database; clock: Clock; faces: readonly Face[]; hasMetrics: boolean };
 
 export type FaceDescription = {
   tags: Record<string, string>;

@@ -1,4 +1,4 @@
-// The description of the whole service, OpenAPI 3.1, made from what routes and checks it.
+// The description of the whole service, OpenAPI 3.1, made from what routes and checks it. A face.
 import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest, DiagnosisResponse } from "../schema/serving.ts";
 import { DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
@@ -6,8 +6,10 @@ import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
 import type { Described, Part } from "./openapi-components.ts";
+import { openApiPath } from "./face.ts";
 import type { Face } from "./face.ts";
-import { statusOf } from "./respond.ts";
+import { okBytes, statusOf } from "./respond.ts";
+import { addReads, createRouter, routeOf } from "./router.ts";
 
 /** The answer to a read with its body left out. */
 const headOf = ({ responses, ...get }: Described, operationId: string): Described => {
@@ -119,7 +121,7 @@ const readRoot: Described = {
 const describe: Described = {
   tags: ["Description"],
   security: [],
-  path: "/openapi.json",
+  path: openApiPath,
   method: "get",
   operationId: "describe",
   summary: "Read this description",
@@ -173,6 +175,29 @@ function pathsOf(all: Described[]): Part {
 }
 
 /** Describes a service, with its faces. */
+/** The description of the service that it is handed to, at `/openapi.json`. */
+export const openapi = (): Face => ({
+  path: openApiPath,
+  secrets: [],
+  mount(basePath) {
+    const bytesOf = new WeakMap<readonly Face[], Uint8Array>();
+    return ({ faces, hasMetrics }) => {
+      const router = createRouter(basePath);
+      addReads(router, {
+        // deno-lint-ignore require-await -- a handler gives a promise
+        [openApiPath]: async () => {
+          const bytes = bytesOf.get(faces) ??
+            new TextEncoder().encode(JSON.stringify(describeService(faces, hasMetrics)));
+          bytesOf.set(faces, bytes);
+          return okBytes(bytes);
+        },
+      });
+      return routeOf(router);
+    };
+  },
+  describe: () => ({ tags: {}, methods: [describe, headOf(describe, "probeDescription")], structs: [], responses: {} }),
+});
+
 export function describeService(faces: readonly Face[], hasMetrics: boolean) {
   const described = faces.map((face) => face.describe());
   const allTags = Object.assign({}, tags, ...described.map(({ tags }) => tags)) as Record<string, string>;
@@ -203,8 +228,6 @@ export function describeService(faces: readonly Face[], hasMetrics: boolean) {
       headOf(readQuota, "probeQuota"),
       readRoot,
       headOf(readRoot, "probeRoot"),
-      describe,
-      headOf(describe, "probeDescription"),
       checkHealth,
       headOf(checkHealth, "probeHealth"),
       checkReadiness,

@@ -1,6 +1,8 @@
-// GET /: says what this service is and where its description is, as JSON, or as a page to whoever asks for HTML.
+// GET /: says what this service is, and where its description is if it has one, as JSON, or as a page to whoever asks for
+// HTML.
 import { version } from "../common/version.ts";
-import type { RequestContext } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { openApiPath } from "./face.ts";
 import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
@@ -9,18 +11,19 @@ const description = "Serves the prompts of LLM applications, records what came o
 
 /** The link is relative, since a host may strip the path that it mounts the service under. */
 // deno-lint-ignore require-await -- a handler gives a promise
-export async function readRoot({ request }: RequestContext): Promise<Answer> {
+export async function readRoot({ request }: RequestContext, { faces }: Context): Promise<Answer> {
   const { pathname } = new URL(request.url);
-  const openapi = `${/[^/]*$/.exec(pathname)![0]}/openapi.json`.replace(/^\//, "");
+  const openapi = faces.has(openApiPath)
+    ? `${/[^/]*$/.exec(pathname)![0]}${openApiPath}`.replace(/^\//, "")
+    : undefined;
   const isPage = request.headers.get("Accept")?.includes("text/html");
   return isPage ? text(pageOf(openapi), "text/html; charset=utf-8") : ok({ name, version, description, openapi }, {});
 }
 
 // A path may hold quotes, but no `<` or `"` that is not percent-encoded.
-const pageOf = (openapi: string) =>
+const pageOf = (openapi: string | undefined) =>
   `<!doctype html>
 <html lang="en">
 <title>${name} ${version}</title>
 <p>${name} ${version}: ${description}.
-<p><a href="${openapi}">Its API</a> (OpenAPI)
-`;
+${openapi === undefined ? "" : `<p><a href="${openapi}">Its API</a> (OpenAPI)\n`}`;

@@ -167,12 +167,13 @@ export function createContext(
   gauge("promptledger_waiting_requests", "Requests that wait to be decided", ledger.countWaiting);
   gauge("promptledger_body_bytes", "Bytes of request bodies that are held", () => bodyBudget.used);
   gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held", () => bodyBudget.most);
+  const host = { database: observed, clock, faces, hasMetrics: metricsToken !== undefined };
   return {
     ledger,
     keyHashes,
     validKeys,
     secrets: [...faces.flatMap(({ secrets }) => secrets), ...(metricsToken === undefined ? [] : [metricsToken])],
-    faces: new Map(Array.from(app.faces, ([path, open]) => [path, open({ database: observed, clock })])),
+    faces: new Map(Array.from(app.faces, ([path, open]) => [path, open(host)])),
     clock,
     newRequestId: idSequence("req"),
     log,

@@ -7,6 +7,7 @@ import { Refusal, unusable } from "../common/errors.ts";
 import { createLog, describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import { management } from "../http/management.ts";
+import { openapi } from "../http/openapi.ts";
 import { serveDatabase } from "../http/service.ts";
 import { isBusy } from "../database/database.ts";
 import type { Database, Purpose } from "../database/database.ts";
@@ -44,7 +45,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
-  const faces = [management({ adminToken })];
+  const faces = [management({ adminToken }), openapi()];
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);

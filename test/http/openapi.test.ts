@@ -49,9 +49,9 @@ test("describes every operation, and each has a case", () => {
     [
       ...["GET /v1/prompts", "HEAD /v1/prompts", "POST /v1/prompts", "POST /v1/diagnosis"],
       ...["POST /v1/diagnoses", "GET /v1/revisions", "HEAD /v1/revisions"],
-      ...["GET /v1/usage", "HEAD /v1/usage", "GET /", "HEAD /", "GET /openapi.json", "HEAD /openapi.json"],
+      ...["GET /v1/usage", "HEAD /v1/usage", "GET /", "HEAD /"],
       ...["GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz"],
-      ...["GET /metrics", "HEAD /metrics"],
+      ...["GET /metrics", "HEAD /metrics", "GET /openapi.json", "HEAD /openapi.json"],
     ],
   );
   assert.equal(Object.keys(cases).sort(), described.sort());

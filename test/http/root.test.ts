@@ -3,14 +3,14 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
 import { version } from "../../src/common/version.ts";
-import { adminToken, createWorld, openMemory, readAnswer } from "../helpers.ts";
+import { adminToken, createWorld, openMemory, readAnswer, withManagement } from "../helpers.ts";
 
 const test = suite("root");
 
 const mounts = [["/llm", "/llm"], ["/llm", "/llm/"], ["", "/"], ["/a/b", "/a/b"]] as const;
 for (const [basePath, path] of mounts) {
   test(`links from ${path} under base path "${basePath}" to a description that is there`, async () => {
-    const service = serveDatabase(await openMemory(), { basePath });
+    const service = serveDatabase(await openMemory(), { basePath, faces: withManagement });
     const get = async (url: string) => readAnswer(await service.fetch(new Request(url)));
     const root = `http://ledger.test${path}`;
     const { openapi } = (await get(root)).json as { openapi: string };
@@ -19,6 +19,14 @@ for (const [basePath, path] of mounts) {
     await service.close();
   });
 }
+
+test("links to no description where the service has none", async () => {
+  const service = serveDatabase(await openMemory(), {});
+  const get = async (headers = {}) => readAnswer(await service.fetch(new Request("http://ledger.test/", { headers })));
+  assert.equal(Object.keys((await get()).json as object), ["name", "version", "description"]);
+  assert.not.match((await get({ Accept: "text/html" })).text, "href");
+  await service.close();
+});
 
 test("logs and counts requests to the root under its path", async () => {
   const world = await createWorld({ logLevel: "info", servesMetrics: true });
