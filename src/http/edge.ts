@@ -12,7 +12,7 @@ import {
 } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { LogLevel } from "../common/config.ts";
-import type { Clock } from "../common/domain.ts";
+import { newRequestId } from "../common/ids.ts";
 import { failureOf } from "../database/database.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Context, RequestContext, Route } from "./context.ts";
@@ -28,7 +28,7 @@ const mostInFlight = 20_000; // requests: more than wait for the ledger, since t
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
-  const { secrets, faces, clock, newRequestId, corsOrigins, inFlight, bodyBudget } = context;
+  const { secrets, faces, corsOrigins, inFlight, bodyBudget } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
   /** Answers of faces have codes, the specification's have none. */
@@ -44,7 +44,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       request,
       method: request.method,
       url: request.url,
-      requestId: requestIdOf(request, secrets) ?? newRequestId(timeOf(clock)),
+      requestId: requestIdOf(request, secrets) ?? newRequestId(),
       params: {},
       logContext: {},
       isGone,
@@ -96,15 +96,6 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
         : internalError();
       return { answer: refuse(refusal, {}, isOfFace(ctx)), cause: error };
     }
-  }
-}
-
-/** The time for an id, which a request gets even if an embedder's clock throws: whatever else needs the time fails then. */
-function timeOf(clock: Clock): number {
-  try {
-    return clock();
-  } catch {
-    return Date.now();
   }
 }
 
