@@ -5,7 +5,7 @@ import type { Client } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
+import { around, bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
 import type { Database, Failure, Purpose } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
@@ -14,7 +14,7 @@ export type { Client };
 /** Where a store is: a URL, a URL with its token, or a libSQL client of the caller's, which stays theirs to close. */
 export type DatabaseSource = string | DatabaseLocation | Client;
 
-const requestTimeouts: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // ms, for one round trip
+const timeoutsMs: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // for one round trip
 
 /** Opens the file of a client of the caller's, whose operations `database` runs. */
 export type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
@@ -30,19 +30,19 @@ export function openRemote(
   if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, openFileClient);
   const { url, authToken } = typeof source === "string" ? { url: source } : source;
   if (isFileUrl(url)) throw noFiles();
-  const timeout = requestTimeouts[purpose];
+  const timeoutMs = timeoutsMs[purpose];
   const client = createClient({
     url,
     ...(authToken === undefined ? {} : { authToken }),
-    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
+    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeoutMs) }),
   });
-  return classifyErrors(untilClosed(over(client), () => client.close()), classifyError);
+  return classifyErrors(untilClosed(fromClient(client), () => client.close()), classifyError);
 }
 
 function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
-  const database = over(client);
+  const database = fromClient(client);
   if (client.protocol !== "file") {
-    return classifyErrors(untilClosed(within(requestTimeouts[purpose], database), () => {}), classifyError);
+    return classifyErrors(untilClosed(withTimeouts(database, timeoutsMs[purpose]), () => {}), classifyError);
   }
   if (openFileClient === undefined) throw noFiles();
   return openFileClient(client, database, purpose);
@@ -52,10 +52,7 @@ function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileC
 function untilClosed(database: Database, close: () => void): Database {
   let isClosed = false;
   return {
-    // deno-lint-ignore require-await -- a refusal must be a rejection
-    read: async (statement) => isClosed ? Promise.reject(closedError()) : database.read(statement),
-    // deno-lint-ignore require-await
-    write: async (statements) => isClosed ? Promise.reject(closedError()) : database.write(statements),
+    ...around(database, (operation) => isClosed ? Promise.reject(closedError()) : operation()),
     close() {
       isClosed = true;
       close();
@@ -63,20 +60,14 @@ function untilClosed(database: Database, close: () => void): Database {
   };
 }
 
-/** A client of the caller's may wait for an answer for ever: here it is given up. */
-function within(timeout: number, database: Database): Database {
-  const limit = <T>(operation: Promise<T>): Promise<T> =>
-    withTimeout(timeout, operation, () => {
-      throw new DOMException(`No answer within ${timeout} ms`, "TimeoutError");
-    });
-  return {
-    read: (statement) => limit(database.read(statement)),
-    write: (statements) => limit(database.write(statements)),
-    close: database.close,
-  };
-}
+/** The same database, which gives up on an operation after so many ms: a client of the caller's may have no timeout. */
+const withTimeouts = (database: Database, timeoutMs: number): Database =>
+  around(database, (operation) =>
+    withTimeout(timeoutMs, operation(), () => {
+      throw new DOMException(`No answer within ${timeoutMs} ms`, "TimeoutError");
+    }));
 
-const over = (client: Client): Database => ({
+const fromClient = (client: Client): Database => ({
   read: async (statement) => (await client.execute(bind(statement))).rows,
   write: async (statements) => (await client.batch(statements.map(bind), "write")).map(({ rows }) => rows),
   close() {},

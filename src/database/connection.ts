@@ -2,6 +2,7 @@
 // for the locks of others.
 import { classifyErrors, closedError, hasCode, isBusy, isClosedError, isFileFault } from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
+import { createQueue } from "./queue.ts";
 
 /** A database on one connection. */
 export type Connection = {
@@ -50,7 +51,7 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
   let path = "";
   let claim: Claim | undefined;
   const reports: ((fault: string) => void)[] = [];
-  let last: Promise<unknown> = Promise.resolve();
+  const queue = createQueue();
 
   async function prepare(): Promise<void> {
     if (isReady) return;
@@ -90,12 +91,10 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
     }
   }
 
-  function afterOthers<T>(operation: () => Promise<T>): Promise<T> {
-    // Counted from here, so that those who wait in line wait no longer than the first.
+  function enqueue<T>(operation: () => Promise<T>): Promise<T> {
+    // Counted from here, so that operations in the queue wait no longer than the first.
     const deadline = performance.now() + lockTimeoutMs;
-    const turn = last.then(() => attempt(operation, deadline));
-    last = turn.catch(() => {});
-    return turn;
+    return queue(() => attempt(operation, deadline));
   }
 
   /** Writes, and looks at the file also after a failure: SQLite may have taken the log over into it before. */
@@ -114,7 +113,7 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
   }
 
   const write = (statements: Statement[]) =>
-    afterOthers(async () => {
+    enqueue(async () => {
       if (isStamped) return await writeTo(statements);
       const results = await writeTo([...statements, setStamp()]);
       isStamped = true;
@@ -127,13 +126,13 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
   const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
   return classifyErrors({
-    read: (statement: Statement) => afterOthers(() => connection.read(statement)),
+    read: (statement: Statement) => enqueue(() => connection.read(statement)),
     write,
     async probe() {
       // A full disk may have room for the page that is written here, and for no more.
       if (failure !== undefined && performance.now() - failure.at < failureMemory) throw failure.error;
       // Writes the value that is there: that takes a page in the log, as every write does.
-      await afterOthers(() => connection.write([setStamp()]));
+      await enqueue(() => connection.write([setStamp()]));
     },
     watch(report) {
       reports.push(report);

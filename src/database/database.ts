@@ -20,6 +20,13 @@ export type Database = {
   watch?(report: (fault: string) => void): void;
 };
 
+/** The same database; `run` is called with each operation, to run it. */
+export const around = (database: Database, run: <T>(operation: () => Promise<T>) => Promise<T>): Database => ({
+  ...database,
+  read: (statement) => run(() => database.read(statement)),
+  write: (statements) => run(() => database.write(statements)),
+});
+
 /** The right to serve a database file. */
 export type Claim = {
   /** What marks the file as the one that is served now, as its `user_version`: a copy from elsewhere has another. */
@@ -75,21 +82,15 @@ export const classifyErrors = (database: Database, classify: (error: unknown) =>
   });
 
 /** The same database; calls `report` with every error. */
-export function onError(database: Database, report: (error: unknown) => void): Database {
-  async function attempt<T>(operation: Promise<T>): Promise<T> {
+export const onError = (database: Database, report: (error: unknown) => void): Database =>
+  around(database, async (operation) => {
     try {
-      return await operation;
+      return await operation();
     } catch (error) {
       report(error);
       throw error;
     }
-  }
-  return {
-    ...database,
-    read: (statement) => attempt(database.read(statement)),
-    write: (statements) => attempt(database.write(statements)),
-  };
-}
+  });
 
 /** A database file is no longer there, or no longer the one that was opened; `fault` says which. */
 export const fileError = (fault: string): Error => Object.assign(new Error(fault), { code: "DATABASE_FILE_FAULT" });
