@@ -1,5 +1,4 @@
-// Databases through @libsql/client, of which this is the only importer: a libSQL server over HTTP, or a client of the
-// caller's.
+// Databases through @libsql/client, which only this file imports: a libSQL server over HTTP, or a client of the caller.
 import { createClient, LibsqlError } from "@libsql/client/http";
 import type { Client } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
@@ -11,23 +10,23 @@ import { withTimeout } from "../common/timeout.ts";
 
 export type { Client };
 
-/** Where a store is: a URL, a URL with its token, or a libSQL client of the caller's, which stays theirs to close. */
+/** Where a store is: a URL, a URL with its token, or a libSQL client, which the caller closes. */
 export type DatabaseSource = string | DatabaseLocation | Client;
 
 const timeoutsMs: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // for one round trip
 
-/** Opens the file of a client of the caller's, whose operations `database` runs. */
+/** Opens the file of a client of the caller. `database` runs operations on that client. */
 export type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
 
 const noFiles = () => invalid("The database must be remote: there are no files here");
 
-/** Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. */
+/** Opens a database on a libSQL server, without connecting to it yet, or uses the given client. */
 export function openRemote(
   source: DatabaseSource,
   purpose: Purpose,
   openFileClient?: OpenFileClient,
 ): Database {
-  if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, openFileClient);
+  if (typeof source === "object" && "execute" in source) return useClient(source, purpose, openFileClient);
   const { url, authToken } = typeof source === "string" ? { url: source } : source;
   if (isFileUrl(url)) throw noFiles();
   const timeoutMs = timeoutsMs[purpose];
@@ -39,7 +38,7 @@ export function openRemote(
   return classifyErrors(untilClosed(fromClient(client), () => client.close()), classifyError);
 }
 
-function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
+function useClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
   const database = fromClient(client);
   if (client.protocol !== "file") {
     return classifyErrors(untilClosed(withTimeouts(database, timeoutsMs[purpose]), () => {}), classifyError);
@@ -48,7 +47,7 @@ function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileC
   return openFileClient(client, database, purpose);
 }
 
-/** The same database, which refuses every operation once it is closed. */
+/** The same database, which rejects every operation once it is closed. */
 function untilClosed(database: Database, close: () => void): Database {
   let isClosed = false;
   return {
@@ -60,7 +59,7 @@ function untilClosed(database: Database, close: () => void): Database {
   };
 }
 
-/** The same database, which gives up on an operation after so many ms: a client of the caller's may have no timeout. */
+/** The same database with a timeout for each operation, which a client of the caller may lack. */
 const withTimeouts = (database: Database, timeoutMs: number): Database =>
   around(database, (operation) =>
     withTimeout(timeoutMs, operation(), () => {
@@ -73,10 +72,10 @@ const fromClient = (client: Client): Database => ({
   close() {},
 });
 
-/** Decides by class and code, never by the driver's message. */
+/** Goes by class and code, never by the message of the driver. */
 function classifyError(error: unknown): Failure | undefined {
   if (isClosedError(error)) return "unavailable";
-  // Only the server's own error for a statement proves that it had no effect. Anything else is a missing reply.
+  // Only an error from the server for a statement proves that nothing took effect. Any other error is a missing reply.
   if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "indeterminate";
   if (error.code === "SERVER_ERROR") return classifyStatus(error.cause);
   return isBusy(error) ? "retryable" : "rejected";
@@ -86,6 +85,6 @@ function classifyStatus(cause: unknown): Failure | undefined {
   const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;
   if (status === 429) return "retryable";
   if (status >= 500) return "indeterminate";
-  // Without a valid token nothing runs, whatever the statements are.
+  // Without a valid token nothing runs, so no statement is at fault.
   return status === 401 || status === 403 ? undefined : "rejected";
 }
