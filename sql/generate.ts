@@ -22,7 +22,7 @@ async function migrationsModule(): Promise<string> {
     "// Generated from sql/ by `npm run generate`; edit the files there.\n",
     "// deno-fmt-ignore-file\n",
     'import type { Migration } from "./migrate.ts";\n\n',
-    "/** The names alone, for who needs no SQL. */\n",
+    "/** The names alone, for modules that need no SQL. */\n",
     `export const migrationNames: readonly string[] = [${entries.map(({ name }) => `"${name}"`).join(", ")}];\n\n`,
     "/** All migrations, in order. */\n",
     `export const migrations: readonly Migration[] = [\n${entries.map(({ text }) => text).join("")}];\n`,

@@ -10,7 +10,8 @@ import type { Terminal } from "../runtime/terminal.ts";
 import { read, receive } from "../schema/parse.ts";
 import type { Call } from "./command.ts";
 
-const mostPatience = 10 * 60_000; // ms without a sign of life
+// ms without a sign of life. A service gives one every 20 s; the runtimes' own limit is 5 minutes.
+const defaultTimeoutMs = 4 * 60_000;
 
 /**
  * Calls the service at a URL, which `name` has named, with the token in the environment. Nothing is sent a second time,
@@ -19,7 +20,7 @@ const mostPatience = 10 * 60_000; // ms without a sign of life
 export function connectTo(
   server: string,
   { env, say }: Terminal,
-  { name = "--server", patience = mostPatience }: { name?: string; patience?: number } = {},
+  { name = "--server", timeoutMs = defaultTimeoutMs }: { name?: string; timeoutMs?: number } = {},
 ): Call {
   const base = readServer(server, name);
   const headers = { Authorization: `Bearer ${readToken(env.ADMIN_TOKEN, name)}`, "Content-Type": "application/json" };
@@ -29,13 +30,16 @@ export function connectTo(
   }
   return async (operation, input) => {
     const { method, path, body } = toRequest(operation, stringify(input));
-    const line = openLine(base, method === "GET", patience);
+    const line = openLine(base, method === "GET", timeoutMs);
     // A redirection is not followed: the token is for this service and no other.
     const init = { method, headers, redirect: "manual", signal: line.signal, ...(body === undefined ? {} : { body }) };
     const response = await line.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
     const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
-    if (format !== undefined) return { format, text: readParts(response, line, base) } as never;
-    return readAnswer(base, operation.output, response, await line.wait(() => response.text())) as never;
+    const parts = readParts(response, line);
+    if (format !== undefined) return { format, text: wholeLines(parts, base) } as never;
+    let text = "";
+    for await (const part of parts) text += part;
+    return readAnswer(base, operation.output, response, text) as never;
   };
 }
 
@@ -106,20 +110,27 @@ function isJsonObject(text: string): boolean {
 }
 
 /** The body of an answer, as it comes. */
-async function* readParts({ body }: Response, line: Line, base: string): AsyncGenerator<string> {
+async function* readParts({ body }: Response, line: Line): AsyncGenerator<string> {
+  if (body === null) return;
   const decoder = new TextDecoder();
-  const reader = body!.getReader();
-  let last = "\n";
+  const reader = body.getReader();
   try {
     for (;;) {
       const { done, value } = await line.wait(() => reader.read());
       if (done) break;
-      const text = decoder.decode(value, { stream: true });
-      last = text.at(-1) ?? last;
-      yield text;
+      yield decoder.decode(value, { stream: true });
     }
   } finally {
     await reader.cancel().catch(() => {});
+  }
+}
+
+/** The same parts; throws where the last line has no end. */
+async function* wholeLines(parts: AsyncIterable<string>, base: string): AsyncGenerator<string> {
+  let last = "\n";
+  for await (const text of parts) {
+    last = text.at(-1) ?? last;
+    yield text;
   }
   if (last !== "\n") throw unusable(`${base} broke off in the middle of a record`);
 }
@@ -127,13 +138,13 @@ async function* readParts({ body }: Response, line: Line, base: string): AsyncGe
 type Line = { signal: AbortSignal; wait<T>(work: () => Promise<T>): Promise<T> };
 
 /** Waits for a service as long as it gives signs of life; what fails is said in one line. */
-function openLine(base: string, isHarmless: boolean, patience: number): Line {
+function openLine(base: string, isHarmless: boolean, timeoutMs: number): Line {
   const controller = new AbortController();
-  const giveUp = () => controller.abort(new Error(`nothing came for ${patience / 1000} s`));
+  const giveUp = () => controller.abort(new Error(`nothing came for ${timeoutMs / 1000} s`));
   return {
     signal: controller.signal,
     async wait(work) {
-      const timer = setTimeout(giveUp, patience);
+      const timer = setTimeout(giveUp, timeoutMs);
       try {
         return await work();
       } catch (error) {

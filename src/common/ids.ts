@@ -4,27 +4,13 @@ const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** What an id names, by its first letters. */
-export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call" | "req";
+export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call";
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${timeText(at)}${randomText(16)}`;
 
-/** Gives new ids that look alike at a fraction of the cost: random bits are drawn once, and then it is counted. */
-export function idSequence(prefix: IdPrefix): (at: number) => string {
-  // Drawn at the first id: Workers have no random values while a module is loaded.
-  let own = "";
-  let time = { at: NaN, text: "" };
-  let count = 0;
-  return (at) => {
-    if (own === "") {
-      own = randomText(10);
-      // Below 2^30, so that it is written fast.
-      count = Math.floor(Math.random() * 32 ** 6);
-    }
-    if (at !== time.at) time = { at, text: timeText(at) };
-    return `${prefix}_${time.text}${own}${(count++ & 0x3fffffff).toString(32).padStart(6, "0")}`;
-  };
-}
+/** A new id for a request. Nothing sorts these by time, and a UUID costs a fraction of `newId`. */
+export const newRequestId = (): string => `req_${crypto.randomUUID()}`;
 
 /** A new id for a commit. The ids of its calls and records are this with a prefix and the slot. */
 export const newCommitId = (at: number): string => `${timeText(at)}${randomText(14)}`;

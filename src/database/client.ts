@@ -1,61 +1,57 @@
-// Databases through @libsql/client, of which this is the only importer: a libSQL server over HTTP, or a client of the
-// caller's.
+// Databases through @libsql/client, which only this file imports: a libSQL server over HTTP, or a client of the caller.
 import { createClient, LibsqlError } from "@libsql/client/http";
 import type { Client } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
+import { around, bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
 import type { Database, Failure, Purpose } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
 export type { Client };
 
-/** Where a store is: a URL, a URL with its token, or a libSQL client of the caller's, which stays theirs to close. */
+/** Where a store is: a URL, a URL with its token, or a libSQL client, which the caller closes. */
 export type DatabaseSource = string | DatabaseLocation | Client;
 
-const requestTimeouts: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // ms, for one round trip
+const timeoutsMs: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // for one round trip
 
-/** Opens the file of a client of the caller's, whose operations `database` runs. */
+/** Opens the file of a client of the caller. `database` runs operations on that client. */
 export type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
 
 const noFiles = () => invalid("The database must be remote: there are no files here");
 
-/** Opens a database on a libSQL server, which is asked nothing until the first use, or takes a client. */
+/** Opens a database on a libSQL server, without connecting to it yet, or uses the given client. */
 export function openRemote(
   source: DatabaseSource,
   purpose: Purpose,
   openFileClient?: OpenFileClient,
 ): Database {
-  if (typeof source === "object" && "execute" in source) return takeClient(source, purpose, openFileClient);
+  if (typeof source === "object" && "execute" in source) return useClient(source, purpose, openFileClient);
   const { url, authToken } = typeof source === "string" ? { url: source } : source;
   if (isFileUrl(url)) throw noFiles();
-  const timeout = requestTimeouts[purpose];
+  const timeoutMs = timeoutsMs[purpose];
   const client = createClient({
     url,
     ...(authToken === undefined ? {} : { authToken }),
-    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeout) }),
+    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeoutMs) }),
   });
-  return classifyErrors(untilClosed(over(client), () => client.close()), classifyError);
+  return classifyErrors(untilClosed(fromClient(client), () => client.close()), classifyError);
 }
 
-function takeClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
-  const database = over(client);
+function useClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
+  const database = fromClient(client);
   if (client.protocol !== "file") {
-    return classifyErrors(untilClosed(within(requestTimeouts[purpose], database), () => {}), classifyError);
+    return classifyErrors(untilClosed(withTimeouts(database, timeoutsMs[purpose]), () => {}), classifyError);
   }
   if (openFileClient === undefined) throw noFiles();
   return openFileClient(client, database, purpose);
 }
 
-/** The same database, which refuses every operation once it is closed. */
+/** The same database, which rejects every operation once it is closed. */
 function untilClosed(database: Database, close: () => void): Database {
   let isClosed = false;
   return {
-    // deno-lint-ignore require-await -- a refusal must be a rejection
-    read: async (statement) => isClosed ? Promise.reject(closedError()) : database.read(statement),
-    // deno-lint-ignore require-await
-    write: async (statements) => isClosed ? Promise.reject(closedError()) : database.write(statements),
+    ...around(database, (operation) => isClosed ? Promise.reject(closedError()) : operation()),
     close() {
       isClosed = true;
       close();
@@ -63,29 +59,23 @@ function untilClosed(database: Database, close: () => void): Database {
   };
 }
 
-/** A client of the caller's may wait for an answer for ever: here it is given up. */
-function within(timeout: number, database: Database): Database {
-  const limit = <T>(operation: Promise<T>): Promise<T> =>
-    withTimeout(timeout, operation, () => {
-      throw new DOMException(`No answer within ${timeout} ms`, "TimeoutError");
-    });
-  return {
-    read: (statement) => limit(database.read(statement)),
-    write: (statements) => limit(database.write(statements)),
-    close: database.close,
-  };
-}
+/** The same database with a timeout for each operation, which a client of the caller may lack. */
+const withTimeouts = (database: Database, timeoutMs: number): Database =>
+  around(database, (operation) =>
+    withTimeout(timeoutMs, operation(), () => {
+      throw new DOMException(`No answer within ${timeoutMs} ms`, "TimeoutError");
+    }));
 
-const over = (client: Client): Database => ({
+const fromClient = (client: Client): Database => ({
   read: async (statement) => (await client.execute(bind(statement))).rows,
   write: async (statements) => (await client.batch(statements.map(bind), "write")).map(({ rows }) => rows),
   close() {},
 });
 
-/** Decides by class and code, never by the driver's message. */
+/** Goes by class and code, never by the message of the driver. */
 function classifyError(error: unknown): Failure | undefined {
   if (isClosedError(error)) return "unavailable";
-  // Only the server's own error for a statement proves that it had no effect. Anything else is a missing reply.
+  // Only an error from the server for a statement proves that nothing took effect. Any other error is a missing reply.
   if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "indeterminate";
   if (error.code === "SERVER_ERROR") return classifyStatus(error.cause);
   return isBusy(error) ? "retryable" : "rejected";
@@ -95,6 +85,6 @@ function classifyStatus(cause: unknown): Failure | undefined {
   const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;
   if (status === 429) return "retryable";
   if (status >= 500) return "indeterminate";
-  // Without a valid token nothing runs, whatever the statements are.
+  // Without a valid token nothing runs, so no statement is at fault.
   return status === 401 || status === 403 ? undefined : "rejected";
 }

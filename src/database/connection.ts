@@ -1,46 +1,46 @@
-// The one connection to a local database: its pragmas, one operation at a time, the claim on its file, and how long it waits
-// for the locks of others.
+// The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for locks.
 import { classifyErrors, closedError, hasCode, isBusy, isClosedError, isFileFault } from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
+import { createQueue } from "./queue.ts";
 
 /** A database on one connection. */
 export type Connection = {
   /** The path of its file; empty for a database in memory. */
   findPath(): string | Promise<string>;
-  /** Opens it, if it is not open yet. */
+  /** Opens the connection, unless it is open. */
   open?(): void;
   read(statement: Statement): Promise<Row[]>;
   write(statements: Statement[]): Promise<Row[][]>;
   close(): void;
-  /** Takes a new connection, where a busy error makes the old one useless. */
+  /** Replaces the connection. Present if a busy error makes a connection useless. */
   reopen?(): Promise<void>;
 };
 
-/** ms that SQLite waits for a lock at a time; the event loop stands still for so long. */
-export const lockTimeout = 25;
+/** How long SQLite waits for a lock at a time, in ms. The event loop is blocked meanwhile. */
+export const busyTimeoutMs = 25;
 
-const failureMemory = 2_000; // ms for which a write that failed is taken for the state of the disk
-const lockTimeoutMs = 5_000; // ms that an operation waits for a lock in all, from when it was asked for
+const failureTtlMs = 2_000; // a probe fails for so long after a write has failed
+const lockTimeoutMs = 5_000; // for an operation in all, the time in the queue included
 
 const common = [
   "pragma journal_mode = wal",
   "pragma synchronous = full",
   "pragma foreign_keys = on",
-  // What is deleted is overwritten, and not only forgotten.
+  // Deleted content is overwritten with zeros.
   "pragma secure_delete = on",
 ];
 const pragmas: Record<Purpose, string[]> = {
-  // The write-ahead log grows to 16 MiB before it is taken over into the file, and 8 MiB of the file are kept in memory.
+  // Checkpoints once the write-ahead log has 16 MiB. The page cache has 8 MiB.
   serve: [...common, "pragma wal_autocheckpoint = 4096", "pragma cache_size = -8192"],
   manage: [...common, "pragma wal_autocheckpoint = 0"],
 };
 
-// Connections that must never be closed, nor collected, which would close them.
+// Connections that must never be closed. Being referenced here keeps the garbage collector from closing them.
 const abandoned: Connection[] = [];
 
 /**
- * A local database: every operation waits for those before it, and for a lock that another process holds. A service claims
- * its file with `claimFile` first.
+ * A local database, which runs one operation at a time and retries while another process holds a lock. A service claims
+ * the file with `claimFile` first.
  */
 export function serialized(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
   let isReady = false;
@@ -50,7 +50,7 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
   let path = "";
   let claim: Claim | undefined;
   const reports: ((fault: string) => void)[] = [];
-  let last: Promise<unknown> = Promise.resolve();
+  const queue = createQueue();
 
   async function prepare(): Promise<void> {
     if (isReady) return;
@@ -61,7 +61,7 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
     }
     connection.open?.();
     for (const sql of pragmas[purpose]) await connection.read({ sql });
-    // Setting the pragmas may have written to the file.
+    // The pragmas may have written to the file.
     claim?.checkAfterWrite();
     isStamped = claim === undefined;
     isReady = true;
@@ -75,7 +75,7 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
         claim?.check();
         return await operation();
       } catch (error) {
-        // What is in memory lives and dies with its connection.
+        // A database in memory is lost with its connection.
         if (!isBusy(error) || isReady && path === "") throw error;
         if (connection.reopen !== undefined) {
           await connection.reopen();
@@ -90,15 +90,13 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
     }
   }
 
-  function afterOthers<T>(operation: () => Promise<T>): Promise<T> {
-    // Counted from here, so that those who wait in line wait no longer than the first.
+  function enqueue<T>(operation: () => Promise<T>): Promise<T> {
+    // The time in the queue counts, so that later operations wait no longer than the first.
     const deadline = performance.now() + lockTimeoutMs;
-    const turn = last.then(() => attempt(operation, deadline));
-    last = turn.catch(() => {});
-    return turn;
+    return queue(() => attempt(operation, deadline));
   }
 
-  /** Writes, and looks at the file also after a failure: SQLite may have taken the log over into it before. */
+  /** Writes, then checks the file, even after a failure: SQLite may have checkpointed before it failed. */
   async function writeTo(statements: Statement[]): Promise<Row[][]> {
     try {
       const results = await connection.write(statements);
@@ -108,17 +106,17 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
       if (hasCode(error, fileFaults)) failure = { error, at: performance.now() };
       throw error;
     } finally {
-      // What was committed to a file that is no longer there is lost.
+      // A commit to a file that was removed is lost, so it must fail.
       claim?.checkAfterWrite();
     }
   }
 
   const write = (statements: Statement[]) =>
-    afterOthers(async () => {
+    enqueue(async () => {
       if (isStamped) return await writeTo(statements);
       const results = await writeTo([...statements, setStamp()]);
       isStamped = true;
-      // The mark must be in the file itself. If someone reads an older state now, a later checkpoint puts it there.
+      // The stamp must reach the file itself. If a reader blocks this checkpoint, a later one writes it.
       await connection.read({ sql: "pragma wal_checkpoint(passive)" });
       claim?.checkAfterWrite();
       return results.slice(0, -1);
@@ -127,13 +125,13 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
   const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
   return classifyErrors({
-    read: (statement: Statement) => afterOthers(() => connection.read(statement)),
+    read: (statement: Statement) => enqueue(() => connection.read(statement)),
     write,
     async probe() {
-      // A full disk may have room for the page that is written here, and for no more.
-      if (failure !== undefined && performance.now() - failure.at < failureMemory) throw failure.error;
-      // Writes the value that is there: that takes a page in the log, as every write does.
-      await afterOthers(() => connection.write([setStamp()]));
+      // A full disk may still have room for the one page that is written below.
+      if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;
+      // Writes the present value again, which takes a page in the log as every write does.
+      await enqueue(() => connection.write([setStamp()]));
     },
     watch(report) {
       reports.push(report);
@@ -147,14 +145,14 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
         return;
       }
       connection.close();
-      // Closing it may have taken the log over into the file, which others of this process still have open.
+      // Closing may have checkpointed the file, which other holders in this process still use.
       claim?.isIntact(true);
       claim?.release();
     },
   }, classifyError);
 }
 
-/** A fault of the file is no statement's fault, so the group need not be split to find one. */
+/** No statement causes a fault of the file, so the ledger must not split the group to find one. */
 function classifyError(error: unknown): Failure | undefined {
   if (isBusy(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";

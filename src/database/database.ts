@@ -1,36 +1,42 @@
-// What the store asks of a database, whatever it is: one read, or one atomic batch; there are no interactive transactions.
-// Knows no driver.
+// What the store asks of any database: a read, or an atomic batch. There are no interactive transactions. Knows no driver.
 
-/** A statement; whole numbers are bound as integers. */
+/** A statement. Whole numbers are bound as integers. */
 export type Statement = { sql: string; args?: (string | number | null)[] | Record<string, string | number | null> };
 
-/** A row by column name. */
+/** The values of a row, by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export type Database = {
-  /** Runs one statement that changes nothing. */
+  /** Runs a statement that changes nothing, and returns its rows. */
   read(statement: Statement): Promise<Row[]>;
-  /** Runs the statements in one transaction, all or nothing, in one round trip; gives the rows of each. */
+  /** Runs statements in one transaction and one round trip, and returns the rows of each. */
   write(statements: Statement[]): Promise<Row[][]>;
-  /** Closes it; from then on every operation rejects as unavailable. */
+  /** Closes the database. Every later operation rejects as unavailable. */
   close(): void;
-  /** Throws where nothing can be written now. Only files have it: a server says so itself when it is asked to write. */
+  /** Throws if nothing can be written now. Only files have it: a server rejects the write itself. */
   probe?(): Promise<void>;
-  /** Calls `report` once if the file is no longer the one that was opened. Only files have it. */
+  /** Calls `report` once if another process removes, replaces or changes the file. Only files have it. */
   watch?(report: (fault: string) => void): void;
 };
 
+/** The same database; `run` runs each of its operations. */
+export const around = (database: Database, run: <T>(operation: () => Promise<T>) => Promise<T>): Database => ({
+  ...database,
+  read: (statement) => run(() => database.read(statement)),
+  write: (statements) => run(() => database.write(statements)),
+});
+
 /** The right to serve a database file. */
 export type Claim = {
-  /** What marks the file as the one that is served now, as its `user_version`: a copy from elsewhere has another. */
+  /** Marks the file as the one that is served now, as its `user_version`. A copy from elsewhere has another. */
   readonly stamp: number;
-  /** Throws with the code of a file fault if the file is no longer the one that was claimed. */
+  /** Throws a file fault if the file is no longer the one that was claimed. */
   check(): void;
-  /** The same after a write of this process, which changes the file too. */
+  /** The same, after this process has written to the file. */
   checkAfterWrite(): void;
   /**
-   * Whether the file is still the one that was claimed, of which this process may just have written. If it is not, its
-   * connection must not be closed, which would write to it.
+   * Whether the file is still the one that was claimed. If it is not, the connection must stay open, because closing it
+   * writes to the file. `hasWritten` tells whether this process has just written to it.
    */
   isIntact(hasWritten?: boolean): boolean;
   watch(report: (fault: string) => void): void;
@@ -38,28 +44,28 @@ export type Claim = {
 };
 
 /**
- * What a database is opened for. A service is the one process that checkpoints its file, and gives up on a server that
- * does not answer. Management may run beside it: it leaves checkpoints alone, since the SQLite inside libSQL can lose
- * commits when two processes write and checkpoint at the same instant, and it waits for long answers.
+ * What a database is opened for. `serve`: the only process that checkpoints the file; times out soon on a server.
+ * `manage`: may run beside a service, waits for slow replies, and never checkpoints, because the SQLite inside libSQL can
+ * lose commits when two processes write and checkpoint at the same instant.
  */
 export type Purpose = "serve" | "manage";
 
 /**
  * Why an operation failed.
  * - `retryable`: it had no effect and may succeed later.
- * - `indeterminate`: no valid reply came, so it may have had its effect.
- * - `rejected`: one of its statements cannot run, so none had an effect.
- * - `unavailable`: it had no effect, and nothing will succeed until the service or its database is restarted.
+ * - `indeterminate`: no valid reply came, so it may have taken effect.
+ * - `rejected`: one of its statements cannot run, so none took effect.
+ * - `unavailable`: it had no effect, and nothing succeeds until the service or its database is restarted.
  */
 export type Failure = "retryable" | "indeterminate" | "rejected" | "unavailable";
 
 const failures = new WeakMap<object, Failure>();
 
-/** Why a database operation rejected with this error. Undefined for an error of no known kind, or from elsewhere. */
+/** Why a database operation rejected with this error. Undefined for an unknown error, or one from elsewhere. */
 export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
-/** An error that leaves open whether the operation had its effect. */
+/** An error after which nobody knows whether the operation took effect. */
 export function indeterminateError(message: string): Error {
   const error = new Error(message);
   failures.set(error, "indeterminate");
@@ -75,37 +81,31 @@ export const classifyErrors = (database: Database, classify: (error: unknown) =>
   });
 
 /** The same database; calls `report` with every error. */
-export function onError(database: Database, report: (error: unknown) => void): Database {
-  async function attempt<T>(operation: Promise<T>): Promise<T> {
+export const onError = (database: Database, report: (error: unknown) => void): Database =>
+  around(database, async (operation) => {
     try {
-      return await operation;
+      return await operation();
     } catch (error) {
       report(error);
       throw error;
     }
-  }
-  return {
-    ...database,
-    read: (statement) => attempt(database.read(statement)),
-    write: (statements) => attempt(database.write(statements)),
-  };
-}
+  });
 
-/** A database file is no longer there, or no longer the one that was opened; `fault` says which. */
+/** The error for a file that is no longer the one that was opened; `fault` says what happened to it. */
 export const fileError = (fault: string): Error => Object.assign(new Error(fault), { code: "DATABASE_FILE_FAULT" });
 export const isFileFault = (error: unknown): error is Error => hasCode(error, /^DATABASE_FILE_FAULT$/);
 
-/** An operation came after the database was closed. */
+/** The error for an operation after the database was closed. */
 export const closedError = (): Error => Object.assign(new Error("The database is closed"), { code: "DATABASE_CLOSED" });
 export const isClosedError = (error: unknown): boolean => hasCode(error, /^DATABASE_CLOSED$/);
 
-/** Whether another process holds the lock that was needed; told by the code that both drivers give. */
+/** Whether another process holds the lock that was needed. Both drivers set this code. */
 export const isBusy = (error: unknown): boolean => hasCode(error, /^SQLITE_BUSY/);
 
 export const hasCode = (error: unknown, pattern: RegExp): boolean =>
   error instanceof Error && "code" in error && pattern.test(String(error.code));
 
-/** What the drivers take: they bind a JavaScript number as REAL, and a bigint as INTEGER. */
+/** A statement for a driver. Drivers bind a JavaScript number as REAL, and a bigint as INTEGER. */
 export function bind({ sql, args = [] }: Statement) {
   const convert = (value: string | number | null) => Number.isInteger(value) ? BigInt(Number(value)) : value;
   if (Array.isArray(args)) return { sql, args: args.map(convert) };

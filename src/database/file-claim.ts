@@ -1,4 +1,4 @@
-// The claim on a database file: one process serves it at a time, and only for as long as it is the file that was opened.
+// The claim on a database file: one process serves it at a time, for as long as the file is the one that was opened.
 import { chownSync, closeSync, openSync, realpathSync, statSync } from "node:fs";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -8,20 +8,20 @@ import type { Claim } from "./database.ts";
 import { identify } from "./file-identity.ts";
 
 /**
- * The VFS of the operating system. libSQL's default, of SQLite3 Multiple Ciphers, reports success when a read fails: then
- * queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. It cannot slip in, since SQLite
- * refuses a VFS that it does not have.
+ * The VFS of the operating system. libSQL's default, of SQLite3 Multiple Ciphers, reports success when a read fails. Then
+ * queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. SQLite refuses a VFS that it does
+ * not have, so it never falls back to that default.
  */
 const vfs = process.platform === "win32" ? "win32" : "unix";
 
-/** The URI by which SQLite opens a file, with `rw` one that exists. */
+/** The URI by which SQLite opens a file. With `rw` the file must exist. */
 export const uriOf = (path: string, mode: "rw" | "rwc"): string =>
   `${pathToFileURL(path).href}?vfs=${vfs}&mode=${mode}`;
 
-/** Makes an empty file that only its owner may read, unless there is one; gives whether it did. */
+/** Creates an empty file that only its owner may read, unless the file exists. Returns whether it did. */
 export function createFile(path: string, mode = 0o600): boolean {
   try {
-    // Closing a descriptor frees the locks that this process has on the file, so one that exists is not opened.
+    // Closing a descriptor frees the locks that this process has on the file, so an existing file must not be opened.
     closeSync(openSync(path, "wx", mode));
     return true;
   } catch (error) {
@@ -32,22 +32,22 @@ export function createFile(path: string, mode = 0o600): boolean {
 
 type ClaimedFile = Claim & { holders: number };
 
-// Shared by all copies of this module in the thread, such as those of a development server that reloads it: connections of
-// one thread never run at the same time, and so cannot harm each other.
+// Shared by all copies of this module in a thread, as a development server makes by reloading. Connections of one thread
+// never run at the same time, so they cannot harm each other.
 const registryKey = Symbol.for("promptledger.claimed-files");
 const claimed: Map<string, ClaimedFile> = Reflect.get(globalThis, registryKey) ?? new Map();
 Reflect.set(globalThis, registryKey, claimed);
 
-/** Claims a file that exists. Throws with the code SQLITE_BUSY while another process has claimed it. */
+/** Claims an existing file. Throws with the code SQLITE_BUSY while another process has claimed it. */
 export function claimFile(path: string): Claim {
-  const name = findFile(path);
+  const name = resolveLinks(path);
   const file = claimed.get(name) ?? claim(path, name);
   file.holders++;
   return file;
 }
 
-/** The file that a path leads to. */
-function findFile(path: string): string {
+/** Follows the links of a path. */
+function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
@@ -80,7 +80,7 @@ function claim(path: string, name: string): ClaimedFile {
   return file;
 }
 
-/** Takes the lock that an empty SQLite database beside the file stands for: it ends with this process, however that ends. */
+/** Locks an empty SQLite database beside the file. The operating system frees that lock however this process ends. */
 function lock(path: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): () => void {
   if (createFile(path, mode & 0o777) && process.getuid?.() === 0) chownSync(path, uid, gid);
   const database = new Libsql(uriOf(path, "rw"), { timeout: 0 });

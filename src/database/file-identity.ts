@@ -5,34 +5,34 @@ import { setInterval } from "node:timers";
 import { fileError } from "./database.ts";
 import type { Claim } from "./database.ts";
 
-const headerLength = 100; // bytes at the start of a database that say how large it is and how often it has changed
+const headerLength = 100; // bytes at the start of a database, among them its size and its change counter
 const watchInterval = 1_000; // ms
 
 /**
- * Tells whether the file at a path, its log and its index are still those that were there at first; `name` is where a link at
- * the path leads. While a file is served nobody else writes to the file itself, since nobody else checkpoints, and SQLite
- * would not notice if they did.
+ * Watches whether the file at a path, its log and its shared memory are replaced or changed by others. `name` is the target
+ * of a link at the path. While a file is served, no other process checkpoints, so none writes to the file itself. SQLite
+ * would not notice if one did.
  */
 export function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
-  // Kept open for as long as the file is: closing a descriptor frees SQLite's locks.
+  // Stays open as long as the database: closing a descriptor frees the locks of SQLite.
   const descriptor = openSync(path, "r");
   const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
   let isStamped = false;
   const first = fstatSync(descriptor, { bigint: true });
   let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
-  // Beside the file itself, and not beside a link to it.
-  const besides = new Map<string, BigIntStats>();
+  // SQLite puts them beside the file itself, not beside a link to it.
+  const siblings = new Map<string, BigIntStats>();
   let fault: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
   const reports: ((fault: string) => void)[] = [];
 
-  function look(isOwnWrite: boolean): string | undefined {
+  function checkFile(isOwnWrite: boolean): string | undefined {
     const now = statOf(path);
     if (now === undefined) return "The database file was removed";
     if (!isSame(now, first)) return "The database file was replaced";
     if (now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
     const header = readHeader(descriptor);
-    // Some systems set the time of a write later than the write, so the time alone proves nothing.
+    // Some systems set the modification time later than they write, so a new time alone proves nothing.
     const isOther = !isOwnWrite && (now.size !== known.size || header !== known.header);
     if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
     isStamped ||= stampOf(header) === stamp;
@@ -40,26 +40,26 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     return undefined;
   }
 
-  function lookBeside(suffix: "-wal" | "-shm"): string | undefined {
-    const before = besides.get(suffix);
+  function checkSibling(suffix: "-wal" | "-shm"): string | undefined {
+    const before = siblings.get(suffix);
     const now = statOf(name + suffix);
     if (before !== undefined && (now === undefined || !isSame(now, before))) {
       return `The file ${suffix} beside the database was removed or replaced`;
     }
-    if (now !== undefined) besides.set(suffix, now);
+    if (now !== undefined) siblings.set(suffix, now);
     return undefined;
   }
 
-  function require(found: string | undefined): void {
+  function throwIf(found: string | undefined): void {
     fault ??= found;
     if (fault !== undefined) throw fileError(fault);
   }
 
   function inspect(isOwnWrite = false): string | undefined {
-    return fault ??= look(isOwnWrite) ?? lookBeside("-wal") ?? lookBeside("-shm");
+    return fault ??= checkFile(isOwnWrite) ?? checkSibling("-wal") ?? checkSibling("-shm");
   }
 
-  function tick(): void {
+  function poll(): void {
     if (inspect() === undefined) return;
     clearInterval(timer);
     for (const report of reports) report(fault!);
@@ -67,12 +67,12 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
 
   return {
     stamp,
-    check: () => require(fault ?? look(false)),
-    checkAfterWrite: () => require(fault ?? look(true) ?? lookBeside("-wal")),
+    check: () => throwIf(fault ?? checkFile(false)),
+    checkAfterWrite: () => throwIf(fault ?? checkFile(true) ?? checkSibling("-wal")),
     isIntact: (hasWritten) => inspect(hasWritten) === undefined,
     watch(report) {
       reports.push(report);
-      timer ??= setInterval(tick, watchInterval).unref();
+      timer ??= setInterval(poll, watchInterval).unref();
     },
     forget() {
       clearInterval(timer);
@@ -81,9 +81,9 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   };
 }
 
-const stampOffset = 60; // of the four bytes of `user_version` in a header
+const stampOffset = 60; // where the four bytes of `user_version` are in a header
 
-/** Takes the mark off a copy that nobody has open, so that it is never taken for the file that it was made of. */
+/** Removes the stamp from a copy that nobody has open, so that it never passes for the original. */
 export function clearStamp(path: string): void {
   const descriptor = openSync(path, "r+");
   try {

@@ -1,22 +1,22 @@
-// A database in a file or in memory, through libsql itself: it is what @libsql/client opens files with, but here statements
-// are prepared once, which is half of what a small transaction costs.
+// A database in a file or in memory, through libsql, which @libsql/client uses for files too. Here statements are prepared
+// once, which halves the cost of a small transaction.
 import { resolve } from "node:path";
 import Libsql from "libsql";
 import { createCache } from "../common/cache.ts";
 import { filePathOf } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { lockTimeout, serialized } from "./connection.ts";
+import { busyTimeoutMs, serialized } from "./connection.ts";
 import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
 import { claimFile, uriOf } from "./file-claim.ts";
 
-const mostStatements = 100;
+const mostStatements = 100; // that stay prepared
 
-/** Opens a file by its URL, or a database in memory by `:memory:`, on first use. A service opens no file that is not there. */
+/** Opens the file of a URL, or a database in memory for `:memory:`, on first use. A service requires that the file exists. */
 export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
-  // SQLite would take NUL for the end of the path.
+  // SQLite would end the path at NUL.
   if (path.includes("\0")) throw invalid("The path of the database must not contain NUL");
   return serialized(connect(path === ":memory:" ? "" : resolve(path), purpose), purpose, claimFile);
 }
@@ -45,13 +45,13 @@ function connect(path: string, purpose: Purpose): Connection {
     findPath: () => path,
     open() {
       const name = path === "" ? ":memory:" : uriOf(path, purpose === "serve" ? "rw" : "rwc");
-      database ??= new Libsql(name, { timeout: lockTimeout });
+      database ??= new Libsql(name, { timeout: busyTimeoutMs });
     },
-    // deno-lint-ignore require-await -- what libsql throws must be a rejection
+    // deno-lint-ignore require-await -- makes what libsql throws a rejection
     read: async (statement) => run(statement),
     // deno-lint-ignore require-await
     write: async (statements) => {
-      // A busy error leaves a statement open, and commits fail until it is run again: this one always is.
+      // A busy error leaves its statement open, and commits fail until that runs again. This one runs before every commit.
       run({ sql: "begin immediate" });
       try {
         const results = statements.map(run);
@@ -66,10 +66,10 @@ function connect(path: string, purpose: Purpose): Connection {
       if (database === undefined) return;
       if (database.inTransaction) run({ sql: "rollback" });
       try {
-        // While prepared statements live, libsql leaves undone what SQLite does last: taking the log over into the file.
+        // With prepared statements alive, libsql skips the checkpoint that SQLite does on close.
         if (purpose === "serve") run({ sql: "pragma wal_checkpoint(truncate)" });
       } catch {
-        // The log stays beside the file, and is read with it.
+        // The log stays beside the file, and the next process reads it.
       }
       statements.clear();
       database.close();

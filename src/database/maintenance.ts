@@ -1,38 +1,38 @@
-// What is done with a database file as a whole.
+// Operations on a database file as a whole.
 import type { Database } from "./database.ts";
 import { integer, text } from "./row.ts";
 
-/** The size of the database in bytes, with what still stands in its write-ahead log. */
+/** The size of the database in bytes, including pages that are only in its write-ahead log. */
 export async function sizeOf(database: Database): Promise<number> {
   const sql = "select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()";
   const [row] = await database.read({ sql });
   return integer(row!, "bytes");
 }
 
-/** Writes the database as it is at this moment to a file that is empty or not there, and does not sync it. */
+/** Writes a snapshot of the database to a new or empty file, without syncing that. */
 export async function copyTo(database: Database, path: string): Promise<void> {
   await database.read({ sql: "vacuum into ?", args: [path] });
 }
 
-/** What SQLite finds wrong with the structure of the database, if anything. */
+/** The first fault that SQLite finds in the structure of the database, if any. */
 export async function findDamage(database: Database): Promise<string | undefined> {
   const [row] = await database.read({ sql: "pragma integrity_check(1)" });
-  // Before what is found in a page stands a line with the database's name.
+  // A line with the name of the database may precede the fault.
   const found = text(row!, "integrity_check").split("\n").at(-1);
   return found === "ok" ? undefined : found;
 }
 
-/** Takes the write-ahead log over into the file and does without it; fails as busy where anyone else has the file open. */
+/** Checkpoints the write-ahead log and removes it. Fails as busy if anyone else has the file open. */
 export async function removeLog(database: Database): Promise<void> {
   await database.read({ sql: "pragma journal_mode = delete" });
 }
 
 /**
- * Keeps everyone else out of the file, from now on until this process ends; fails as busy where anyone is in. Whoever waits
- * for it while another file takes its place cannot write a log, which that one would be read with: where there is none yet,
- * SQLite looks whether a file is still the one of that name before it writes.
+ * Locks the file against everyone else until this process ends. Fails as busy if anyone else has it open. A process
+ * that waits for the lock while another file replaces this one cannot add a log to the new file: without an existing log,
+ * SQLite checks that the file still has its name before it writes.
  */
-export async function keepAlone(database: Database): Promise<void> {
+export async function lockExclusively(database: Database): Promise<void> {
   await removeLog(database);
   await database.read({ sql: "pragma locking_mode = exclusive" });
   await database.write([]);

@@ -1,5 +1,5 @@
-// Brings a database's schema up to date: each migration once, in order, in a transaction of its own, and recorded with the
-// checksum of its text.
+// Brings the schema of a database up to date. Each migration runs once, in order, in its own transaction, and is recorded with
+// the checksum of its text.
 import { conflict } from "../common/errors.ts";
 import type { Database } from "./database.ts";
 import { text, textOrNull } from "./row.ts";
@@ -8,15 +8,15 @@ import { text, textOrNull } from "./row.ts";
 export type Migration = { name: string; checksum: string; sql: string };
 
 export type MigrateOptions = {
-  /** What to do with a database that has migrations this version does not know, since a newer version has served it. */
+  /** What to do with a database that a newer version has migrated. */
   onNewer?: "refuse" | "accept" | undefined;
   /** Receives what a migration changed in the data, in sentences. */
   notify?: ((notice: string) => void) | undefined;
 };
 
 /**
- * Applies the migrations that the database lacks, and gives their names. Safe to run in several processes at once.
- * Throws, and changes nothing, if the database is newer or one of its migrations has another checksum.
+ * Applies the migrations that the database lacks, and returns their names. Several processes may do so at once.
+ * Throws, without changes, if the database is newer or one of its migrations has another checksum.
  */
 export async function migrate(
   database: Database,
@@ -36,7 +36,7 @@ export async function migrate(
   return applied;
 }
 
-/** The migrations that the database lacks. Throws as `migrate` does, and changes nothing. */
+/** The migrations that the database lacks. Changes nothing, and throws as `migrate` does. */
 export async function listMissing(
   database: Database,
   migrations: readonly Migration[],
@@ -60,7 +60,7 @@ export async function listMissing(
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-/** Throws unless the database has all of the migrations. */
+/** Throws if the database lacks a migration. */
 export async function requireMigrated(database: Database, migrations: readonly Migration[]): Promise<void> {
   const [first] = await listMissing(database, migrations);
   if (first !== undefined) {
@@ -68,13 +68,13 @@ export async function requireMigrated(database: Database, migrations: readonly M
   }
 }
 
-/** Whether any migration was ever applied, and the database is therefore one of ours. */
+/** Whether this is a promptledger database: one to which any migration was applied. */
 export async function isMigrated(database: Database): Promise<boolean> {
   const tables = await database.read({ sql: "select 1 from sqlite_master where name = 'promptledger_migrations'" });
   return tables.length > 0;
 }
 
-/** The applied migrations: name to checksum, which is undefined where a version that recorded none applied it. */
+/** The checksums of the applied migrations, by name; undefined for one that an early version applied without recording it. */
 async function readApplied(database: Database): Promise<Map<string, string | undefined>> {
   if (!await isMigrated(database)) return new Map();
   const rows = await database.read({ sql: "select * from promptledger_migrations order by name" });
@@ -84,7 +84,7 @@ async function readApplied(database: Database): Promise<Map<string, string | und
   ]));
 }
 
-/** Makes the table of migrations, or adds checksums to one that was made without. */
+/** Creates the table of migrations, or adds checksums to one of an early version. */
 async function prepareTable(database: Database, migrations: readonly Migration[]): Promise<void> {
   const hasChecksums = async () =>
     (await database.read({ sql: "select 1 from pragma_table_info('promptledger_migrations') where name = 'checksum'" }))
@@ -106,7 +106,7 @@ async function prepareTable(database: Database, migrations: readonly Migration[]
       })),
     ]);
   } catch (error) {
-    // Another process may have been first.
+    // Another process may have done it first.
     if (!await hasChecksums()) throw error;
   }
 }
@@ -128,8 +128,8 @@ async function apply(
 }
 
 /**
- * Whether a migration whose checksum was not recorded made what is in the schema: SQLite keeps the text of each table and
- * index. Comments and white space may differ.
+ * Whether a migration without a recorded checksum created this schema. Compares with the text that SQLite keeps of each
+ * table and index, except comments and white space.
  */
 async function wasMadeBy(database: Database, { sql }: Migration): Promise<boolean> {
   const rows = await database.read({ sql: "select sql from sqlite_master where sql is not null" });
@@ -139,6 +139,6 @@ async function wasMadeBy(database: Database, { sql }: Migration): Promise<boolea
 
 const normalize = (sql: string) => sql.replace(/--.*$/gm, "").replace(/\s+/g, " ").trim().toLowerCase();
 
-/** A statement ends with a semicolon at the end of a line; the driver would run only the first of several. */
+/** Splits at semicolons that end a line: the driver would run only the first of several statements. */
 const splitStatements = (sql: string) =>
   sql.split(/;[ \t]*$/m).map((statement) => ({ sql: statement })).filter(({ sql }) => /^\s*[a-z]/im.test(sql));

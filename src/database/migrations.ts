@@ -2,7 +2,7 @@
 // deno-fmt-ignore-file
 import type { Migration } from "./migrate.ts";
 
-/** The names alone, for who needs no SQL. */
+/** The names alone, for modules that need no SQL. */
 export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts"];
 
 /** All migrations, in order. */

@@ -1,4 +1,4 @@
-// Opens whatever database is named: where there are files, a file too.
+// Opens any database, including files, which not every runtime has.
 import { existsSync } from "node:fs";
 import { filePathOf, isFileUrl } from "../common/config.ts";
 import { conflict } from "../common/errors.ts";
@@ -13,13 +13,13 @@ import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import { text } from "./row.ts";
 
-/** Opens a database. Nothing is opened or sent until the first use. */
+/** Opens a database lazily: nothing is opened or sent before the first operation. */
 export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"): Database {
   const url = urlOf(source);
   return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, openFileClient);
 }
 
-/** The file of an embedder's client: one operation at a time, and claimed like a file of ours. */
+/** The file of an embedder's client, which runs one operation at a time and is claimed like any other file. */
 function openFileClient(client: Client, database: Database, purpose: Purpose): Database {
   const connection = {
     ...database,
@@ -27,7 +27,7 @@ function openFileClient(client: Client, database: Database, purpose: Purpose): D
       const [main] = await database.read({ sql: "select file from pragma_database_list where name = 'main'" });
       return text(main!, "file");
     },
-    // After a busy error the client keeps a statement open on its connection, and later commits fail there.
+    // After a busy error the client leaves a statement open on its connection, and later commits fail there.
     reopen: () => Promise.resolve(client.reconnect()),
   };
   return serialized(connection, purpose, claimFile);
@@ -36,8 +36,8 @@ function openFileClient(client: Client, database: Database, purpose: Purpose): D
 export type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };
 
 /**
- * Opens a database and applies the migrations that it lacks; gives their names. One that is not there or is empty is made,
- * unless the options refuse it.
+ * Opens a database, applies the migrations that it lacks, and returns their names. Creates a database that does not exist
+ * or is empty, unless the options forbid that.
  */
 export async function openMigrated(
   source: DatabaseSource,
@@ -47,7 +47,7 @@ export async function openMigrated(
   const path = fileOf(source);
   if (path !== undefined && onEmpty === "create") makeFile(path);
   const database = openDatabase(source, purpose);
-  const applied = await orClose(database, async () => {
+  const applied = await closeOnError(database, async () => {
     if (onEmpty === "refuse" && !await isMigrated(database)) {
       throw conflict("it is empty. workspace create and migrate set it up");
     }
@@ -56,16 +56,16 @@ export async function openMigrated(
   return { database, applied };
 }
 
-/** Opens a database that exists and lacks no migration; any other is refused. */
+/** Opens a database that exists and lacks no migration, and refuses any other. */
 export async function openChecked(source: DatabaseSource, purpose: Purpose): Promise<Database> {
   const path = fileOf(source);
   if (path !== undefined && !existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
   const database = openDatabase(source, purpose);
-  await orClose(database, () => requireMigrated(database, migrations));
+  await closeOnError(database, () => requireMigrated(database, migrations));
   return database;
 }
 
-async function orClose<T>(database: Database, work: () => Promise<T>): Promise<T> {
+async function closeOnError<T>(database: Database, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -74,16 +74,16 @@ async function orClose<T>(database: Database, work: () => Promise<T>): Promise<T
   }
 }
 
-/** Makes the file, if there is none: SQLite would let everyone read it. */
+/** Creates the file unless it exists. SQLite would create it readable for everyone. */
 export function makeFile(path: string): void {
   try {
     createFile(path);
   } catch {
-    // Opening it as a database says why it cannot be made.
+    // Opening it as a database then fails with the reason.
   }
 }
 
-/** The path of the file that a database is in; undefined where it is on a server, in memory or a client of the caller's. */
+/** The path of the file of a database; undefined if it is on a server, in memory or a client of the caller. */
 export function fileOf(source: DatabaseSource): string | undefined {
   const url = urlOf(source);
   const path = isFileUrl(url) ? filePathOf(url) : ":memory:";

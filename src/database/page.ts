@@ -1,16 +1,16 @@
-// Lists in parts. A cursor names the last entry that was given: newest come first, so whatever is added while someone pages
-// through stands before the first part, and in none of the others.
+// Pages of lists. A cursor names the last entry of a page. The newest entries come first, so entries that are added meanwhile
+// come before the first page and never shift the next ones.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { unusable } from "../common/errors.ts";
 import type { Database, Row, Statement } from "./database.ts";
 
-/** How many entries a part has unless asked otherwise. */
+/** How many entries a page has by default. */
 export const defaultPageSize = 50;
 
-/** What a page's query is bound to: `:cursor` is null on the first, and `:rows` is how many to read. */
+/** What the query of a page is bound to: `:cursor` is null for the first page, and `:rows` is how many to read. */
 export type PageArgs = { cursor: string | null; rows: number };
 
-/** Reads a page by a query for rows that come after a cursor, newest first; one row more tells whether it goes on. */
+/** Reads a page by a query for the rows after a cursor, newest first. A row beyond the limit tells whether pages follow. */
 export async function readPage<T>(
   database: Database,
   { limit = defaultPageSize, cursor }: PageRequest,
@@ -23,7 +23,7 @@ export async function readPage<T>(
   return { items: shown, nextCursor: items.length > limit ? String(cursorOf(shown.at(-1)!)) : null };
 }
 
-/** Gives what throws when it is given a cursor for the second time: a list that leads back to itself has no end. */
+/** Makes a function that throws if a cursor comes twice: such a list would never end. */
 export function createCursorCheck(): (cursor: string) => void {
   const seen = new Set<string>();
   return (cursor) => {
@@ -32,7 +32,7 @@ export function createCursorCheck(): (cursor: string) => void {
   };
 }
 
-/** The items of each page of a list, to its end; `list` gives the page that a cursor leads to, or the first. */
+/** The items of each page of a list. `list` returns the page after a cursor, or the first one. */
 export async function* eachPage<Item>(
   list: (cursor: string | undefined) => Promise<Page<Item>>,
 ): AsyncGenerator<Item[]> {

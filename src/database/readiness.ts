@@ -1,4 +1,4 @@
-// Whether the database would serve requests: asked by probes, which may come as often as they like.
+// Whether the database can serve requests. Probes may ask at any rate.
 import type { Clock } from "../common/domain.ts";
 import { databaseAway, databaseBusy, databaseReadOnly, diskFull, fileFaulty, Refusal } from "../common/errors.ts";
 import { schemaMissing, schemaNewer, schemaOutdated } from "../common/errors.ts";
@@ -9,22 +9,22 @@ import { migrationNames } from "./migrations.ts";
 import { text } from "./row.ts";
 import { withTimeout } from "../common/timeout.ts";
 
-const timeoutMs = 2_000; // ms that an answer may take
-const validity = 1_000; // ms for which an answer holds
+const timeoutMs = 2_000;
+const cacheMs = 1_000;
 
 /**
- * Gives a function that tells why the database would serve no request, or undefined if it would: it cannot be reached, its
- * schema is another one, or, for a file, nothing can be written. Those who ask at once share the answer.
+ * Makes a function that returns why the database cannot serve requests, or undefined if it can. Reasons are that it cannot be
+ * reached, that its schema is another one, or that a file cannot be written. Calls within a second share one check.
  */
 export function readinessOf(database: Database, clock: Clock): () => Promise<Refusal | undefined> {
-  let asked: { at: number; answer: Promise<Refusal | undefined> } | undefined;
+  let last: { at: number; check: Promise<Refusal | undefined> } | undefined;
 
   return () => {
     const now = clock();
-    if (asked === undefined || Math.abs(now - asked.at) >= validity) {
-      asked = { at: now, answer: withTimeout(timeoutMs, findObstacle(database), databaseAway) };
+    if (last === undefined || Math.abs(now - last.at) >= cacheMs) {
+      last = { at: now, check: withTimeout(timeoutMs, findObstacle(database), databaseAway) };
     }
-    return asked.answer;
+    return last.check;
   };
 }
 

@@ -1,4 +1,4 @@
-// Reading a row's columns. A column that is missing or of another type is a mistake in a query, and throws.
+// Reads columns of a row. Throws on a column that is missing or has another type, which is a bug in the query.
 import type { Row } from "./database.ts";
 
 export function text(row: Row, column: string): string {

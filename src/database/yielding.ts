@@ -1,36 +1,26 @@
-// Whose turn it is, on an event loop that a local database holds up while it works.
+// Sharing the event loop, which a local database blocks while it works.
+import { around } from "./database.ts";
 import type { Database } from "./database.ts";
+import { createQueue } from "./queue.ts";
 
-/** After the input that has arrived already is handled; where a runtime cannot tell, at once. */
-export const endOfTurn = (): Promise<void> =>
+/** Resolves once input that has already arrived is handled, or at once on runtimes without `setImmediate`. */
+export const endOfTick = (): Promise<void> =>
   typeof setImmediate === "function" ? new Promise((resolve) => setImmediate(resolve)) : Promise.resolve();
 
-const turnsGiven = 8; // what it takes to read a request, decide it and answer it, and some more on Deno
+const yieldedTicks = 8; // a request is read, decided and answered in fewer; Deno needs some more
 
 /**
- * The same database, for long work that others share the process with: they wait for one of its operations at most, however
- * many are asked for at once, and after each they get their turns.
+ * The same database for long work, which yields to requests: its operations run one at a time, however many are started at
+ * once, and the event loop runs for some ticks after each.
  */
 export function yielding(database: Database): Database {
-  let last: Promise<unknown> = Promise.resolve();
-
-  async function thenYield<T>(operate: () => Promise<T>): Promise<T> {
-    try {
-      return await operate();
-    } finally {
-      for (let turn = 0; turn < turnsGiven; turn++) await endOfTurn();
-    }
-  }
-
-  function enqueue<T>(operate: () => Promise<T>): Promise<T> {
-    const operation = last.then(() => thenYield(operate));
-    last = operation.catch(() => undefined);
-    return operation;
-  }
-
-  return {
-    read: (statement) => enqueue(() => database.read(statement)),
-    write: (statements) => enqueue(() => database.write(statements)),
-    close: database.close,
-  };
+  const enqueue = createQueue();
+  return around(database, (operation) =>
+    enqueue(async () => {
+      try {
+        return await operation();
+      } finally {
+        for (let tick = 0; tick < yieldedTicks; tick++) await endOfTick();
+      }
+    }));
 }

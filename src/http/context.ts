@@ -46,7 +46,6 @@ export type Context = {
   /** The routes of faces, by the paths under which they are. */
   faces: ReadonlyMap<string, Route>;
   clock: Clock;
-  newRequestId(at: number): string;
   log: Log;
   telemetry: Telemetry;
   /** The largest body that is read, and how long it may take to arrive. */

@@ -3,7 +3,7 @@
 import { invalidTarget, overloaded, Refusal, stopping, unknownPath } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { LogLevel } from "../common/config.ts";
-import type { Clock } from "../common/domain.ts";
+import { newRequestId } from "../common/ids.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Context, RequestContext, Route } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
@@ -18,7 +18,7 @@ const mostInFlight = 20_000; // requests: more than wait for the ledger, since t
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
-  const { secrets, faces, clock, newRequestId, corsOrigins, inFlight, bodyBudget } = context;
+  const { secrets, faces, corsOrigins, inFlight, bodyBudget } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
   /** Answers of faces have codes, the specification's have none. */
@@ -34,7 +34,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       request,
       method: request.method,
       url: request.url,
-      requestId: requestIdOf(request, secrets) ?? newRequestId(timeOf(clock)),
+      requestId: requestIdOf(request, secrets) ?? newRequestId(),
       params: {},
       logContext: {},
       isGone,
@@ -80,15 +80,6 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
       return { answer: refuse(toRefusal(error), {}, isOfFace(ctx)), cause: error };
     }
-  }
-}
-
-/** The time for an id, which a request gets even if an embedder's clock throws: whatever else needs the time fails then. */
-function timeOf(clock: Clock): number {
-  try {
-    return clock();
-  } catch {
-    return Date.now();
   }
 }
 

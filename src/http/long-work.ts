@@ -1,5 +1,6 @@
 // Management that looks at much of the log: few at once, and none for a client that has left.
 import { clientGone, managementOverloaded } from "../common/errors.ts";
+import { around } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 
 /** Bounds how much long work is under way. */
@@ -42,14 +43,5 @@ export function createLongWork(most: number, timeout: number): LongWork {
 }
 
 /** The same database, which does nothing more once `isGone` says that nobody waits for it. */
-export function whileWanted(database: Database, isGone: () => boolean): Database {
-  async function orGone<T>(operate: () => Promise<T>): Promise<T> {
-    if (isGone()) throw clientGone();
-    return await operate();
-  }
-  return {
-    read: (statement) => orGone(() => database.read(statement)),
-    write: (statements) => orGone(() => database.write(statements)),
-    close: database.close,
-  };
-}
+export const whileWanted = (database: Database, isGone: () => boolean): Database =>
+  around(database, (operation) => isGone() ? Promise.reject(clientGone()) : operation());

@@ -13,9 +13,11 @@ import {
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";
-import { stringifyMembers } from "../common/json-text.ts";
+import { stringify, stringifyMembers } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
+import { withTimeout } from "../common/timeout.ts";
 import { operations } from "../management/index.ts";
+import { exportDiagnoses } from "../management/records.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
 import { parse } from "../schema/parse.ts";
@@ -36,10 +38,13 @@ import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
 /** What the face keeps of a service. */
-type State = { store: Store; longWork: LongWork; exports: { count: number } };
+type State = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
 
 const mostLongWork = 8; // at once
 const longWorkTimeout = 5_000; // ms for which more of it waits
+// ms after which a response that is not ready begins: clients, proxies and Bun close a connection that is silent for a minute
+// or a few.
+const defaultQuietMs = 20_000;
 
 /**
  * The management API, under `/admin/v1`, for whoever has the token: 32 visible ASCII characters or more. Without a token it
@@ -48,8 +53,12 @@ const longWorkTimeout = 5_000; // ms for which more of it waits
 export const management = ({ adminToken }: { adminToken?: string | undefined }): Face =>
   managementWith(adminToken, () => createLongWork(mostLongWork, longWorkTimeout));
 
-/** The same with a bound of its own for long work. */
-export function managementWith(adminToken: string | undefined, boundLongWork: () => LongWork): Face {
+/** The same with a bound of its own for long work, and another time after which a response begins. */
+export function managementWith(
+  adminToken: string | undefined,
+  boundLongWork: () => LongWork,
+  quietMs = defaultQuietMs,
+): Face {
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw unfitToken(fault);
   return {
@@ -61,7 +70,7 @@ export function managementWith(adminToken: string | undefined, boundLongWork: ()
       else addOperations(router, adminToken);
       return ({ database, clock }) => {
         const store = { database: yielding(database), clock };
-        const state: State = { store, longWork: boundLongWork(), exports: { count: 0 } };
+        const state: State = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
         return (ctx, context) => router.fetch(ctx, context, state);
       };
     },
@@ -87,8 +96,8 @@ function addOperations(router: RouterType, adminToken: string): void {
 const manage = (operation: AnyOperation) => async (ctx: RequestContext, context: Context, state: State) => {
   for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
   const input = await readInput(operation, ctx, context);
-  const { output, leave } = await run(operation, input, ctx, state);
-  if (isExport(output)) return answerExport(output, ctx, context, state, leave);
+  if (operation.isLong) return await answerLong(operation, input, ctx, context, state);
+  const output = await perform(operation, { ...state.store, caller }, input);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
@@ -98,19 +107,42 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
 /** Who has the admin token may do everything. */
 const caller: Caller = { source: "api", actor: "", role: "owner" };
 
-/** Runs an operation; nothing more is read for it after `leave` has been called. */
-async function run(operation: AnyOperation, input: string, { request }: RequestContext, { store, longWork }: State) {
-  const management = { ...store, caller };
-  if (!operation.isLong) return { output: await perform(operation, management, input), leave() {} };
+/**
+ * Answers an operation that takes long. When its output is not ready in time, the response begins without it: its JSON comes
+ * after spaces, which keep the connection open. Nothing more is read once the client has left.
+ */
+async function answerLong(
+  operation: AnyOperation,
+  input: string,
+  ctx: RequestContext,
+  context: Context,
+  { store, longWork, exports, quietMs }: State,
+): Promise<Answer> {
   let hasLeft = false;
-  const isGone = () => hasLeft || request.signal.aborted;
-  const end = await longWork.enter();
-  try {
-    const database = whileWanted(store.database, isGone);
-    return { output: await perform(operation, { ...management, database }, input), leave: () => void (hasLeft = true) };
-  } finally {
-    end();
+  const leave = () => void (hasLeft = true);
+  const database = whileWanted(store.database, () => hasLeft || ctx.request.signal.aborted);
+  const run = async () => {
+    const end = await longWork.enter();
+    return await perform(operation, { ...store, database, caller }, input).finally(end);
+  };
+  const output = run();
+  // An export is no JSON, and its own text begins soon.
+  const isText = operation.id === exportDiagnoses.id;
+  const found = isText ? await output : await withTimeout(quietMs, output, () => notReady);
+  if (found === notReady) {
+    const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
+    return streamed(text, { "Content-Type": "application/json" }, leave);
   }
+  return isExport(found) ? answerExport(found, ctx, context, exports, leave) : ok(found, {});
+}
+
+const notReady = Symbol("not ready");
+
+/** The JSON of an output, after a space at once and one each time that so many ms have passed. */
+async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
+  let found: unknown = notReady;
+  for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";
+  yield stringify(found);
 }
 
 /**
@@ -179,7 +211,7 @@ function answerExport(
   { format, text }: Export,
   ctx: RequestContext,
   context: Context,
-  { exports }: State,
+  exports: State["exports"],
   leave: () => void,
 ): Answer {
   if (exports.count >= mostExports) throw exportsOverloaded();
@@ -199,7 +231,7 @@ async function* logStreamErrors(
   try {
     yield* text;
   } catch (error) {
-    if (!isClientGone(error)) log.error("Export broke off", { requestId, cause: describeError(error) });
+    if (!isClientGone(error)) log.error("Response broke off", { requestId, cause: describeError(error) });
     throw error;
   }
 }

@@ -10,7 +10,6 @@ import type { Handler } from "./edge.ts";
 import type { Face } from "./face.ts";
 import { createInFlight } from "./in-flight.ts";
 import type { InFlight } from "./in-flight.ts";
-import { idSequence } from "../common/ids.ts";
 import { consoleLog } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
@@ -175,7 +174,6 @@ export function createContext(
     secrets: [...faces.flatMap(({ secrets }) => secrets), ...(metricsToken === undefined ? [] : [metricsToken])],
     faces: new Map(Array.from(app.faces, ([path, open]) => [path, open(host)])),
     clock,
-    newRequestId: idSequence("req"),
     log,
     telemetry,
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },

@@ -1,7 +1,7 @@
 // Group commit: items that arrive while a group is being decided wait and form the next one, so they share the cost of a
 // transaction. One group is decided at a time. The caller defines what an item is and how a group is decided.
 import { clientGone, overloaded, replyLost, waitedTooLong } from "../common/errors.ts";
-import { endOfTurn } from "../database/yielding.ts";
+import { endOfTick } from "../database/yielding.ts";
 import { createWaitingRoom } from "./waiting-room.ts";
 import type { GroupLimits, Waiter } from "./waiting-room.ts";
 
@@ -91,7 +91,7 @@ export function groupCommit<Item, Result, Attempt>(
   async function untilNoneArrives(): Promise<void> {
     for (let seen = 0; seen < room.count() && seen < limits.items;) {
       seen = room.count();
-      await endOfTurn();
+      await endOfTick();
     }
   }
 

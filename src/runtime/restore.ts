@@ -13,7 +13,7 @@ import { isBusy } from "../database/database.ts";
 import type { Claim } from "../database/database.ts";
 import { isMigrated, migrate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
-import { findDamage, keepAlone, removeLog } from "../database/maintenance.ts";
+import { findDamage, lockExclusively, removeLog } from "../database/maintenance.ts";
 import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { migrations } from "../database/migrations.ts";
@@ -123,7 +123,7 @@ async function replace(file: string, part: string, location: DatabaseLocation): 
   let claim: Claim | undefined;
   try {
     claim = claimFile(file);
-    await keepAlone(database);
+    await lockExclusively(database);
     const { mode, uid, gid } = await stat(file);
     const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`;
     await onFile(part, "written", () => takeOver(part, { mode, uid, gid }));

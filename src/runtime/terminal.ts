@@ -111,27 +111,16 @@ stderr.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") process.exit(1);
 });
 
-/**
- * fetch that sends what it is given once, and waits for the answer until the given signal: Node and Bun give up after 5
- * minutes of their own accord, and Deno sends anew what went down with a connection that was kept alive.
- */
+/** fetch that sends a request once. Deno would send it again if a connection that was kept alive goes down. */
 export const fetchOnce = (url: string, init: RequestInit): Promise<Response> =>
-  fetch(url, { ...init, ...(settings ??= fetchSettings()) } as RequestInit);
+  fetch(url, { ...init, ...(client ??= createClient()) } as RequestInit);
 
 declare const Deno: { createHttpClient(options: object): object };
 
-let settings: object | undefined;
+let client: object | undefined;
 
-function fetchSettings(): object {
-  if ("Bun" in globalThis) return { timeout: false };
-  if ("Deno" in globalThis) return { client: Deno.createHttpClient({ poolMaxIdlePerHost: 0 }) };
-  // The way to the settings of Node's fetch is where undici has left it for others, once anything of it is in use.
-  new Headers();
-  const dispatcher: unknown = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
-  if (typeof dispatcher !== "object" || dispatcher === null) return {};
-  const Dispatcher = dispatcher.constructor as new (options: object) => object;
-  return { dispatcher: new Dispatcher({ headersTimeout: 0, bodyTimeout: 0 }) };
-}
+const createClient = (): object =>
+  "Deno" in globalThis ? { client: Deno.createHttpClient({ poolMaxIdlePerHost: 0 }) } : {};
 
 /** Ends the process with this code as soon as nothing is left to do. */
 export function exitWith(code: number): void {

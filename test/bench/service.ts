@@ -7,7 +7,7 @@ import { createLog } from "../../src/common/log.ts";
 import { openConfigured } from "../../src/runtime/boot.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
-import type { Database } from "../../src/database/database.ts";
+import { around } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const { listen }: { listen: Listen } = await import(`../../src/runtime/${currentRuntime.toLowerCase()}.ts`);
@@ -17,17 +17,10 @@ const clock = Date.now;
 
 const { database } = await openConfigured(config, "serve");
 let roundTrips = 0;
-const counted: Database = {
-  read(statement) {
-    roundTrips++;
-    return database.read(statement);
-  },
-  write(statements) {
-    roundTrips++;
-    return database.write(statements);
-  },
-  close: database.close,
-};
+const counted = around(database, (operation) => {
+  roundTrips++;
+  return operation();
+});
 
 const { GROUP_OF } = process.env;
 const output = openLogOutput((count) => log.warn("Lines of the log were dropped", { count }));

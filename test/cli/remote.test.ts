@@ -232,7 +232,7 @@ test("sends a change once, and says that it may have been made where the answer 
 });
 
 test("does not wait for ever, neither for an answer nor in the middle of one", async () => {
-  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { patience: 1_000 });
+  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { timeoutMs: 1_000 });
   const silent = `${url} does not answer: nothing came for 1 s`;
   answer = () => {};
   await call(getWorkspace, { id: "ws_1" }).then(

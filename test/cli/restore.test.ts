@@ -7,7 +7,7 @@ import { createWorkspace } from "../actions.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase, openMigrated } from "../../src/database/open.ts";
-import { keepAlone, removeLog } from "../../src/database/maintenance.ts";
+import { lockExclusively, removeLog } from "../../src/database/maintenance.ts";
 import { createFolder, readFiles, runFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
 import { audit, createBooks } from "../faults/books.ts";
@@ -247,7 +247,7 @@ test("what waits for a database while another takes its place writes to neither"
   const { place, url } = await openPlace();
   await copyFile(good, `${place}/ledger.db`);
   const database = openDatabase(url, "manage");
-  await keepAlone(database);
+  await lockExclusively(database);
   const waiting = migrate(openDatabase(url, "manage"), migrations, Date.now()).then(() => "opened", String);
   // The file is opened, and found locked, before the next timer is due.
   await new Promise((resolve) => setTimeout(resolve));

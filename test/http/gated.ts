@@ -7,8 +7,11 @@ import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
 import { adminOf, adminToken, createTenant, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
-/** Makes such a service, which does so much long work at once; more of it waits for `timeout` ms. */
-export async function openGated(most: number, timeout: number) {
+/**
+ * Makes such a service, which does so much long work at once; more of it waits for `timeout` ms, and its responses begin
+ * after `quietMs`.
+ */
+export async function openGated(most: number, timeout: number, quietMs?: number) {
   const memory = await openMemory();
   const tenant = await createTenant(adminOf(memory), 1e6);
   const state = { reads: 0, begun: 0, pass: (_isOpen: boolean) => {}, gate: Promise.resolve(true) };
@@ -30,7 +33,7 @@ export async function openGated(most: number, timeout: number) {
       return leave;
     },
   };
-  const faces = [managementWith(adminToken, () => longWork)];
+  const faces = [managementWith(adminToken, () => longWork, quietMs)];
   const { fetch } = serveContext(database, { clock: () => noon, log, faces });
   const send = async (path: string, signal?: AbortSignal, method = "GET") => {
     const init = {

@@ -105,6 +105,52 @@ test("a write that is made at once is made, though its client has left", async (
   assert.is((await gated.send(path, controller.signal, "POST")).status, 200);
 });
 
+test("begins its response before its output is ready, and sends a space now and then", async () => {
+  const gated = await openGated(1, 10_000);
+  const early = await openGated(1, 10_000, 10);
+  for (const path of longPaths(early)) {
+    early.close();
+    const response = await early.fetch(withToken(path));
+    assert.equal([response.status, response.headers.get("Content-Type")], [200, "application/json"], path);
+    const reader = response.body!.getReader();
+    for (let nth = 0; nth < 3; nth++) assert.equal((await reader.read()).value, new Uint8Array([0x20]), path);
+    early.state.pass(true);
+    let text = "";
+    for (let read; !(read = await reader.read()).done;) text += new TextDecoder().decode(read.value);
+    const same = longPaths(gated)[longPaths(early).indexOf(path)]!;
+    assert.equal(withoutIds(JSON.parse(text)), withoutIds((await gated.send(same)).json), path);
+  }
+});
+
+const withToken = (path: string) =>
+  new Request(`http://ledger.test${path}`, { headers: { Authorization: `Bearer ${adminToken}` } });
+
+const withoutIds = (value: unknown) => JSON.parse(JSON.stringify(value).replace(/\b(ws|dep)_\w+/g, "$1"));
+
+test("breaks off a response that has begun where it fails, and logs why", async () => {
+  const gated = await openGated(1, 10_000, 10);
+  gated.close();
+  const response = await gated.fetch(withToken("/admin/v1/workspaces/ws_none/calls"));
+  assert.is(response.status, 200);
+  gated.state.pass(true);
+  await response.text().then(() => assert.unreachable(), () => {});
+  assert.match(gated.logged.at(-1)!, /Response broke off.*ws_none not found/);
+});
+
+test("stops where a response that has begun is cancelled", async () => {
+  const gated = await openGated(1, 10_000, 10);
+  gated.close();
+  const response = await gated.fetch(withToken("/admin/v1/verify"));
+  const reads = gated.state.reads;
+  const reader = response.body!.getReader();
+  await reader.read();
+  const cancelled = reader.cancel();
+  gated.state.pass(true);
+  await cancelled;
+  assert.is((await gated.send("/admin/v1/verify?workspaceId=ws_none")).status, 404);
+  assert.is(gated.state.reads, reads + 1);
+});
+
 test("are the operations that look at the log", () => {
   const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
   assert.equal(long.sort(), [

@@ -565,7 +565,7 @@ test("why an export broke off is in the log, and not in the answer", async () =>
   assert.is(response.status, 200);
   await response.text().then(() => assert.unreachable(), () => {});
   assert.is(world.logged.length, 1);
-  assert.match(world.logged[0]!, /Export broke off.*no disk/);
+  assert.match(world.logged[0]!, /Response broke off.*no disk/);
 });
 
 test.run();

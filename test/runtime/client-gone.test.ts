@@ -6,15 +6,9 @@ import { until } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
 import { openGated } from "../http/gated.ts";
 import { currentRuntime } from "../runtimes.ts";
-import type { Listen } from "../../src/runtime/server.ts";
+import { findListen } from "./listen.ts";
 
 const test = suite(`clients that leave, on ${currentRuntime}`);
-
-async function findListen(): Promise<Listen> {
-  if (currentRuntime === "Bun") return (await import("../../src/runtime/bun.ts")).listen;
-  if (currentRuntime === "Deno") return (await import("../../src/runtime/deno.ts")).listen;
-  return (await import("../../src/runtime/node.ts")).listen;
-}
 
 for (const path of ["verify", "deployments/DEPLOYMENT/diagnoses?text=x", "workspaces/WORKSPACE/calls"]) {
   test(`/${path.replace(/\?.*/, "")} reads nothing more once its client has closed the connection`, async () => {
