@@ -4,7 +4,18 @@ import type { Runtime } from "../runtimes.ts";
 
 const runtimes = ["Node", "Bun", "Deno"] as const satisfies Runtime[];
 const stores = ["file", "sqld"] as const;
-const scenarios = ["throughput", "lone", "log", "spread", "flood", "soak", "growth", "records"] as const;
+const scenarios = [
+  "throughput",
+  "lone",
+  "log",
+  "spread",
+  "flood",
+  "references",
+  "batches",
+  "soak",
+  "growth",
+  "records",
+] as const;
 
 export type StoreKind = (typeof stores)[number];
 export type ScenarioName = (typeof scenarios)[number];

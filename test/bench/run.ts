@@ -1,6 +1,7 @@
 // `npm run bench`: measures the service under load from wrk, one scenario after the other; see options.ts and the file
 // that each scenario has. Tables go to standard output, what is being done to standard error.
 import process from "node:process";
+import { batches } from "./batches.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
@@ -9,6 +10,7 @@ import { lone } from "./lone.ts";
 import { readOptions } from "./options.ts";
 import type { Options, ScenarioName } from "./options.ts";
 import { records } from "./records.ts";
+import { references } from "./references.ts";
 import { soak } from "./soak.ts";
 import { spread } from "./spread.ts";
 import { say } from "./stage.ts";
@@ -22,6 +24,8 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   log,
   spread,
   flood,
+  references,
+  batches,
   soak,
   growth,
   records,

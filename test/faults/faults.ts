@@ -4,6 +4,7 @@ import { race } from "../conformance/load.ts";
 import { memoryOf, startFile, startService, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import type { Runtime } from "../runtimes.ts";
+import { killedInBatches } from "./batches.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
 import { outOfDescriptors } from "./descriptors.ts";
@@ -225,6 +226,7 @@ const lockHeld = (time: number): Fault => ({
 
 export const faults: Record<string, Fault> = {
   "kill -9 of the service": killed,
+  "kill -9 in the middle of batches": killedInBatches,
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,

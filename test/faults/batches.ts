@@ -1,0 +1,76 @@
+// The process is killed outright in the middle of batches, again and again. Clients keep a journal of what they send under
+// keys, and send again what was not answered.
+import { send } from "../conformance/http-client.ts";
+import { startService } from "../conformance/processes.ts";
+import { goodBody } from "../helpers.ts";
+import { audit, createBooks } from "./books.ts";
+import { inFolder, sleep } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import { emptyOutcomes } from "./load.ts";
+
+const clients = 4;
+const mostRecords = 500;
+
+type Entry = { idempotencyKey: string; sessionId: string };
+
+export const killedInBatches: Fault = {
+  rounds: 20,
+  hit: (runtime, rounds, say) =>
+    inFolder(async (path) => {
+      const books = await createBooks(`file:${path}/ledger.db`);
+      const { key, deployId } = books.tenant;
+      const headers = [`Authorization: Bearer ${key}`, "Content-Type: application/json"];
+      const outcomes = emptyOutcomes();
+      const unanswered: Entry[][] = [];
+      let written = 0, repeated = 0;
+
+      const newBatch = (): Entry[] =>
+        Array.from({ length: 1 + Math.floor(Math.random() * mostRecords) }, () => {
+          const name = `record-${written++}`;
+          return { idempotencyKey: name, sessionId: name };
+        });
+
+      /** Takes the batch out of the journal once each of its records has an answer. */
+      async function submit(base: string, batch: Entry[]): Promise<boolean> {
+        const records = batch.map((entry) => ({ deployId, ...goodBody, ...entry }));
+        const body = JSON.stringify({ records });
+        outcomes.requests++;
+        const answer = await send(base, "/v1/diagnoses", { method: "POST", headers, body }).catch(() => undefined);
+        if (answer?.status !== 200) return false;
+        const { results } = JSON.parse(answer.text) as { results: { status: number; id: string }[] };
+        if (results.some(({ status }) => status !== 201)) return false;
+        for (const { id } of results) outcomes.recorded.push(id);
+        outcomes.statuses.set(201, (outcomes.statuses.get(201) ?? 0) + results.length);
+        return true;
+      }
+
+      /** Sends what was not answered before, and then new batches, until the service is gone. */
+      async function serve(base: string, isStopped: () => boolean): Promise<void> {
+        while (!isStopped()) {
+          const old = unanswered.pop();
+          if (old !== undefined) repeated++;
+          const batch = old ?? newBatch();
+          if (await submit(base, batch)) continue;
+          unanswered.push(batch);
+          return;
+        }
+      }
+
+      for (let round = 1; round <= rounds; round++) {
+        const service = await startService(runtime, { DATABASE_URL: books.url });
+        const work = Promise.all(Array.from({ length: clients }, () => serve(service.url, () => false)));
+        await sleep(200 + Math.random() * 500);
+        await service.stop("SIGKILL");
+        await work;
+        say(`${round} of ${rounds}: ${written} records`);
+      }
+      const last = await startService(runtime, { DATABASE_URL: books.url });
+      await serve(last.url, () => unanswered.length === 0);
+      await last.stop();
+      const found = await audit(books, outcomes);
+      if (unanswered.length > 0) found.faults.push(`${unanswered.length} batches have no answer`);
+      if (outcomes.recorded.length !== written) found.lost += Math.abs(written - outcomes.recorded.length);
+      const figures = `${written} records in ${outcomes.requests} batches, of which ${repeated} were sent again`;
+      return { ...found, rounds, requests: outcomes.requests, figures };
+    }),
+};
