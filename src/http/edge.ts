@@ -34,7 +34,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   /** Answers of faces have codes, the specification's have none. */
   const isOfFace = ({ route, url }: RequestContext): boolean => {
     const path = route?.slice(basePath.length) ?? (URL.canParse(url) ? pathOf(url) : "");
-    return [...faces.keys()].some((face) => path.startsWith(face));
+    return [...faces.keys()].some((face) => path === face || path.startsWith(`${face}/`));
   };
 
   return async (request, isGone) => {
