@@ -1,4 +1,4 @@
-// What a request asks for in its URL.
+// Reads the query of a request.
 import { invalidDeployId } from "../common/errors.ts";
 import type { RequestContext } from "./context.ts";
 import { setId } from "./log-context.ts";
@@ -11,7 +11,7 @@ export function readQuery({ url }: Request): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
+/** The `deployId` of a request. Refuses one that is missing, empty, repeated or longer than 128 characters. */
 export function readDeployId({ request, logContext }: RequestContext): string {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (deployId === "" || more.length > 0 || isTooLong(deployId)) throw invalidDeployId();
@@ -19,5 +19,5 @@ export function readDeployId({ request, logContext }: RequestContext): string {
   return deployId;
 }
 
-/** Most ids need not be counted by character: no text has more of them than UTF-16 units. */
+/** Counts characters only if needed, because a text never has more of them than UTF-16 units. */
 const isTooLong = (text: string) => text.length > longestDeployId && [...text].length > longestDeployId;
