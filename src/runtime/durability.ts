@@ -1,12 +1,12 @@
-// Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power cut
-// can lose what was answered.
+// Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power
+// cut can lose commits that were answered.
 import { describeDatabase } from "../common/config.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 
 const timeout = 5_000; // ms
 
-/** Logs a warning where the server's admin API says that commits may be lost, or does not answer. */
+/** Logs a warning if the server's admin API says that commits may be lost, or does not respond. */
 export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log, "warn">): Promise<void> {
   const url = describeDatabase(adminUrl);
   let mode: unknown;
