@@ -6,7 +6,7 @@ import { show } from "./command.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 
-const keepIt = "Store the key now: it is not shown again";
+const storeNow = "Store the key now: it is not shown again";
 
 const describeExpiry = ({ expiresAt }: ApiKey): string =>
   typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
@@ -29,7 +29,7 @@ export const accessPresentations = [
   present(createApiKey, {
     show(key) {
       const isExpired = key.expiresAt !== null && key.expiresAt <= key.createdAt;
-      return show(key, isExpired ? "The key is already expired" : `${keepIt}${describeExpiry(key)}`);
+      return show(key, isExpired ? "The key is already expired" : `${storeNow}${describeExpiry(key)}`);
     },
   }),
   present(rotateApiKey, {
@@ -37,7 +37,7 @@ export const accessPresentations = [
       const old = key.overlapEndsAt !== null
         ? `valid until ${new Date(key.overlapEndsAt).toISOString()}`
         : "refused from now on";
-      return show(key, `${keepIt}${describeExpiry(key)}. The old one is ${old}`);
+      return show(key, `${storeNow}${describeExpiry(key)}. The old one is ${old}`);
     },
   }),
   present(listApiKeys, {

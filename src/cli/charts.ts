@@ -13,9 +13,9 @@ export function bar(share: number): string {
 
 /** The usage of a month: totals, and a line for each day from the first to the last one with requests. */
 export function usageText({ days, ...usage }: Usage & { days: DayUsage[] }, currentMonth: string): string {
-  const most = Math.max(...days.map(({ reads, submits }) => reads + submits));
+  const max = Math.max(...days.map(({ reads, submits }) => reads + submits));
   const rows = withEmptyDays(usage.month, days)
-    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / most)]);
+    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / max)]);
   const totals = format(usage.month === currentMonth ? usage : ofPastMonth(usage));
   return rows.length === 0 ? totals : `${totals}\n${table([["day", "reads", "submits", ""], ...rows])}`;
 }

@@ -85,8 +85,8 @@ const operationCommands = commandsOf(operations, [
 ]);
 
 const nouns = [...operationCommands, ...serviceCommands].map((command) => nameOf(command)[0]);
-const placeOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
+const orderOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
 
 /** Commands of the same noun stand together. */
 export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
-  .sort((a, b) => placeOf(a) - placeOf(b));
+  .sort((a, b) => orderOf(a) - orderOf(b));

@@ -10,7 +10,7 @@ import { show } from "./command.ts";
 type PageInput = { limit?: number | undefined; cursor?: string | undefined };
 type Listing<Input, Item> = Operation<Input & PageInput & object, Page<Item>>;
 
-const largestPage = 1000;
+const maxPageSize = 1000;
 
 /** How many of the newest entries a list has by default. */
 export const listLimit = 50;
@@ -20,7 +20,7 @@ export const pagesOf = <Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
   input: Input,
-): AsyncGenerator<Item[]> => eachPage((cursor) => readPage(call, operation, { ...input, limit: largestPage, cursor }));
+): AsyncGenerator<Item[]> => eachPage((cursor) => readPage(call, operation, { ...input, limit: maxPageSize, cursor }));
 
 /** All items of a list. */
 export async function readAll<Input extends object, Item>(
@@ -56,19 +56,19 @@ export async function listNewest<Input extends object, Item extends object>(
   operation: Listing<Input, Item>,
   input: Input,
 ): Promise<Outcome> {
-  const most = args.has("all") ? Infinity : args.findNumber("limit") ?? listLimit;
+  const max = args.has("all") ? Infinity : args.findNumber("limit") ?? listLimit;
   const items: Item[] = [];
   const check = createCursorCheck();
   let cursor = args.findText("cursor");
   // A page may be short or even empty although more follow.
   do {
-    const limit = Math.min(largestPage, most - items.length);
+    const limit = Math.min(maxPageSize, max - items.length);
     const page = await readPage(call, operation, { ...input, limit, cursor });
     if (page.nextCursor !== null) check(page.nextCursor);
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
     terminal.report(`Found ${items.length}`);
-  } while (items.length < most && cursor !== undefined);
+  } while (items.length < max && cursor !== undefined);
   const more = cursor === undefined ? undefined : `More: --cursor ${cursor}`;
   const rows = items.map((item) => timeFirst(item as Record<string, unknown>));
   if (!args.has("page")) return { data: items, rows, note: more };

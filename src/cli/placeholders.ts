@@ -4,7 +4,7 @@ import { isMonth } from "../common/month.ts";
 
 const day = 86_400_000; // ms
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: day };
-const longestDuration = 3660 * day; // the limit of the service
+const maxDuration = 3660 * day; // the limit of the service
 
 /** What a value must be, and the value of a text; undefined if it is invalid. */
 type Kind = { expected: string; read(text: string): string | number | undefined };
@@ -18,10 +18,10 @@ const kinds: Record<string, Kind> = {
   TIME: { expected: `${time}, or 24h for a day ago`, read: (text) => readTime(text) ?? readAgo(text) },
   EXPIRY: { expected: `${time}, or 90d from now`, read: (text) => readTime(text) ?? readAhead(text) },
   DURATION: {
-    expected: `a duration such as 45s, 30m, 12h or 90d, at most ${longestDuration / day}d`,
+    expected: `a duration such as 45s, 30m, 12h or 90d, at most ${maxDuration / day}d`,
     read: (text) => readDuration(text, 0),
   },
-  AGE: { expected: `between 1d and ${longestDuration / day}d`, read: (text) => readDuration(text, day) },
+  AGE: { expected: `between 1d and ${maxDuration / day}d`, read: (text) => readDuration(text, day) },
   "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",
@@ -60,7 +60,7 @@ function readTime(text: string): number | undefined {
 
 function readDuration(text: string, min: number): number | undefined {
   const duration = readUnits(text);
-  return duration !== undefined && duration >= min && duration <= longestDuration ? duration : undefined;
+  return duration !== undefined && duration >= min && duration <= maxDuration ? duration : undefined;
 }
 
 function readUnits(text: string): number | undefined {

@@ -25,8 +25,8 @@ export function cutTo(text: string, columns: number): string {
 
 type Column = { name: string; cells: string[]; width: number };
 
-const widestCell = 60;
-const leastText = 12; // columns: texts are cut to this before a column is hidden
+const maxCell = 60;
+const minText = 12; // columns: texts are cut to this before a column is hidden
 const gap = 2;
 
 /** Lays out a table, at most `columns` wide on a terminal. `hidden` names the columns that do not fit. */
@@ -49,7 +49,7 @@ const measure = ({ name, cells }: Omit<Column, "width">) =>
   [name, ...cells].reduce((widest, text) => Math.max(widest, widthOf(text)), 0);
 
 function toColumn(name: string, cells: string[]): Column {
-  const width = Math.min(widestCell, measure({ name, cells }));
+  const width = Math.min(maxCell, measure({ name, cells }));
   return { name, cells, width };
 }
 
@@ -72,7 +72,7 @@ function fit(all: Column[], columns: number): Column[] {
   ];
   let kept = all;
   for (;;) {
-    if (least(kept, own) <= columns || leaving.length === 0) break;
+    if (minWidth(kept, own) <= columns || leaving.length === 0) break;
     const left = leaving.shift();
     kept = kept.filter((column) => column !== left);
   }
@@ -83,10 +83,10 @@ function fit(all: Column[], columns: number): Column[] {
 const isText = ({ name, cells }: Column) => !isId(name) && cells.some((cell) => /[^\d.:TZ-]/.test(cell));
 
 /** The smallest width of these columns. */
-const least = (columns: Column[], own: Column | undefined) =>
+const minWidth = (columns: Column[], own: Column | undefined) =>
   totalOf(
     columns.map((column) =>
-      column !== own && isText(column) ? { ...column, width: Math.min(leastText, column.width) } : column
+      column !== own && isText(column) ? { ...column, width: Math.min(minText, column.width) } : column
     ),
   );
 
@@ -94,7 +94,7 @@ const least = (columns: Column[], own: Column | undefined) =>
 function shrink(texts: Column[], excess: number): void {
   for (let left = excess; left > 0; left--) {
     const widest = texts.reduce<Column | undefined>((a, b) => a === undefined || b.width > a.width ? b : a, undefined);
-    if (widest === undefined || widest.width <= leastText) return;
+    if (widest === undefined || widest.width <= minText) return;
     widest.width--;
   }
 }

@@ -46,10 +46,10 @@ export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
 
 // A libSQL server accepts 5 MB per argument, and escaping can double the size of a body. On a file, memory is the limit:
 // it holds a body several times.
-const mostBodyBytes = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
+const bodyLimits = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
 
 /** The largest body that a database can store, in bytes. */
-export const mostBodyBytesOf = (url: string): number => mostBodyBytes[isFileUrl(url) ? "file" : "remote"];
+export const bodyLimitOf = (url: string): number => bodyLimits[isFileUrl(url) ? "file" : "remote"];
 
 /** Reads the settings. Throws one error that lists every invalid value. An empty value counts as unset. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -100,7 +100,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const corsOrigins = read("CORS_ORIGIN")?.split(",").map((origin) => origin.trim()) ?? [];
   if (!corsOrigins.every(isOrigin)) {
-    faults.push(`CORS_ORIGIN ${originsWanted}, separated by commas`);
+    faults.push(`CORS_ORIGIN ${originsExpected}, separated by commas`);
   }
 
   const config: Config = Object.freeze({
@@ -108,7 +108,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseAdminUrl,
     host: hostOf("HOST"),
     port: integer("PORT", 8787, 0, 65535),
-    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytesOf(url)),
+    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, bodyLimitOf(url)),
     bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
     adminToken,
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
@@ -135,7 +135,7 @@ export function adminTokenFault(token: string): string | undefined {
   return isApiKey(token) ? "must not be an API key" : undefined;
 }
 
-export const originsWanted = "must be * or origins such as https://app.example.com";
+export const originsExpected = "must be * or origins such as https://app.example.com";
 
 /** Whether a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
 export const isOrigin = (text: string): boolean =>

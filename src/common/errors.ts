@@ -91,7 +91,7 @@ export const wrongField = (path: string, expected: string) =>
   new Refusal("invalid", `Field ${path} must be ${expected}`);
 
 /** `fault` continues a sentence that begins with the token's name. */
-export const unfitToken = (fault: string) => invalid(`adminToken ${fault}`);
+export const invalidTokenOption = (fault: string) => invalid(`adminToken ${fault}`);
 
 /** `allowed` lists the known fields: `Allowed: name, expiresAt`. */
 export const unknownField = (path: string, allowed: string) =>

@@ -65,6 +65,6 @@ export function createProbes(context: Context): Handler {
 
 function describe(faces: readonly Face[], hasMetrics: boolean): Route {
   let bytes: Uint8Array | undefined;
-  // deno-lint-ignore require-await -- a handler gives a promise
+  // deno-lint-ignore require-await -- a handler returns a promise
   return async () => okBytes(bytes ??= new TextEncoder().encode(JSON.stringify(describeService(faces, hasMetrics))));
 }

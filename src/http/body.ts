@@ -21,7 +21,7 @@ export async function readText(ctx: RequestContext, context: Context): Promise<s
 
 // A body up to this size is read at once, at a fraction of the cost of a stream. The client decides how a larger body is
 // cut into chunks, and some runtimes keep an object for each chunk.
-const mostAtOnce = 65_536; // bytes
+const maxReadAtOnce = 65_536; // bytes
 
 async function readBytes(ctx: RequestContext, { bodyLimit: limit, bodyBudget }: Context): Promise<Uint8Array> {
   const { request } = ctx;
@@ -48,7 +48,7 @@ function declaredLength({ headers }: Request): number | undefined {
   return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
-const isSmall = (request: Request): boolean => (declaredLength(request) ?? Infinity) <= mostAtOnce;
+const isSmall = (request: Request): boolean => (declaredLength(request) ?? Infinity) <= maxReadAtOnce;
 
 /**
  * Reads a body, and throws if something else has read it before. That shows in one of three ways, none of which a client
@@ -72,7 +72,7 @@ async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Pr
 const consumed = "The body was read before the request reached the service. Mount the service before body parsers";
 
 function reserveBytes(ctx: RequestContext, budget: BodyBudget, bytes: number): void {
-  if (budget.used + bytes > budget.most) throw bodiesOverloaded();
+  if (budget.used + bytes > budget.limit) throw bodiesOverloaded();
   budget.used += bytes;
   ctx.bodyBytes += bytes;
 }
@@ -88,7 +88,7 @@ function within<T>(time: number, reading: Promise<T>): Promise<T> {
 }
 
 const freeChunks = 2_048;
-const leastChunk = 64; // bytes on average after them
+const minChunk = 64; // bytes on average after them
 const chunksAtOnce = 128; // then other requests run: Deno needs up to 50 us per chunk, and never yields between chunks
 
 /** Passes a stream's chunks to `take`, or drops them. The rest can be read later. */
@@ -105,7 +105,7 @@ function readStream(ctx: RequestContext, limit: BodyLimit, take?: (chunk: Uint8A
       if (done || isOver) return;
       length += value.length;
       if (length > limit.bytes) throw bodyTooLarge(limit.bytes);
-      if (chunks > freeChunks + length / leastChunk) throw bodyTooManyChunks();
+      if (chunks > freeChunks + length / minChunk) throw bodyTooManyChunks();
       take?.(value);
       if (chunks % chunksAtOnce === 0) await new Promise((resolve) => setTimeout(resolve));
     }
@@ -116,14 +116,14 @@ function readStream(ctx: RequestContext, limit: BodyLimit, take?: (chunk: Uint8A
 const firstCapacity = 16_384; // bytes
 
 /** A buffer that grows as needed. It calls `reserve` with the number of bytes before it allocates them. */
-function growingBuffer(most: number, reserve: (bytes: number) => void) {
+function growingBuffer(max: number, reserve: (bytes: number) => void) {
   let buffer = new Uint8Array();
   let length = 0;
   return {
     append(chunk: Uint8Array): void {
       const needed = length + chunk.length;
       if (needed > buffer.length) {
-        const capacity = Math.min(most, Math.max(firstCapacity, 2 * buffer.length, needed));
+        const capacity = Math.min(max, Math.max(firstCapacity, 2 * buffer.length, needed));
         reserve(capacity - buffer.length);
         const larger = new Uint8Array(capacity);
         larger.set(buffer.subarray(0, length));
@@ -143,8 +143,8 @@ const assumedLength = 12_288; // bytes that a runtime usually buffers of a body 
  * requests at once are refused.
  */
 export async function whileUnread<T>({ request }: RequestContext, { unreadBodies }: Context, work: () => Promise<T>) {
-  const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.most);
-  if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
+  const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.limit);
+  if (unreadBodies.used + bytes > unreadBodies.limit) throw bodiesOverloaded();
   unreadBodies.used += bytes;
   try {
     return await work();
@@ -154,7 +154,7 @@ export async function whileUnread<T>({ request }: RequestContext, { unreadBodies
 }
 
 const discardLimit: BodyLimit = { bytes: 8 * 1024 * 1024, time: 1_000 };
-const mostDiscards = 8; // at once: dropped bytes wait for garbage collection, up to 1 MiB for each body on Bun and Deno
+const maxDiscards = 8; // at once: dropped bytes wait for garbage collection, up to 1 MiB for each body on Bun and Deno
 
 /**
  * Reads and drops what a refused client is still sending, if that is not too much. Many clients miss a response that
@@ -163,7 +163,7 @@ const mostDiscards = 8; // at once: dropped bytes wait for garbage collection, u
 export async function discardBody(ctx: RequestContext, context: Context): Promise<boolean> {
   const { request, isBodyRead, bodyReader } = ctx;
   if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
-  if (context.discards.count >= mostDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
+  if (context.discards.count >= maxDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
   // Deno never closes a connection after `bodyUsed` was read, so this check comes last.
   if (request.bodyUsed && bodyReader === undefined) return false;
   const time = Math.min(context.bodyLimit.time, discardLimit.time);

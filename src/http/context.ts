@@ -33,7 +33,7 @@ export type RequestContext = {
 export type BodyLimit = { bytes: number; time: number };
 
 /** How many bytes of bodies the service may hold at once, and how many it holds. */
-export type BodyBudget = { readonly most: number; used: number };
+export type BodyBudget = { readonly limit: number; used: number };
 
 export type Context = {
   ledger: Ledger;

@@ -24,7 +24,7 @@ import { requestIdOf, traceOf } from "./tracing.ts";
 /** Answers a request. `isGone` tells whether its client has closed the connection, if the runtime can tell. */
 export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
 
-const mostInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
+const maxInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
@@ -78,7 +78,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   async function answerTo(ctx: RequestContext): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = ctx;
     try {
-      const isRefused = inFlight.isClosing() || inFlight.count() > mostInFlight;
+      const isRefused = inFlight.isClosing() || inFlight.count() > maxInFlight;
       if (isRefused && !probes.has(pathOf(ctx.url))) throw inFlight.isClosing() ? stopping() : overloaded();
       return {
         answer: preflightOf(request, corsOrigins) ?? await route(ctx, context) ??

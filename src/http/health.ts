@@ -6,7 +6,7 @@ import { ok, refuse, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 /** GET /healthz: the process answers. This touches nothing else. */
-// deno-lint-ignore require-await -- a handler gives a promise
+// deno-lint-ignore require-await -- a handler returns a promise
 export const checkHealth = async (): Promise<Answer> => ok({ status: "ok" }, {});
 
 /** GET /readyz: whether the service is ready, and if not, why. */

@@ -9,7 +9,7 @@ export type LongWork = {
   enter(): Promise<() => void>;
 };
 
-export function createLongWork(most: number, timeout: number): LongWork {
+export function createLongWork(max: number, timeout: number): LongWork {
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -21,7 +21,7 @@ export function createLongWork(most: number, timeout: number): LongWork {
 
   return {
     async enter() {
-      if (running < most) running++;
+      if (running < max) running++;
       else await waitForRoom();
       return leave;
     },

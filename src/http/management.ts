@@ -9,7 +9,7 @@ import {
   noRevision,
   Refusal,
   revisionInBody,
-  unfitToken,
+  invalidTokenOption,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";
@@ -40,7 +40,7 @@ import type { RouterType } from "./router.ts";
 /** The state of the face in one service. */
 type State = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
 
-const mostLongWork = 8; // at once
+const maxLongWork = 8; // at once
 const longWorkTimeout = 5_000; // ms that further requests wait
 // ms after which a response that is not ready begins: clients, proxies and Bun close a connection that is silent for a minute
 // or a few.
@@ -51,7 +51,7 @@ const defaultQuietMs = 20_000;
  * Without `adminToken` every request gets 404 with the code `management_off`.
  */
 export const management = ({ adminToken }: { adminToken?: string | undefined }): Face =>
-  managementWith(adminToken, () => createLongWork(mostLongWork, longWorkTimeout));
+  managementWith(adminToken, () => createLongWork(maxLongWork, longWorkTimeout));
 
 /** The same with its own limit on long-running requests, and its own time after which a response begins. */
 export function managementWith(
@@ -60,7 +60,7 @@ export function managementWith(
   quietMs = defaultQuietMs,
 ): Face {
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
-  if (fault !== undefined) throw unfitToken(fault);
+  if (fault !== undefined) throw invalidTokenOption(fault);
   return {
     path: adminPath,
     secrets: adminToken === undefined ? [] : [adminToken],
@@ -205,7 +205,7 @@ function readRevision(header: string): string {
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? tag : "0";
 }
 
-const mostExports = 4; // at once: each holds a page of records, however slowly its client reads
+const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
 
 function answerExport(
   { format, text }: Export,
@@ -214,7 +214,7 @@ function answerExport(
   exports: State["exports"],
   leave: () => void,
 ): Answer {
-  if (exports.count >= mostExports) throw exportsOverloaded();
+  if (exports.count >= maxExports) throw exportsOverloaded();
   exports.count++;
   return streamed(logStreamErrors(text, ctx, context), exportHeaders[format], () => {
     exports.count--;

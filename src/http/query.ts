@@ -3,7 +3,7 @@ import { invalidDeployId } from "../common/errors.ts";
 import type { RequestContext } from "./context.ts";
 import { setId } from "./log-context.ts";
 
-const longestDeployId = 128;
+const maxDeployIdLength = 128;
 
 /** The parameters of a request's query, in order. */
 export function readQuery({ url }: Request): URLSearchParams {
@@ -20,4 +20,4 @@ export function readDeployId({ request, logContext }: RequestContext): string {
 }
 
 /** Counts characters only if needed, because a text never has more of them than UTF-16 units. */
-const isTooLong = (text: string) => text.length > longestDeployId && [...text].length > longestDeployId;
+const isTooLong = (text: string) => text.length > maxDeployIdLength && [...text].length > maxDeployIdLength;

@@ -4,7 +4,7 @@ import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../com
 import type { ErrorKind, Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Refused } from "../ledger/admission.ts";
-import { mostAtOnce, partsOf, toStream } from "./stream.ts";
+import { maxSentAtOnce, partsOf, toStream } from "./stream.ts";
 import type { Sending } from "./stream.ts";
 
 export type HeaderValues = Record<string, string>;
@@ -91,7 +91,7 @@ export const created = (body: unknown, headers: HeaderValues): Answer => json(st
 export function toResponse({ status, headers, body, end }: Answer, isHead: boolean, context: Sending): Response {
   headers["X-Content-Type-Options"] = "nosniff";
   headers["Cache-Control"] ??= "no-store";
-  if (body === null || typeof body === "string" && !isHead && body.length < mostAtOnce) {
+  if (body === null || typeof body === "string" && !isHead && body.length < maxSentAtOnce) {
     return new Response(body, { status, headers });
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {

@@ -8,7 +8,7 @@ const name = "promptledger";
 const description = "Serves the prompts of LLM applications, records what came of them, and keeps a ledger of both";
 
 /** The link is relative, because a host may strip the path that it mounts the service under. */
-// deno-lint-ignore require-await -- a handler gives a promise
+// deno-lint-ignore require-await -- a handler returns a promise
 export async function readRoot({ request }: RequestContext): Promise<Answer> {
   const { pathname } = new URL(request.url);
   const openapi = `${/[^/]*$/.exec(pathname)![0]}/openapi.json`.replace(/^\//, "");

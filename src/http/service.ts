@@ -99,15 +99,15 @@ export type Shared = {
   prompts: PromptCache;
 };
 
-const mostUnreadBytes = 16 * 1024 * 1024; // of bodies whose key is being looked up
-const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
-const mostValidKeys = 16_000;
+const maxUnreadBytes = 16 * 1024 * 1024; // of bodies whose key is being looked up
+const maxKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
+const maxValidKeys = 16_000;
 
 export const createShared = ({ basePath, metricsToken, faces }: ServiceSettings): Shared => ({
   app: createApp({ basePath, metricsToken, faces }),
   inFlight: createInFlight(),
-  keyHashes: createCache(mostKeyCharacters),
-  validKeys: createCache(mostValidKeys),
+  keyHashes: createCache(maxKeyCharacters),
+  validKeys: createCache(maxValidKeys),
   prompts: createPromptCache(),
 });
 
@@ -161,11 +161,11 @@ export function createContext(
   const { gauge } = telemetry.metrics;
   const observed = onError(database, (error) => telemetry.databaseErrors(failureOf(error)));
   const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
-  const bodyBudget = { most: bodyBudgetBytes, used: 0 };
+  const bodyBudget = { limit: bodyBudgetBytes, used: 0 };
   gauge("promptledger_http_requests_in_flight", "Requests in flight", inFlight.count);
   gauge("promptledger_waiting_requests", "Requests that wait for a transaction", ledger.countWaiting);
   gauge("promptledger_body_bytes", "Bytes of request bodies held", () => bodyBudget.used);
-  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudget.most);
+  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudget.limit);
   return {
     ledger,
     keyHashes,
@@ -178,7 +178,7 @@ export function createContext(
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
     bodyBudget,
     // A runtime buffers no more of a body than it declares, so the largest body is admitted when it is alone.
-    unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
+    unreadBodies: { limit: Math.max(maxUnreadBytes, maxBodyBytes), used: 0 },
     stallTimeout,
     discards: { count: 0 },
     corsOrigins,

@@ -1,5 +1,5 @@
 // Checks the options of createService at once, so that a mistake throws there and is not a 500 later.
-import { adminTokenFault, databaseUrlFault, isOrigin, mostBodyBytesOf, originsWanted } from "../common/config.ts";
+import { adminTokenFault, bodyLimitOf, databaseUrlFault, isOrigin, originsExpected } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
@@ -7,7 +7,7 @@ import type { Client, DatabaseSource } from "../database/client.ts";
 type Check = (value: never) => string | undefined;
 
 const isPositive = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
-const longestTimeout = 2 ** 31 - 1; // ms: the limit of timers
+const maxTimeout = 2 ** 31 - 1; // ms: the limit of timers
 
 /** Says what is wrong with an option's value. The text continues a sentence that begins with the option's name. */
 const checks: Record<string, Check> = {
@@ -21,7 +21,7 @@ const checks: Record<string, Check> = {
   faces: (value: unknown) => Array.isArray(value) && value.every(isFace) ? undefined : "must be an array of faces",
   bodyTimeout: timeoutFault,
   stallTimeout: timeoutFault,
-  corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsWanted,
+  corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsExpected,
   metricsToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
   clock: (value: unknown) =>
     typeof value === "function" ? undefined : "must be a function that returns Unix milliseconds",
@@ -29,8 +29,8 @@ const checks: Record<string, Check> = {
 };
 
 function timeoutFault(value: unknown): string | undefined {
-  const isTimeout = typeof value === "number" && value >= 1 && value <= longestTimeout;
-  return isTimeout ? undefined : `must be from 1 to ${longestTimeout} milliseconds`;
+  const isTimeout = typeof value === "number" && value >= 1 && value <= maxTimeout;
+  return isTimeout ? undefined : `must be from 1 to ${maxTimeout} milliseconds`;
 }
 
 function logFault(value: unknown): string | undefined {
@@ -66,8 +66,8 @@ export function checkSettings(options: object): DatabaseSource {
   }
   const source: DatabaseSource | undefined = database ?? client;
   if (source === undefined) throw invalid("createService needs a database or a client");
-  const most = checkDatabase(source);
-  if (maxBodyBytes > most) throw invalid(`maxBodyBytes must be at most ${most} on this database`);
+  const max = checkDatabase(source);
+  if (maxBodyBytes > max) throw invalid(`maxBodyBytes must be at most ${max} on this database`);
   if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
   return source;
 }
@@ -75,10 +75,10 @@ export function checkSettings(options: object): DatabaseSource {
 /** Returns the largest body that the database can store, in bytes. */
 function checkDatabase(source: DatabaseSource): number {
   if (typeof source === "object" && "execute" in source) {
-    return mostBodyBytesOf(source.protocol === "file" ? "file:" : "");
+    return bodyLimitOf(source.protocol === "file" ? "file:" : "");
   }
   const url = typeof source === "string" ? source : source.url;
   const fault = databaseUrlFault(url);
   if (fault !== undefined) throw invalid(`database ${fault}`);
-  return mostBodyBytesOf(url);
+  return bodyLimitOf(url);
 }

@@ -3,14 +3,14 @@ import type { InFlight } from "./in-flight.ts";
 
 const encoder = new TextEncoder();
 /** The largest response that is sent as a whole. */
-export const mostAtOnce = 65_536; // characters, or bytes
+export const maxSentAtOnce = 65_536; // characters, or bytes
 
 /** What sending needs. `stallTimeout` is how long a client may read nothing, in ms. */
 export type Sending = { inFlight: InFlight; stallTimeout: number };
 
 /** Slices bytes without copying them. */
 export async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += mostAtOnce) yield bytes.subarray(at, at + mostAtOnce);
+  for (let at = 0; at < bytes.length; at += maxSentAtOnce) yield bytes.subarray(at, at + maxSentAtOnce);
 }
 
 /**

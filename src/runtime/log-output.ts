@@ -11,8 +11,8 @@ export type LogOutput = {
 
 const stderr = 2;
 const delay = 10; // ms that a line waits for others
-const longestDelay = 100; // ms between two attempts to write to a full pipe, after 1, 2, 4 …
-const mostWaiting = 4_000_000; // characters that may wait for a slow reader
+const maxDelay = 100; // ms between two attempts to write to a full pipe, after 1, 2, 4 …
+const maxWaiting = 4_000_000; // characters that may wait for a slow reader
 const closingTime = 500; // ms for a slow reader when the process exits
 
 /** Opens the log, once per process. When there is room again, `onDropped` gets the number of lines that were dropped. */
@@ -39,7 +39,7 @@ export function openLogOutput(onDropped: (count: number) => void): LogOutput {
     try {
       for (; unwritten.length > 0; retryDelay = 1) unwritten = unwritten.subarray(writeSync(stderr, unwritten));
     } catch (error) {
-      retryDelay = Math.min(2 * retryDelay, longestDelay);
+      retryDelay = Math.min(2 * retryDelay, maxDelay);
       if (!isFull(error)) unwritten = new Uint8Array();
     }
     if (unwritten.length > 0 || lines !== "") flushIn(retryDelay);
@@ -49,7 +49,7 @@ export function openLogOutput(onDropped: (count: number) => void): LogOutput {
 
   return {
     write(line) {
-      if (lines.length > mostWaiting) {
+      if (lines.length > maxWaiting) {
         dropped++;
         return;
       }

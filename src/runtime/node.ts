@@ -17,8 +17,8 @@ export const listen: Listen = (handle, { host, port }, warn) => {
     if (request.method === "TRACE") request.method = "UNKNOWN";
     return answer(request, response);
   });
-  server.maxConnections = mostConnections;
-  server.on("drop", () => warn(`More than ${mostConnections} connections; closing the others`));
+  server.maxConnections = maxConnections;
+  server.on("drop", () => warn(`More than ${maxConnections} connections; closing the others`));
   server.on("clientError", (error, socket) => exchanges.refuseRest(error, socket as Socket));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ const limits = {
   highWaterMark: 8_192, // bytes received before reading pauses: in chunks of one byte they take 20 ms
 };
 
-const mostConnections = 10_000;
+const maxConnections = 10_000;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
