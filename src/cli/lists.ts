@@ -49,7 +49,7 @@ export function checkNewest(args: Arguments): string | undefined {
 
 /**
  * Lists the newest entries from `--cursor` on, as many as `--limit` says, or all. The note says how to see more. With
- * `--page` the data says so.
+ * `--page` the data has the next cursor too.
  */
 export async function listNewest<Input extends object, Item extends object>(
   { args, call, terminal }: CommandContext,

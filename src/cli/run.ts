@@ -53,7 +53,7 @@ export async function run(terminal: Terminal): Promise<number> {
   }
 }
 
-/** Moves options before the command to its end. */
+/** Moves options that stand before the command to the end. */
 function commandFirst(argv: string[]): string[] {
   let start = 0;
   while (argv[start]?.startsWith("-")) start += argv[start] === "--server" ? 2 : 1;

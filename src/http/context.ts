@@ -41,7 +41,7 @@ export type Context = {
   keyHashes: Cache<string>;
   /** The workspaces of the keys that were valid when the ledger last saw them, by the hash of the key. */
   validKeys: Cache<string>;
-  /** Secrets that must not show up in logs and answers. */
+  /** Secrets that must not show up in logs and responses. */
   secrets: readonly string[];
   /** The routes of faces, by path. */
   faces: ReadonlyMap<string, Route>;

@@ -7,7 +7,7 @@ import type { Described, Part } from "./openapi-components.ts";
 export type Face = {
   /** The path of all its routes, below the base path of the service: `/admin/v1`. */
   readonly path: string;
-  /** Secrets that must not show up in logs and answers. */
+  /** Secrets that must not show up in logs and responses. */
   readonly secrets: readonly string[];
   /** Creates its routes below a base path. Returns a function that opens them for a service. */
   mount(basePath: string): (host: FaceHost) => Route;

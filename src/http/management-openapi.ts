@@ -113,7 +113,7 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
   return { required: "required" in schema, content: json(schema) };
 }
 
-/** The responses of success. What is created has a Location. If it may exist already, the status tells which is the case. */
+/** The responses on success. A created resource has a Location. If it may exist already, the status tells which is the case. */
 function successesOf({ id, method, output, locate }: AnyOperation): Part {
   const { type, properties = {} } = schemaOf(output);
   const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];

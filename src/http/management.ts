@@ -5,11 +5,11 @@ import {
   fieldInUrl,
   givenTwice,
   invalidRevision,
+  invalidTokenOption,
   managementOff,
   noRevision,
   Refusal,
   revisionInBody,
-  invalidTokenOption,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";

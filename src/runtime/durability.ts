@@ -16,7 +16,7 @@ export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log,
     if (!response.ok) throw new Error(`it answered ${response.status}`);
     mode = ((await response.json()) as { durability_mode?: unknown }).durability_mode;
   } catch (error) {
-    warn("Cannot ask the database server for its durability (DATABASE_ADMIN_URL)", {
+    warn("Cannot check the durability of the database server (DATABASE_ADMIN_URL)", {
       url,
       cause: describeError(error),
     });

@@ -18,7 +18,7 @@ const closingTime = 500; // ms for a slow reader when the process exits
 /** Opens the log, once per process. When there is room again, `onDropped` gets the number of lines that were dropped. */
 export function openLogOutput(onDropped: (count: number) => void): LogOutput {
   // The service must outlive the reader of its log. On Node and Bun, the access to `process.stderr` also makes a write to a
-  // full pipe fail and not block. On Node a child process may have undone that.
+  // full pipe fail instead of blocking. On Node a child process may have undone that.
   process.stderr.on("error", () => {});
   (process.stderr as { _handle?: { setBlocking?(isBlocking: boolean): void } })._handle?.setBlocking?.(false);
   const encoder = new TextEncoder();

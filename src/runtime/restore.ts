@@ -115,8 +115,8 @@ async function check(
 }
 
 /**
- * Replaces the database with the part, and returns the new name of the database. No other process may have it open. It has
- * two names for a moment, so that a database exists at every moment.
+ * Replaces the database with the part, and returns the new name of the old database. No other process may have it open. It
+ * has two names for a moment, so that a database exists at every moment.
  */
 async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
   const database = openDatabase(location, "manage");

@@ -22,7 +22,7 @@ export type { DatabaseSource } from "../database/client.ts";
 export type { MigrateOptions } from "../database/migrate.ts";
 
 /**
- * Makes a service on a remote database, to be mounted in another Worker, at module scope too. Its requests share no
+ * Makes a service on a remote database, to be mounted in a Worker of your own, at module scope too. Its requests share no
  * transaction, because a Worker never answers a request that waits for another one. Nor are they counted, so `close` and
  * `drain` do not wait for them.
  */
