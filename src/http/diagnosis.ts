@@ -1,4 +1,4 @@
-// POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
+// POST /v1/prompts and POST /v1/diagnosis: stores a record of what came of a prompt.
 import { parse } from "../schema/parse.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
 import { admit } from "./admit.ts";

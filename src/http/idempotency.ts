@@ -1,11 +1,11 @@
-// Idempotency keys: under one a client repeats a submit whose answer it has not got, and nothing happens twice.
+// Idempotency keys, with which a client can safely retry a submit whose response was lost.
 import { invalidIdempotencyKey } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
 import type { IdempotencyKey } from "../ledger/admission.ts";
 import { isIdempotencyKey } from "../schema/values.ts";
 import type { Submitted } from "./record.ts";
 
-/** The key, bare or quoted, with what tells this request from another under the same key; undefined without the header. */
+/** The key, bare or quoted, and a fingerprint of the request; undefined without the header. */
 export async function readIdempotencyKey(
   request: Request,
   deployId: string,
@@ -18,7 +18,7 @@ export async function readIdempotencyKey(
   return await toIdempotencyKey(key, deployId, submitted);
 }
 
-/** Hashes the key, since it might be a secret: it is only ever compared. */
+/** The key is only compared, and might be a secret, so it is hashed. */
 export async function toIdempotencyKey(
   key: string,
   deployId: string,

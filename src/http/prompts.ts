@@ -8,7 +8,7 @@ import { readDeployId } from "./query.ts";
 import { notModified, ok, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-/** A read counts whether or not the client has the prompt already. */
+/** A read costs one request even if the client's copy is current. */
 export async function readPrompt(ctx: RequestContext, context: Context): Promise<Answer> {
   const { request } = ctx;
   const keyHash = await readKeyHash(request, context);
@@ -27,7 +27,7 @@ export async function readPrompt(ctx: RequestContext, context: Context): Promise
   return isAmong(tag, request) ? notModified(headers) : ok(decision.prompt, headers);
 }
 
-// The ledger gives the same object for as long as a prompt is served unchanged, so it is hashed once.
+// The ledger returns the same object while a prompt does not change, so each prompt is hashed once.
 const tags = new WeakMap<JsonText, string>();
 
 async function makeTag(prompt: JsonText): Promise<string> {

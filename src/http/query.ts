@@ -1,4 +1,4 @@
-// What a request asks for in its URL.
+// Reads the query of a request.
 import { invalidDeployId } from "../common/errors.ts";
 import { isDeployId } from "../schema/values.ts";
 import type { RequestContext } from "./context.ts";
@@ -10,7 +10,7 @@ export function readQuery({ url }: Request): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** The deployment that a request names; refuses none, an empty one, several and one over 300 characters. */
+/** The `deployId` of a request. Refuses one that is missing, empty, repeated or too long. */
 export function readDeployId({ request, logContext }: RequestContext): string {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (more.length > 0 || !isDeployId(deployId)) throw invalidDeployId();

@@ -1,4 +1,4 @@
-// A submit's body as a record to store.
+// Makes a record of a submit's body.
 import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
 import type { NewDiagnosis } from "../ledger/admission.ts";
 import type { DiagnosisRequest } from "../schema/serving.ts";
@@ -6,8 +6,8 @@ import type { DiagnosisRequest } from "../schema/serving.ts";
 export type Submitted = { record: NewDiagnosis; promptVersion: number | undefined };
 
 /**
- * The record in a submit's body. Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent; so is
- * a number that a double would round.
+ * Stores scalars that the specification types as values (1.0 is the integer 1). Everything else is stored as the text that
+ * was sent, even a number that a double would round.
  */
 export function toSubmitted({ value, members }: { value: DiagnosisRequest; members: Map<string, string> }): Submitted {
   const { sessionId, status, latency, startAt, endAt, promptVersion } = value;
@@ -22,8 +22,8 @@ export function toSubmitted({ value, members }: { value: DiagnosisRequest; membe
 }
 
 /**
- * The numbers of prompt and completion tokens, null where not given: those of `prompt_tokens` and `completion_tokens` in the
- * additional properties, or in the first object among them that has one.
+ * The numbers of prompt and completion tokens, null if absent. They are `prompt_tokens` and `completion_tokens` in the
+ * additional properties, or in the first object there that has either.
  */
 function findTokens(properties: Record<string, unknown>): [prompt: number | null, completion: number | null] {
   for (const holder of [properties, ...Object.values(properties)]) {
