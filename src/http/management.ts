@@ -178,7 +178,7 @@ function readQueryMembers({ input: { schema } }: AnyOperation, request: Request)
   const members = new Map<string, string>();
   for (const [name, value] of readQuery(request)) {
     if (members.has(name)) throw givenTwice(name);
-    members.set(name, schema[name] === undefined ? JSON.stringify(value) : toJson(schema[name], value));
+    members.set(name, Object.hasOwn(schema, name) ? toJson(schema[name]!, value) : JSON.stringify(value));
   }
   return members;
 }

@@ -29,7 +29,13 @@ type Meta = {
 };
 
 const metas = new WeakMap<object, Meta>();
-export const metaOf = (struct: object): Meta => metas.get(struct) ?? { test: () => false, schema: {} };
+
+export function metaOf(struct: object): Meta {
+  const meta = metas.get(struct);
+  // Without its test, such a struct would refuse every value.
+  if (meta === undefined) throw new TypeError("Not a struct made by schema/struct.ts");
+  return meta;
+}
 
 function annotate<S extends object>(struct: S, known: Meta): S {
   metas.set(struct, known);
