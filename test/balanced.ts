@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import type { Management } from "../src/management/operation.ts";
 import { managementOf, verify } from "./actions.ts";
 import { openDatabase } from "../src/database/open.ts";
-import type { LedgerBalance } from "../src/common/domain.ts";
+import type { LedgerBalance } from "../src/schema/ledger.ts";
 
 /** The ledgers that do not balance, each with its counts and what was expected. */
 export const unbalanced = (ledgers: LedgerBalance[]): string[] =>

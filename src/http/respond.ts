@@ -1,9 +1,8 @@
 // Answers: their bodies and headers, and the only place that knows status codes.
-import type { Quota } from "../common/domain.ts";
 import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../common/errors.ts";
 import type { ErrorKind, Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
-import type { Refused } from "../ledger/admission.ts";
+import type { Quota, Refused } from "../ledger/admission.ts";
 import { mostAtOnce, partsOf, toStream } from "./stream.ts";
 import type { Sending } from "./stream.ts";
 

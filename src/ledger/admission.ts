@@ -1,6 +1,6 @@
 // What the ledger is asked, what it decides, and how the requests of a group are put into batches.
-import type { Quota, Usage } from "../common/domain.ts";
 import type { JsonText } from "../common/json-text.ts";
+import type { QuotaState } from "../schema/serving.ts";
 
 /** A record to store. `document` is the JSON object that is read back, `measures` what stands in the column of that name. */
 export type NewDiagnosis = { sessionId: string; status: number; measures: string; document: string };
@@ -32,6 +32,9 @@ export type Admission = Read | Submit | Check;
 export type Audit = { caller: Caller | undefined; groupSize: number };
 export type Caller = { workspaceId: string; keyId: string };
 
+/** A workspace's quota in one month. `used` counts accepted requests; `resetsAt` is the end of the month in Unix ms. */
+export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
+
 /** Why a request was not accepted. It has left nothing in the database. */
 export type Refused =
   & { audit: Audit }
@@ -42,7 +45,7 @@ export type Refused =
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
-export type Checked = { outcome: "checked"; usage: Usage; audit: Audit };
+export type Checked = { outcome: "checked"; usage: QuotaState; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 
 export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined =>

@@ -1,5 +1,6 @@
 // Reads of the call log. It is written by the ledger alone.
-import type { Call, DayUsage, Operation, Page, PageRequest } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
+import type { Call, DayUsage, Operation } from "../schema/ledger.ts";
 import { blocksOfRange, commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";

@@ -1,8 +1,9 @@
 // Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
-import type { Diagnosis, Page, PageRequest } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
 import { readSlotId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
 import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, ScanLimit, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";

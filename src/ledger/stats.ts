@@ -1,5 +1,5 @@
 // What the records of a deployment say in numbers, from the index alone: a million of them is read in half a second.
-import type { VersionStats } from "../common/domain.ts";
+import type { VersionStats } from "../schema/ledger.ts";
 import { blocksOfRange, findLogRange, inTime } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database } from "../database/database.ts";

@@ -4,7 +4,7 @@ import { conflict, notFound, outdated } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
-import type { Infer } from "../schema/struct.ts";
+import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
   addChange,
@@ -16,7 +16,7 @@ import {
 } from "./history.ts";
 import type { Action } from "./history.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
-import type { ChangeInfo, Management, Store } from "./operation.ts";
+import type { Management, Store } from "./operation.ts";
 import { requirePrompt } from "./prompts.ts";
 import { tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
@@ -44,7 +44,7 @@ const table = tableOf(Deployment, "select * from deployments");
 
 /** Members of the input of whatever changes the deployment `id`. */
 const change = { id: v.id, ...changeInfo, ifRevision: optional(v.count) };
-type ChangeInput = ChangeInfo & { id: string; ifRevision?: number | undefined };
+type ChangeInput = Members<typeof change>;
 
 /** The statement that makes a deployment live, where a condition holds. `version` is SQL. */
 export const addDeployment = (

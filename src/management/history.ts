@@ -6,6 +6,7 @@ import { integer, text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { sources } from "./operation.ts";
 import type { ChangeInfo, Management, Source } from "./operation.ts";
 
 const action = oneOf("created", "promoted", "rolled_back", "activated", "deactivated", "renamed");
@@ -21,7 +22,7 @@ export const DeploymentChange = named(
       "The version, whether it was active, or the name before; null where it was created",
     ),
     to: described(v.versionStateOrName, "The version, whether it is active, or the name after"),
-    source: described(oneOf("api", "command line"), "How the change was made"),
+    source: described(oneOf(...sources), "How the change was made"),
     actor: described(v.text, "The name that the caller gave; may be empty"),
     note: described(v.text, "Why; may be empty"),
     createdAt: v.timestamp,

@@ -9,7 +9,8 @@ import type { Members, Schema, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
 /** How a caller reaches management. */
-export type Source = "api" | "command line";
+export const sources = ["api", "command line"] as const;
+export type Source = (typeof sources)[number];
 
 /** What a caller may do; each role may do all that those before it may. */
 export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
@@ -87,7 +88,7 @@ export const changeInfo = {
   actor: optional(described(v.label, "Who makes the change, for the history")),
   note: optional(described(v.note, "Why, for the history")),
 };
-export type ChangeInfo = { actor?: string | undefined; note?: string | undefined };
+export type ChangeInfo = Members<typeof changeInfo>;
 
 /** A share of the whole, for people. */
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;

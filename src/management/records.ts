@@ -1,44 +1,20 @@
 // Diagnosis records: listed, exported and deleted. The ledger alone writes them.
-import type { Diagnosis as DiagnosisRecord, Page } from "../common/domain.ts";
+import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
-import { DiagnosisContent } from "../schema/serving.ts";
-import { described, exactly, named, nullable, object, oneOf, optional, predicate } from "../schema/struct.ts";
-import type { Infer, Struct } from "../schema/struct.ts";
+import { Diagnosis } from "../schema/ledger.ts";
+import { described, exactly, named, oneOf, optional, predicate } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { toText } from "./export.ts";
+import { exportFormats, toText } from "./export.ts";
 import type { Export } from "./export.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
-
-const Shape = object({
-  id: v.text,
-  sessionId: v.text,
-  status: v.integer,
-  content: DiagnosisContent,
-  latency: nullable(v.duration),
-  startAt: v.moment,
-  endAt: v.moment,
-  additional_properties: nullable(v.anyObject),
-  promptVersion: described(v.positive, "The version that was live when the record was stored"),
-  createdAt: v.timestamp,
-  submitted: optional(
-    described(v.anyObject, "Further members whose names are those of the service: id, createdAt …"),
-  ),
-});
-
-const Diagnosis = named(
-  "Diagnosis",
-  described(
-    Shape,
-    "A stored record: its members as they were submitted, further ones too, and null where one was not given",
-  ),
-) as Struct<unknown, unknown> as Struct<DiagnosisRecord, unknown>;
 
 const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
@@ -76,7 +52,7 @@ export const listDiagnoses = operation({
   output: pageOf(Diagnosis),
   refusals: ["not_found"],
   isLong: true,
-  async run(management, { limit, cursor, ...filter }): Promise<Page<DiagnosisRecord>> {
+  async run(management, { limit, cursor, ...filter }): Promise<Page<Diagnosis>> {
     await requireDeployment(management, filter.deployId);
     return await diagnoses.listDiagnoses(management.database, filter, { limit, cursor });
   },
@@ -85,7 +61,7 @@ export const listDiagnoses = operation({
 const exportPage = 256; // records: some 5 ms, in which nothing else runs
 
 /** All records that match, newest first, page by page: no more than a page is held at a time. */
-export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<DiagnosisRecord[]> {
+export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
   const stretch = await findLogRange(database, filter);
   yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
 }
@@ -103,7 +79,7 @@ export const exportDiagnoses = operation({
     ...filter,
     format: optional(
       described(
-        oneOf("ndjson", "csv"),
+        oneOf(...exportFormats),
         "One JSON document per line, or RFC 4180 with ' before a text that a spreadsheet would run",
         { default: "ndjson" },
       ),

@@ -4,6 +4,7 @@ import { endOfMonth, startOfMonth } from "../common/month.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { countDays } from "../ledger/calls.ts";
 import { findUsage, listMonths as list } from "../ledger/usage.ts";
+import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";
 import { described, exactly, listOf, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -11,16 +12,11 @@ import * as v from "./values.ts";
 import { operation, pageOf, percent } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const DayUsage = exactly({ day: described(v.text, "YYYY-MM-DD, UTC"), reads: v.count, submits: v.count });
 const Usage = named(
   "Usage",
   exactly({ ...quotaState, days: described(listOf(DayUsage), "The days of the calls that are still in the log") }),
 );
 export type Usage = Infer<typeof Usage>;
-const MonthUsage = named(
-  "MonthUsage",
-  exactly({ month: v.month, used: v.count, reads: v.count, submits: v.count }),
-);
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
 
@@ -39,7 +35,7 @@ export const readUsage = operation({
   async run({ database, report }, { workspaceId, month }) {
     const found = await findUsage(database, workspaceId, month);
     if (found === undefined) throw notFound("Workspace", workspaceId);
-    const days = new Map<string, Infer<typeof DayUsage>>();
+    const days = new Map<string, DayUsage>();
     const { first, end } = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
     for (let start = first; start < end; start += sliceLength) {
       const slice = { first: start, end: Math.min(end, start + sliceLength) };

@@ -1,6 +1,6 @@
 // What single values of management must be, besides those that applications send and get.
 import { countSchema, filledText, isCount, timestamp } from "../schema/values.ts";
-import { isObject, nullable, oneOf, optional, predicate, refined } from "../schema/struct.ts";
+import { isObject, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
 export * from "../schema/values.ts";
 
@@ -94,13 +94,6 @@ export const numberedPage = {
   ),
 };
 
-export const operation = oneOf("read", "submit");
-export const number = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
-export const share = predicate<number>(
-  "a number from 0 to 1",
-  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
-  { type: "number", minimum: 0, maximum: 1 },
-);
 /** What a deployment's history tells of. */
 export const versionStateOrName = predicate<number | boolean | string>(
   "a version, true, false or a name",

@@ -1,6 +1,6 @@
 // A service with its model beside it: runs commands on both, and compares them.
 import * as assert from "uvu/assert";
-import type { Call, Diagnosis, MonthUsage } from "../../src/common/domain.ts";
+import type { Call, Diagnosis, MonthUsage } from "../../src/schema/ledger.ts";
 import { balancedBooks, readAll, refused, taken } from "../management/management.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";

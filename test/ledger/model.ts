@@ -1,5 +1,5 @@
 // The service as it is thought, in memory: it decides one request after the other, and knows what must be in the books.
-import type { Call, LedgerBalance } from "../../src/common/domain.ts";
+import type { Call, LedgerBalance } from "../../src/schema/ledger.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import type { Answer } from "../helpers.ts";
 

@@ -1,7 +1,7 @@
 // A log to be looked through: requests of all kinds, one by one and at once, by a clock that now and then steps back.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import type { Call } from "../../src/common/domain.ts";
+import type { Call } from "../../src/schema/ledger.ts";
 import { createTenant, createWorld, promptFile } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";
 import { taken } from "./management.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { VersionStats } from "../../src/common/domain.ts";
+import type { VersionStats } from "../../src/schema/ledger.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { minute } from "./filled-log.ts";
