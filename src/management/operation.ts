@@ -3,7 +3,8 @@
 import type { Clock, Page } from "../common/domain.ts";
 import { roleRequired } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
-import { read } from "../schema/parse.ts";
+import { take } from "../schema/parse.ts";
+import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -66,14 +67,14 @@ export const operation = <S extends Schema, Output>(
   { input, ...declared }: Omit<Operation<Members<S>, Output>, "input"> & { input: S },
 ): Operation<Members<S>, Output> => ({ ...declared, input: exactly<Schema>(input) });
 
-/** Runs an operation on input as JSON text, once caller and input have been checked. */
+/** Runs an operation, once caller and input have been checked. */
 export async function perform<Output>(
   { input, role, run }: Pick<Operation<never, Output>, "input" | "role" | "run">,
   management: Management,
-  source: string,
+  unchecked: Unchecked,
 ): Promise<Output> {
   if (roles.indexOf(management.caller.role) < roles.indexOf(role)) throw roleRequired(role);
-  return await run(management, read(input, source) as never);
+  return await run(management, take(input, unchecked) as never);
 }
 
 /** The struct of a page of a list. */

@@ -3,6 +3,7 @@
 import { Struct } from "superstruct";
 import type { Infer, type as membersOf } from "superstruct";
 import { missingField, unknownField, wrongField, wrongWhole } from "../common/errors.ts";
+import { isJsonText } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 
 export type { Infer, Struct };
@@ -200,9 +201,14 @@ export const named = <T, S>(name: string, struct: Struct<T, S>): Struct<T, S> =>
 export const described = <T, S>(struct: Struct<T, S>, description: string, more: JsonSchema = {}): Struct<T, S> =>
   extend(struct, { schema: { ...schemaOf(struct), description, ...more } });
 
-/** A struct of JSON that `read` gives as its text. */
-export const rawJson = (struct: object): Struct<JsonText, null> =>
-  extend(struct as Struct<JsonText, null>, { isRawJson: true });
+/** A struct of JSON that `read` gives as its text, which fits then. */
+export const rawJson = (struct: object): Struct<JsonText, null> => {
+  const { findFault } = metaOf(struct);
+  return extend(struct as Struct<JsonText, null>, {
+    findFault: (value) => isJsonText(value) ? undefined : findFault(value),
+    isRawJson: true,
+  });
+};
 
 /** The structs that an object's members or a list's items have. */
 export const partsOf = ({ schema }: { schema?: unknown }): object[] =>
