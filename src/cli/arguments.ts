@@ -5,9 +5,8 @@ import { convert } from "./placeholders.ts";
 
 /** What was given, by name: an option by its own (`limit`), a positional argument by its placeholder (`ID`). */
 export type Arguments = {
-  /** A required text. */
-  text(name: string): string;
-  /** A text; of one that is a choice the caller says what there is to choose from. */
+  /** A required text, of the type that the caller takes it for: an id, or a choice. */
+  text<T extends string>(name: string): T;
   findText<T extends string>(name: string): T | undefined;
   /** A required number. */
   number(name: string): number;
@@ -69,7 +68,7 @@ export function readArguments(usage: string, argv: string[]): Arguments {
   const findText = (name: string) => find(name)[0]?.toString();
   const findNumber = (name: string) => find(name).find((value) => typeof value === "number");
   return {
-    text: (name) => findText(name) ?? "",
+    text: <T extends string>(name: string) => (findText(name) ?? "") as T,
     findText: <T extends string>(name: string) => findText(name) as T | undefined,
     number: (name) => findNumber(name) ?? NaN,
     findNumber,

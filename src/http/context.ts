@@ -1,6 +1,7 @@
 // What every handler is handed: the request with what is noted of it, and what the service consists of. No globals.
 import type { Cache } from "../common/cache.ts";
 import type { Clock } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Log } from "../common/log.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -40,7 +41,7 @@ export type Context = {
   /** The hashes of keys that were asked for, by Authorization header: hashing costs more than all else that is done there. */
   keyHashes: Cache<string>;
   /** The workspaces of keys, by their hash, that were valid when the ledger last saw them. */
-  validKeys: Cache<string>;
+  validKeys: Cache<WorkspaceId>;
   /** Secrets that must not show up in logs and answers. */
   secrets: readonly string[];
   /** The routes of faces, by the paths under which they are. */

@@ -1,12 +1,13 @@
 // The Idempotency-Key header: under it a client repeats a submit whose answer it has not got, and nothing happens twice.
 import { invalidIdempotencyKey } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
+import type { DeploymentId } from "../common/ids.ts";
 import type { IdempotencyKey, NewDiagnosis } from "../ledger/admission.ts";
 
 /** The key, bare or quoted, with what tells this request from another under the same key; undefined without the header. */
 export async function readIdempotencyKey(
   request: Request,
-  deployId: string,
+  deployId: DeploymentId,
   { document }: NewDiagnosis,
 ): Promise<IdempotencyKey | undefined> {
   const header = request.headers.get("Idempotency-Key");

@@ -1,5 +1,6 @@
 // What a request asks for in its URL.
 import { invalidDeployId } from "../common/errors.ts";
+import type { DeploymentId } from "../common/ids.ts";
 import type { RequestContext } from "./context.ts";
 import { setId } from "./log-context.ts";
 
@@ -12,11 +13,11 @@ export function readQuery({ url }: Request): URLSearchParams {
 }
 
 /** The deployment that a request names; refuses none, an empty one, several and one over 128 characters. */
-export function readDeployId({ request, logContext }: RequestContext): string {
+export function readDeployId({ request, logContext }: RequestContext): DeploymentId {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (deployId === "" || more.length > 0 || isTooLong(deployId)) throw invalidDeployId();
   setId(logContext, deployId);
-  return deployId;
+  return deployId as DeploymentId;
 }
 
 /** Most ids need not be counted by character: no text has more of them than UTF-16 units. */

@@ -1,4 +1,5 @@
 // What the ledger is asked, what it decides, and how the requests of a group are put into batches.
+import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { QuotaState } from "../schema/serving.ts";
 
@@ -12,15 +13,15 @@ export type IdempotencyKey = { key: string; fingerprint: string };
 type Asking = {
   keyHash: string;
   /** The key's workspace, where it was valid when it was last looked up; an idempotency key needs it. */
-  workspaceId?: string | undefined;
-  deployId: string;
+  workspaceId?: WorkspaceId | undefined;
   /** Tells whether the client has closed its connection, if the runtime can tell. */
   isGone?: (() => boolean) | undefined;
 };
 
-export type Read = Asking & { operation: "read" };
+export type Read = Asking & { operation: "read"; deployId: DeploymentId };
 export type Submit = Asking & {
   operation: "submit";
+  deployId: DeploymentId;
   record: NewDiagnosis;
   idempotency?: IdempotencyKey | undefined;
 };
@@ -30,7 +31,7 @@ export type Admission = Read | Submit | Check;
 
 /** For the log: whose key it is, where it is valid, and how many requests were decided together. */
 export type Audit = { caller: Caller | undefined; groupSize: number };
-export type Caller = { workspaceId: string; keyId: string };
+export type Caller = { workspaceId: WorkspaceId; keyId: KeyId };
 
 /** A workspace's quota in one month. `used` counts accepted requests; `resetsAt` is the end of the month in Unix ms. */
 export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
@@ -44,7 +45,7 @@ export type Refused =
   );
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
-export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
+export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
 export type Checked = { outcome: "checked"; usage: QuotaState; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 

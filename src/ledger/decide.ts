@@ -2,6 +2,7 @@
 // for each, and a state becomes the decisions of its requests. Both formats are declared here, and read nowhere else:
 // `batchColumns` on the way to SQL, `BatchState` on the way back.
 import { slotId } from "../common/ids.ts";
+import type { KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import { indeterminateError } from "../database/database.ts";
 import type { Row, Statement } from "../database/database.ts";
@@ -112,9 +113,9 @@ export type BatchState = {
   sequence: number;
   prompt: FoundPrompt | null;
   /** What is stored under the idempotency key. */
-  kept: { recordId: string; fingerprint: string } | null;
-  workspaceId: string;
-  keyId: string;
+  kept: { recordId: RecordId; fingerprint: string } | null;
+  workspaceId: WorkspaceId;
+  keyId: KeyId;
 };
 
 const jsonObject = (members: Record<string, string>) =>

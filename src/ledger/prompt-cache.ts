@@ -1,6 +1,7 @@
 // Prompts as the specification serves them, cached as the JSON text of the response. A version never changes, so its texts
 // are read once. The database says with every read which version is current.
 import { createCache } from "../common/cache.ts";
+import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Cache } from "../common/cache.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
@@ -9,10 +10,10 @@ import { integer, text } from "../database/row.ts";
 
 /** What SQL finds for a read. The time and the texts are null if it was not accepted, and the texts if they are known. */
 export type FoundPrompt = {
-  workspaceId: string;
+  workspaceId: WorkspaceId;
   workspaceName: string;
   deployName: string;
-  promptId: string;
+  promptId: PromptId;
   version: number;
   /** In Unix ms. */
   publishedAt: number | null;
@@ -67,7 +68,10 @@ export function serveFrom(cache: PromptCache, deployIds: string[]) {
     knownVersion: (deployId: string) => known.get(deployId)?.stamp ?? "",
     prompt,
     /** Reads the texts that are neither known nor in the states, since a reply holds only `mostTexts` prompts. */
-    async addTexts(database: Database, served: { deployId: string; prompt: FoundPrompt | null }[]): Promise<void> {
+    async addTexts(
+      database: Database,
+      served: { deployId: string; prompt: FoundPrompt | null }[],
+    ): Promise<void> {
       // Serving one request makes the prompt known to the others of its deployment.
       const seen = new Set<string>();
       const lacking: FoundPrompt[] = [];

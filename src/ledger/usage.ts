@@ -1,5 +1,6 @@
 // Reads of the counted quota. The ledger alone writes it.
 import type { Page, PageRequest } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth } from "../common/month.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
@@ -10,7 +11,7 @@ import type { QuotaState } from "../schema/serving.ts";
 /** What a workspace used of a month's quota; the limit is today's. Undefined where there is no such workspace. */
 export async function findUsage(
   database: Database,
-  workspaceId: string,
+  workspaceId: WorkspaceId,
   month: string,
 ): Promise<QuotaState | undefined> {
   const rows = await database.read({
@@ -46,7 +47,11 @@ export function usageOf(
 }
 
 /** The months in which a workspace used anything, newest first. */
-export function listMonths(database: Database, workspaceId: string, request: PageRequest): Promise<Page<MonthUsage>> {
+export function listMonths(
+  database: Database,
+  workspaceId: WorkspaceId,
+  request: PageRequest,
+): Promise<Page<MonthUsage>> {
   const sql = `select month, reads, submits from quota_usage
     where workspace_id = :workspaceId and month < coalesce(replace(:cursor, '_', '-'), '~') order by month desc limit :rows`;
   return readPage(

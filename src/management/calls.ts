@@ -1,4 +1,5 @@
 // The call log: one entry for each accepted request. The ledger alone writes it.
+import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import { listCalls as list } from "../ledger/calls.ts";
 import { Call } from "../schema/ledger.ts";
 import { described, optional } from "../schema/struct.ts";
@@ -17,9 +18,9 @@ export const listCalls = operation({
   command: "call list --workspace ID [--deploy ID] [--key ID] [--operation read|submit] [--version N] " +
     "[--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
-    workspaceId: v.id,
-    keyId: optional(described(v.id, "Only with this key")),
-    deployId: optional(described(v.id, "Only to this deployment")),
+    workspaceId: v.id<WorkspaceId>(),
+    keyId: optional(described(v.id<KeyId>(), "Only with this key")),
+    deployId: optional(described(v.id<DeploymentId>(), "Only to this deployment")),
     promptVersion,
     operation: optional(described(Call.schema.operation, "Only these")),
     ...timeRange,

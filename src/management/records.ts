@@ -1,6 +1,7 @@
 // Diagnosis records: listed, exported and deleted. The ledger alone writes them.
 import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
+import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
@@ -28,7 +29,7 @@ export const promptVersion = optional(described(v.positive, "Only of this versio
 
 const sessionId = described(v.text, "Only of this session");
 const filter = {
-  deployId: v.id,
+  deployId: v.id<DeploymentId>(),
   sessionId: optional(sessionId),
   status: optional(described(v.integer, "Only with this status")),
   promptVersion,
@@ -102,7 +103,7 @@ export const getDiagnosis = operation({
   path: "/diagnoses/{id}",
   role: "viewer",
   command: "diagnosis show ID",
-  input: { id: v.id },
+  input: { id: v.id<RecordId>() },
   output: Diagnosis,
   refusals: ["not_found", "gone"],
   async run(management, { id }) {
@@ -120,7 +121,7 @@ export const deleteDiagnosis = operation({
   path: "/diagnoses/{id}",
   role: "admin",
   command: "diagnosis delete ID",
-  input: { id: v.id },
+  input: { id: v.id<RecordId>() },
   output: Deletion,
   refusals: ["not_found"],
   async run(management, { id }) {
@@ -139,7 +140,7 @@ export const deleteSession = operation({
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
   command: "diagnosis delete --deploy ID --session S",
-  input: { deployId: v.id, sessionId },
+  input: { deployId: v.id<DeploymentId>(), sessionId },
   output: Deletion,
   refusals: ["not_found"],
   isLong: true,
@@ -159,7 +160,7 @@ export const deleteSession = operation({
 });
 
 /** Where the record stands in the log; refused where there never was one. Without `diagnosis` it was deleted. */
-async function requirePosition({ database }: Store, id: string) {
+async function requirePosition({ database }: Store, id: RecordId) {
   const found = await diagnoses.findDiagnosis(database, id);
   if (found === undefined) throw notFound("Diagnosis", id);
   return found;

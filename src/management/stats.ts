@@ -1,4 +1,5 @@
 // Statistics: the records of a deployment in numbers, for each version of its prompt.
+import type { DeploymentId } from "../common/ids.ts";
 import { findStats } from "../ledger/stats.ts";
 import { VersionStats } from "../schema/ledger.ts";
 import { exactly, listOf, named } from "../schema/struct.ts";
@@ -8,7 +9,10 @@ import { requireDeployment } from "./deployments.ts";
 import { operation, percent } from "./operation.ts";
 import { promptVersion, timeRange } from "./records.ts";
 
-const Stats = named("Stats", exactly({ deployId: v.text, records: v.count, versions: listOf(VersionStats) }));
+const Stats = named(
+  "Stats",
+  exactly({ deployId: v.textAs<DeploymentId>(), records: v.count, versions: listOf(VersionStats) }),
+);
 export type Stats = Infer<typeof Stats>;
 
 export const readStats = operation({
@@ -19,7 +23,7 @@ export const readStats = operation({
   path: "/deployments/{deployId}/stats",
   role: "viewer",
   command: "stats --deploy ID [--version N] [--from TIME] [--to TIME]",
-  input: { deployId: v.id, promptVersion, ...timeRange },
+  input: { deployId: v.id<DeploymentId>(), promptVersion, ...timeRange },
   output: Stats,
   refusals: ["not_found"],
   isLong: true,

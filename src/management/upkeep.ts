@@ -1,4 +1,5 @@
 // Upkeep of the ledger: verifying that it balances, and pruning what is old.
+import type { WorkspaceId } from "../common/ids.ts";
 import { listBalances } from "../ledger/balances.ts";
 import { findPruneEnd, pruneBefore } from "../ledger/deletions.ts";
 import { LedgerBalance } from "../schema/ledger.ts";
@@ -71,7 +72,7 @@ export const verify = operation({
   path: "/verify",
   role: "viewer",
   command: "verify [--workspace ID]",
-  input: { workspaceId: optional(described(v.id, "All workspaces unless given")) },
+  input: { workspaceId: optional(described(v.id<WorkspaceId>(), "All workspaces unless given")) },
   output: Verification,
   refusals: ["not_found"],
   isLong: true,

@@ -1,5 +1,6 @@
 // Usage: what a workspace has used of its monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { countDays } from "../ledger/calls.ts";
@@ -28,7 +29,7 @@ export const readUsage = operation({
   path: "/workspaces/{workspaceId}/usage/{month}",
   role: "viewer",
   command: "usage --workspace ID [--month YYYY-MM]",
-  input: { workspaceId: v.id, month: v.month },
+  input: { workspaceId: v.id<WorkspaceId>(), month: v.month },
   output: Usage,
   refusals: ["not_found"],
   isLong: true,
@@ -57,7 +58,7 @@ export const listMonths = operation({
   path: "/workspaces/{workspaceId}/usage",
   role: "viewer",
   command: "usage months --workspace ID",
-  input: { workspaceId: v.id, ...v.page },
+  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
   output: pageOf(MonthUsage),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {

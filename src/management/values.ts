@@ -1,4 +1,5 @@
 // What single values of management must be, besides those that applications send and get.
+import type { Id, IdPrefix } from "../common/ids.ts";
 import { countSchema, filledText, isCount, timestamp } from "../schema/values.ts";
 import { isObject, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
@@ -58,12 +59,13 @@ export const needle = refined(
 );
 /** A moment, or none. */
 export const moment = nullable(timestamp);
-/** What names a thing: an id that the service has made. */
-export const id = predicate<string>(
-  "an id of 1 to 128 characters",
-  (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
-  { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
-);
+/** What a caller names a thing by. Any text may be an id of any noun: ids are opaque. */
+export const id = <T extends Id<IdPrefix>>() =>
+  predicate<T>(
+    "an id of 1 to 128 characters",
+    (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
+    { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
+  );
 
 /** How a list is asked for: so many entries, beginning where an earlier answer ended. */
 const pageSize = predicate<number>(

@@ -1,5 +1,6 @@
 // What the ledger counts and records, as management shows it. The ledger takes the types alone from here, so that a shape is
 // written once and the core has nothing of it. Times named …At are Unix milliseconds, UTC; months are `YYYY-MM`, UTC.
+import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { DiagnosisContent } from "./serving.ts";
 import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
@@ -14,12 +15,12 @@ export type Operation = Infer<typeof operation>;
 export const Call = named(
   "Call",
   exactly({
-    id: v.text,
+    id: v.textAs<CallId>(),
     operation,
     number: described(v.positive, "Its number among the requests of its workspace and month, from 1"),
     month: v.month,
-    keyId: v.text,
-    deployId: v.text,
+    keyId: v.textAs<KeyId>(),
+    deployId: v.textAs<DeploymentId>(),
     promptVersion: v.positive,
     createdAt: v.timestamp,
   }),
@@ -28,7 +29,7 @@ export type Call = Infer<typeof Call>;
 
 const submittedMoment = nullable(v.timestamp);
 const storedRecord = object({
-  id: v.text,
+  id: v.textAs<RecordId>(),
   sessionId: v.text,
   status: v.integer,
   content: DiagnosisContent,
@@ -71,7 +72,7 @@ export type MonthUsage = Infer<typeof MonthUsage>;
 export const LedgerBalance = named(
   "LedgerBalance",
   exactly({
-    workspaceId: v.text,
+    workspaceId: v.textAs<WorkspaceId>(),
     month: described(v.text, "A month, UTC; unknown, and out of balance, where the calls are in none"),
     used: described(v.count, "What was counted of the quota"),
     calls: described(v.count, "Entries of the call log, the pruned ones included"),

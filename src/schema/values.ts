@@ -6,7 +6,10 @@ const most = Number.MAX_SAFE_INTEGER;
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 export const countSchema = { type: "integer", minimum: 0, maximum: most };
 
-export const text = predicate<string>("a string", (value) => typeof value === "string", { type: "string" });
+/** A text of a type of its own, such as an id in an answer. */
+export const textAs = <T extends string>() =>
+  predicate<T>("a string", (value) => typeof value === "string", { type: "string" });
+export const text = textAs<string>();
 const longestName = 512; // characters
 /** A client's own name for something, which stands in an index too. */
 export const clientName = predicate<string>(
