@@ -1,4 +1,4 @@
-// The package's public face.
+// The entry `promptledger`: the service, to be embedded.
 import { serviceOver } from "./http/service.ts";
 import type { Service, ServiceOptions } from "./http/service.ts";
 import { openDatabase } from "./database/open.ts";
@@ -11,7 +11,7 @@ export type { Log, LogFields } from "./common/log.ts";
 export type { Service, ServiceOptions, ServiceSettings } from "./http/service.ts";
 export type { DatabaseSource } from "./database/client.ts";
 
-/** Makes a service on a database that has been migrated; options that cannot be used are thrown as an error. */
+/** Makes a service on a database that has been migrated. Throws if an option is invalid. */
 export const createService: (options: ServiceOptions) => Service = serviceOver((source) =>
   openDatabase(source, "serve")
 );

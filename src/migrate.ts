@@ -11,13 +11,13 @@ export type { DatabaseSource } from "./database/client.ts";
 export type { MigrateOptions } from "./database/migrate.ts";
 
 /**
- * Brings the schema of a database up to date and gives the names of the migrations it applied. A missing file is made,
- * readable by its owner alone. Throws if a newer version has served the database, unless `onNewer` is `accept`.
+ * Migrates the schema of a database. Returns the names of the migrations that it applied. Creates a missing file, readable
+ * by its owner alone. Throws if a newer version has migrated the database, unless `onNewer` is `accept`.
  */
 export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {
   const url = typeof source === "string" ? source : "url" in source ? source.url : undefined;
   const fault = url === undefined ? undefined : databaseUrlFault(url);
-  // One in memory would be gone when it is closed here.
+  // A database in memory would be lost when it is closed here.
   if (fault !== undefined) throw invalid(`The database ${fault}`);
   const { database, applied } = await openMigrated(source, "manage", options);
   database.close();

@@ -12,7 +12,7 @@ export type * from "./runtime/workers.ts";
 
 let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
 
-/** The service that the bindings stand for. They are the same for all requests of a Worker, but only known with the first. */
+/** The service for the bindings. They are the same for all requests of a Worker, but known only from the first one on. */
 function serviceOf(env: object) {
   const config = readConfig(Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string")));
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
@@ -23,7 +23,7 @@ function serviceOf(env: object) {
 }
 
 export default {
-  /** Answers a request; bindings that cannot be used fail the Worker with a message that names them. */
+  /** Answers a request. Fails the Worker with a message that lists every invalid binding. */
   fetch(request: Request, env: object): Promise<Response> {
     const { config, settings, shared } = serviceOf(env);
     return answer(request, requireRemote(config.database), settings, shared);

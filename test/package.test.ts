@@ -195,8 +195,10 @@ if (currentRuntime === "Node") {
     assert.is(await run(app, "npx", "promptledger", "workspace", "list", "--json"), "[]\n");
   });
 
-  test("brings its file for systemd", async () => {
-    await access(`${app}/node_modules/promptledger/src/deploy/promptledger.service`);
+  test("brings its file for systemd, and the document about running it", async () => {
+    for (const name of ["promptledger.service", "README.md"]) {
+      await access(`${app}/node_modules/promptledger/src/deploy/${name}`);
+    }
   });
 }
 

@@ -180,7 +180,7 @@ test("the options of createService are all listed", () => {
   try {
     checkSettings({ unknown: 1 });
   } catch (error) {
-    known = /the options are (.*)$/.exec((error as Error).message)![1]!.split(", ");
+    known = /Allowed: (.*)$/.exec((error as Error).message)![1]!.split(", ");
   }
   assert.equal(listed.sort(), known.sort());
 });

@@ -1,4 +1,4 @@
-// How people see keys and workspaces.
+// How the command line shows keys and workspaces.
 import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
 import type { ApiKey } from "../management/api-keys.ts";
 import { createWorkspace, updateWorkspace } from "../management/workspaces.ts";
@@ -6,12 +6,12 @@ import { show } from "./command.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 
-const keepIt = "Keep the key: it is not shown again";
+const storeNow = "Store the key now: it is not shown again";
 
 const describeExpiry = ({ expiresAt }: ApiKey): string =>
   typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
 
-/** The most telling columns come first: on a narrow terminal the rest is left out. */
+/** The most important columns come first, because a narrow terminal hides the last ones. */
 const toRow = ({ name, prefix, expiresAt, lastUsedAt, createdAt, revokedAt, id }: ApiKey) => {
   const isExpired = expiresAt !== null && expiresAt <= Date.now();
   const state = revokedAt !== null ? "revoked" : isExpired ? "expired" : "valid";
@@ -23,13 +23,13 @@ export const accessPresentations = [
   present(updateWorkspace, {
     check: (args) =>
       ["name", "limit", "upgrade-url"].every((name) => args.findText(name) === undefined)
-        ? "Nothing to change: give --name, --limit or --upgrade-url"
+        ? "Nothing to change: set --name, --limit or --upgrade-url"
         : undefined,
   }),
   present(createApiKey, {
     show(key) {
       const isExpired = key.expiresAt !== null && key.expiresAt <= key.createdAt;
-      return show(key, isExpired ? "The key has expired already" : `${keepIt}${describeExpiry(key)}`);
+      return show(key, isExpired ? "The key is already expired" : `${storeNow}${describeExpiry(key)}`);
     },
   }),
   present(rotateApiKey, {
@@ -37,7 +37,7 @@ export const accessPresentations = [
       const old = key.overlapEndsAt !== null
         ? `valid until ${new Date(key.overlapEndsAt).toISOString()}`
         : "refused from now on";
-      return show(key, `${keepIt}${describeExpiry(key)}. The old one is ${old}`);
+      return show(key, `${storeNow}${describeExpiry(key)}. The old one is ${old}`);
     },
   }),
   present(listApiKeys, {

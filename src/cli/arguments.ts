@@ -1,21 +1,21 @@
-// Arguments of a command, read as its usage line says: the line is the one declaration of what a command takes.
+// Parses the arguments of a command by its usage line, the only declaration of what the command takes.
 import { invalid } from "../common/errors.ts";
 import { parseArgs } from "../runtime/terminal.ts";
 import { convert } from "./placeholders.ts";
 
-/** What was given, by name: an option by its own (`limit`), a positional argument by its placeholder (`ID`). */
+/** The arguments by name: that of an option (`limit`), or the placeholder of a positional argument (`ID`). */
 export type Arguments = {
-  /** A required text, of the type that the caller takes it for: an id, or a choice. */
+  /** A required text. `T` is its type: that of an id, or the union of the values of a choice. */
   text<T extends string>(name: string): T;
   findText<T extends string>(name: string): T | undefined;
   /** A required number. */
   number(name: string): number;
   findNumber(name: string): number | undefined;
-  /** What was given as NAME=VALUE; of a repeated name the last value counts. */
+  /** The NAME=VALUE pairs of an option. If a name appears twice, the last value wins. */
   values(name: string): Record<string, string>;
-  /** Whether an option without a value was given. */
+  /** Whether an option without a value is set. */
   has(name: string): boolean;
-  /** Whether JSON is wanted. */
+  /** Whether to print JSON. */
   json: boolean;
 };
 
@@ -42,7 +42,7 @@ export function readUsage(usage: string): Parameter[] {
   }));
 }
 
-/** Reads arguments; what does not fit the usage is refused. `--json` fits every command. */
+/** Parses arguments. Throws if they do not match the usage. Every command takes `--json`. */
 export function readArguments(usage: string, argv: string[]): Arguments {
   const parameters = readUsage(usage);
   const flags = flagsOf(usage);
@@ -108,12 +108,12 @@ function parse(
     };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    // The first sentence says what is wrong; the others guess at what was meant.
+    // Only the first sentence says what is wrong. The others are suggestions.
     throw invalid(describeMissingValue(message, options) ?? message.split(/\. |\n/)[0]!);
   }
 }
 
-/** An option at the end, or before what looks like another option, lacks its value. */
+/** Describes an option without a value: it comes last, or before what looks like another option. */
 function describeMissingValue(message: string, options: Parameter[]): string | undefined {
   const [, name, fault] = /--([a-z-]+)(?: <value>)?' argument (missing|is ambiguous)/.exec(message) ?? [];
   const option = options.find((each) => each.name === name);

@@ -1,4 +1,4 @@
-// Lists of prompts and deployments, which say of each other what is live where, and histories with what a rollback can do.
+// Lists of prompts with their deployments, of deployments with their prompts, and histories with the targets of a rollback.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { listDeploymentChanges, listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
@@ -20,7 +20,7 @@ export async function listDeploymentsWithPrompts(call: Call, workspaceId: Worksp
   return { data, rows };
 }
 
-/** The changes of a deployment, newest first, each with what a rollback can do about it. */
+/** The changes of a deployment, newest first, each with whether a rollback can return to it. */
 export async function listHistory(call: Call, id: DeploymentId): Promise<Outcome> {
   const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, { id });
   const { live, previous, served } = findRollbackTargets([...changes].reverse());

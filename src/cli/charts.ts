@@ -7,22 +7,22 @@ import { format } from "./format.ts";
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar for a share from 0 to 1; what is more than nothing is seen. */
+/** A bar for a share from 0 to 1. Every share above 0 is visible. */
 export function bar(share: number): string {
   const length = Math.round(Math.min(Math.max(share, 0), 1) * barWidth * 8) || (share > 0 ? 1 : 0);
   return "█".repeat(length >> 3) + eighths[length & 7]!;
 }
 
-/** A month's use: its totals, and a line for each day from the first to the last that was used. */
+/** The usage of a month: totals, and a line for each day from the first to the last one with requests. */
 export function usageText({ days, ...usage }: Usage, currentMonth: string): string {
-  const most = Math.max(...days.map(({ reads, submits }) => reads + submits));
+  const max = Math.max(...days.map(({ reads, submits }) => reads + submits));
   const rows = withEmptyDays(usage.month, days)
-    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / most)]);
+    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / max)]);
   const totals = format(usage.month === currentMonth ? usage : ofPastMonth(usage));
   return rows.length === 0 ? totals : `${totals}\n${table([["day", "reads", "submits", ""], ...rows])}`;
 }
 
-/** The limit that a month had is not kept. */
+/** The ledger does not keep the limit that a past month had, so this shows the current one. */
 const ofPastMonth = ({ limit, remaining: _, ...usage }: Omit<Usage, "days">) => ({ ...usage, "limit now": limit });
 
 function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
@@ -32,7 +32,7 @@ function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
     .map((day) => known.get(day) ?? { day, reads: 0, submits: 0 });
 }
 
-/** What was recorded of each version: the shares of statuses, percentiles of latency, and sums of tokens. */
+/** The records of each version: shares of statuses, percentiles of latency, and sums of tokens. */
 export const statsText = ({ versions, ...totals }: Stats): string =>
   [format(totals), ...versions.map(versionText)].join("\n");
 
@@ -55,7 +55,7 @@ function versionText({ version, records, statuses, otherStatuses, latency, token
 
 const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 
-/** Rows in columns, of which the second and third are numbers, set to the right. */
+/** Aligns rows in columns. The second and third hold numbers, which are aligned right. */
 function table(rows: (string | number)[][]): string {
   const texts = rows.map((row) => row.map(String));
   const widths = texts[0]!.map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));

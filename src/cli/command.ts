@@ -1,4 +1,4 @@
-// What a command is, and what it works with and gives.
+// What a command is, its context and its outcome.
 import type { Operation } from "../management/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
@@ -6,34 +6,35 @@ import type { Arguments } from "./arguments.ts";
 /** Runs an operation, on a database of this machine or on a remote service. */
 export type Call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) => Promise<Output>;
 
-/** What a command works with. */
+/** The context of a command. */
 export type CommandContext = { args: Arguments; call: Call; terminal: Terminal };
 
-/** What a command works with that opens what it needs itself. */
+/** The context of a command that opens what it needs itself. */
 export type LocalContext = Omit<CommandContext, "call">;
 
 /**
- * What a command gives: its data; the text or the table's rows that people see instead of the usual ones; a remark; and
- * whether it must exit 1.
+ * The outcome of a command: its data, the text or the rows of a table that people see in place of the default, a note, and
+ * whether the command exits 1.
  */
 export type Outcome = {
   data?: object | undefined;
   text?: (() => string) | undefined;
   rows?: Record<string, unknown>[] | undefined;
   note?: string | undefined;
-  refused?: boolean | undefined;
+  failed?: boolean | undefined;
 };
 
 /**
- * A command works on what `--server` names; one that runs locally opens what it needs itself. One that creates the database
- * does so where there is none; all others refuse that. `check` says what is wrong with arguments that fit one by one.
+ * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it needs itself.
+ * Only a command with `createsDatabase` creates a missing database. All others fail without one. `check` says what is wrong
+ * with a combination of arguments.
  */
 export type Command =
   & { usage: string; summary: string; createsDatabase?: true | undefined }
   & { check?: ((args: Arguments) => string | undefined) | undefined }
   & ({ run(context: CommandContext): Promise<Outcome> } | { runLocally(context: LocalContext): Promise<Outcome> });
 
-/** The words that call a command: those its usage begins with. */
+/** The words that name a command, with which its usage begins. */
 export const nameOf = ({ usage }: Command): string[] => /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)![0].split(" ");
 
 export const show = (data: object, note?: string): Outcome => ({ data, note });

@@ -14,7 +14,7 @@ import { accessPresentations } from "./access.ts";
 import { nameOf, show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
-import { openHere } from "./local.ts";
+import { openLocal } from "./local.ts";
 import { commandsOf } from "./operation-commands.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
@@ -23,31 +23,31 @@ const serviceCommands: Command[] = [
   {
     usage: "migrate [--check]",
     summary:
-      "Bring the database's schema up to date; --check only names the missing migrations, and exits 1 if there are any",
+      "Migrate the database to the current schema; --check only lists the missing migrations, and exits 1 if there are any",
     async runLocally({ args, terminal }) {
       if (args.has("check")) return await checkSchema(terminal);
-      const { applied, close } = await openHere(terminal, { createsDatabase: true, migrates: true });
+      const { applied, close } = await openLocal(terminal, { createsDatabase: true, migrates: true });
       close();
       return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
     },
   },
   {
     usage: "backup FILE",
-    summary: "Copy the database file to a new one, while a service serves on it too",
+    summary: "Copy the database to a new file; the service may keep running",
     async runLocally({ args, terminal }) {
       return show(await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {
     usage: "restore FILE",
-    summary: "Put a backup in the place of the database, which is kept, once its pages and books are found to be right",
+    summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
     async runLocally({ args, terminal }) {
       return show(await restore(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {
     usage: "serve",
-    summary: "Start the service, as the environment says",
+    summary: "Start the service with the settings in the environment",
     async runLocally() {
       await serve();
       return {};
@@ -62,7 +62,7 @@ async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
   return {
     data: { missing },
     note: missing.length === 0 ? "The schema is up to date" : "The schema is out of date: run promptledger migrate",
-    refused: missing.length > 0,
+    failed: missing.length > 0,
   };
 }
 
@@ -85,8 +85,8 @@ const operationCommands = commandsOf(operations, [
 ]);
 
 const nouns = [...operationCommands, ...serviceCommands].map((command) => nameOf(command)[0]);
-const placeOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
+const orderOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
 
 /** Commands of the same noun stand together. */
 export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
-  .sort((a, b) => placeOf(a) - placeOf(b));
+  .sort((a, b) => orderOf(a) - orderOf(b));

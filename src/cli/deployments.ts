@@ -1,4 +1,4 @@
-// How people see deployments: which version is live, and whether it is.
+// How the command line shows deployments: which version is live, and whether they are active.
 import * as deployments from "../management/deployments.ts";
 import type { DeploymentResult } from "../management/deployments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
@@ -6,9 +6,9 @@ import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { present } from "./operation-commands.ts";
 
-const inactive = "it is inactive, so requests are refused: see deploy activate";
+const inactive = "it is inactive and refuses requests: see deploy activate";
 
-/** The warning where a version goes live that no request gets. */
+/** The warning that a version is live in an inactive deployment. */
 export const describeInactive = ({ isActive }: { isActive: boolean }): string => isActive ? "" : `, but ${inactive}`;
 
 function showChange({ changed, ...deployment }: DeploymentResult): Outcome {

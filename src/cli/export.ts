@@ -1,11 +1,11 @@
-// Exports: text that is written while it comes, so that it is never all in memory.
+// Writes exports while they arrive, so that no export is in memory as a whole.
 import type { ExportFormat } from "../management/export.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Outcome } from "./command.ts";
 
-/** Writes an export to a file, or to standard output where none is named, and counts its records. */
+/** Writes an export to a file, or to stdout if none is named, and counts its records. */
 export async function exportTo(
   terminal: Terminal,
   { path, force }: { path: string | undefined; force: boolean },
@@ -23,14 +23,14 @@ export async function exportTo(
   } catch (error) {
     await file?.leave();
     const cause = error instanceof Refusal ? error.message : describeError(error);
-    const where = file === undefined ? "" : `; what came is in ${file.partPath}`;
-    throw unusable(`The export broke off after ${records} records${where}: ${cause}`);
+    const where = file === undefined ? "" : `; the partial file is ${file.partPath}`;
+    throw unusable(`The export failed after ${records} records${where}: ${cause}`);
   }
   await file?.finish();
   return path === undefined ? { note: `Exported ${records} records` } : { data: { file: path, format, records } };
 }
 
-/** Counts as the parts come; each call gives the sum. */
+/** Counts lines part by part. Each call returns the total. */
 function countLines(): (part: string) => number {
   let lines = 0;
   return (part) => {
@@ -39,7 +39,7 @@ function countLines(): (part: string) => number {
   };
 }
 
-/** Within quotes a line break is part of a value. The first line is the head. */
+/** Within quotes a line break is part of a value. The first line is the header. */
 function countCsvRecords(): (part: string) => number {
   const quote = 0x22, lineFeed = 0x0a;
   let lines = 0;

@@ -1,8 +1,8 @@
-// Data for people: a list as a table, an object as lines. Programs get JSON instead.
+// Formats data for people: a list as a table, an object as lines. Programs get JSON instead.
 import { stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
 
-/** A list of objects as a table, one object as lines; each ends with a line break. */
+/** Formats a list of objects as a table, and one object as lines. Each line ends with a line break. */
 export function format(data: object): string {
   if (Array.isArray(data)) return formatList(data).text;
   const margin = Math.max(0, ...Object.keys(data).map((name) => widthOf(oneLine(name))));
@@ -16,7 +16,7 @@ export function format(data: object): string {
 
 type Item = Record<string, unknown>;
 
-/** A table that fits in so many columns, if it is for a terminal, and the names of the fields that it has no room for. */
+/** Formats a table, at most `columns` wide on a terminal. `hidden` names the fields that do not fit. */
 export function formatList(items: Item[], columns?: number): { text: string; hidden: string[] } {
   if (items.length === 0) return { text: "", hidden: [] };
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
@@ -25,7 +25,7 @@ export function formatList(items: Item[], columns?: number): { text: string; hid
   return layOut(names.map(oneLine), rows, columns);
 }
 
-/** A value on one line: times in ISO 8601, nothing as a dash, and no character that could steer the terminal. */
+/** Formats a value on one line: times in ISO 8601, no value as a dash, and no control characters. */
 function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -37,10 +37,10 @@ function formatValue(name: string, value: unknown): string {
   return typeof value === "object" && !/^[{[]/.test(text) ? formatValue(name, JSON.parse(text)) : oneLine(text);
 }
 
-/** A client may send a time that lies beyond what a date can say. */
+/** A client may send a time that is out of range for a Date. */
 const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
 
 const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
 
-/** Text of several lines that cannot steer the terminal, whatever stands in it. */
+/** Replaces control characters, except tabs and line breaks, so that a text cannot control the terminal. */
 export const stripControls = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");

@@ -1,4 +1,4 @@
-// What the command line says of itself.
+// The help of the command line.
 import { nameOf } from "./command.ts";
 import { commands } from "./commands.ts";
 
@@ -20,21 +20,24 @@ const examples = `Examples
 `;
 
 const settings =
-  `Every command takes --json (JSON alone on standard output) and --help, and exits 0 when done, 1 when refused, 2 when used
-wrongly. It works on the database that DATABASE_URL names (file:promptledger.db unless set). With --server URL all but
-migrate, backup, restore and serve work on the service there, with the token in ADMIN_TOKEN; PROMPTLEDGER_SERVER names one
-for all of them. A DURATION or an AGE is 45s, 30m, 12h or 90d. A TIME is 2027-01-31T18:00:00Z, 2027-01-31, which is its first
-moment in UTC, or a duration ago. An EXPIRY is the first moment at which a key is refused: a TIME, or a duration from now.
+  `Every command takes --help, and --json, which prints JSON alone. Results go to stdout, messages to stderr.
+Exit codes: 0 success, 1 failure, 2 bad usage.
+
+Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
+work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, restore and serve need the database itself.
+
+A DURATION or an AGE is 45s, 30m, 12h or 90d. A TIME is 2027-01-31T18:00:00Z, a day such as 2027-01-31 (its first moment in
+UTC), or a duration ago. An EXPIRY is a TIME or a duration from now: the first moment at which a key is refused.
 `;
 
-/** Help on the commands whose usage begins with the words given; on all where none does. */
+/** Help on the commands whose usage begins with these words, or on all if none does. */
 export function help(words: string[] = []): string {
   const chosen = commands.filter(({ usage }) => words.every((word, index) => usage.split(" ")[index] === word));
   if (words.length === 0 || chosen.length === 0) return `${examples}\nCommands\n${list(commands)}\n${settings}`;
   return `${list(chosen)}\n${settings}`;
 }
 
-/** What there is instead of a command that is none: those that begin with the same word, or all by their first words. */
+/** Help on an unknown command: the commands of the same noun, or all nouns. */
 export function helpOnUnknown(word: string): string {
   const nouns = [...new Set(commands.map((command) => nameOf(command)[0]!))];
   return nouns.includes(word) ? help([word]) : `Commands: ${nouns.join(", ")}\nSee promptledger --help\n`;

@@ -1,4 +1,4 @@
-// Lists, which operations answer in parts.
+// Lists, which operations return in pages.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { unusable } from "../common/errors.ts";
 import type { Operation } from "../management/operation.ts";
@@ -9,19 +9,19 @@ import { show } from "./command.ts";
 
 type Listing<Input, Item> = Operation<Input & PageRequest & object, Page<Item>>;
 
-const largestPage = 1000;
+const maxPageSize = 1000;
 
-/** How many of the newest entries are listed, unless set. */
+/** How many of the newest entries a list has by default. */
 export const listLimit = 50;
 
-/** The parts of a list, up to its end. */
+/** All pages of a list. */
 export const pagesOf = <Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
   input: Input,
-): AsyncGenerator<Item[]> => eachPage((cursor) => readPage(call, operation, { ...input, limit: largestPage, cursor }));
+): AsyncGenerator<Item[]> => eachPage((cursor) => readPage(call, operation, { ...input, limit: maxPageSize, cursor }));
 
-/** All of a list. */
+/** All items of a list. */
 export async function readAll<Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
@@ -32,14 +32,14 @@ export async function readAll<Input extends object, Item>(
   return items;
 }
 
-/** Shows all of a list. */
+/** Shows all items of a list. */
 export const listAll = async <Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
   input: Input,
 ): Promise<Outcome> => show(await readAll(call, operation, input));
 
-/** What is wrong with the options of a list of newest entries, together. */
+/** Says which options of a list exclude each other. */
 export function checkNewest(args: Arguments): string | undefined {
   if (!args.has("all")) return undefined;
   if (args.findNumber("limit") !== undefined) return "--all and --limit exclude each other";
@@ -47,34 +47,34 @@ export function checkNewest(args: Arguments): string | undefined {
 }
 
 /**
- * As many of the newest entries as `--limit` says, from `--cursor` on, or all; the remark says how to see more. `--page` puts
- * that into the data.
+ * Lists the newest entries from `--cursor` on, as many as `--limit` says, or all. The note says how to see more. With
+ * `--page` the data has the next cursor too.
  */
 export async function listNewest<Input extends object, Item extends object>(
   { args, call, terminal }: CommandContext,
   operation: Listing<Input, Item>,
   input: Input,
 ): Promise<Outcome> {
-  const wanted = args.has("all") ? Infinity : args.findNumber("limit") ?? listLimit;
+  const max = args.has("all") ? Infinity : args.findNumber("limit") ?? listLimit;
   const items: Item[] = [];
   const check = createCursorCheck();
   let cursor = args.findText("cursor");
-  // A part may be short, and even empty, though there are more.
+  // A page may be short or even empty although more follow.
   do {
-    const limit = Math.min(largestPage, wanted - items.length);
+    const limit = Math.min(maxPageSize, max - items.length);
     const page = await readPage(call, operation, { ...input, limit, cursor });
     if (page.nextCursor !== null) check(page.nextCursor);
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
     terminal.report(`Found ${items.length}`);
-  } while (items.length < wanted && cursor !== undefined);
+  } while (items.length < max && cursor !== undefined);
   const more = cursor === undefined ? undefined : `More: --cursor ${cursor}`;
   const rows = items.map((item) => timeFirst(item as Record<string, unknown>));
   if (!args.has("page")) return { data: items, rows, note: more };
   return { data: { items, nextCursor: cursor ?? null }, rows, note: args.json ? undefined : more };
 }
 
-/** When it was is what people look for in a log. */
+/** People look for the time of an entry first. */
 const timeFirst = ({ createdAt, ...item }: Record<string, unknown>) =>
   createdAt === undefined ? item : { createdAt, ...item };
 
@@ -84,7 +84,7 @@ async function readPage<Input extends object, Item>(
   input: Input & PageRequest,
 ): Promise<Page<Item>> {
   const page = await call(operation, input);
-  // Whatever answers under a URL need not be a promptledger service.
-  if (!Array.isArray(page.items)) throw unusable("The answer is no list: is this a promptledger service?");
+  // The URL may be that of another service.
+  if (!Array.isArray(page.items)) throw unusable("Unexpected response. Is this a promptledger server?");
   return page;
 }

@@ -1,4 +1,4 @@
-// Operations on the database that the environment names.
+// Runs operations on the database in DATABASE_URL.
 import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import { perform } from "../management/operation.ts";
@@ -7,23 +7,23 @@ import { openConfigured } from "../runtime/boot.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Call } from "./command.ts";
 
-/** Opens the database, and gives the names of the migrations that brought its schema up to date. */
-export async function openHere(
+/** Opens the database. `applied` names the migrations that brought its schema up to date. */
+export async function openLocal(
   { env, say, report, exists }: Terminal,
   { createsDatabase = false, migrates }: { createsDatabase?: boolean | undefined; migrates?: true } = {},
 ): Promise<{ call: Call; applied: string[]; close(): void }> {
   const config = readConfig(env);
   const { url } = config.database;
   if (!createsDatabase && isFileUrl(url) && !await exists(filePathOf(url))) {
-    throw invalid(`The database ${describeDatabase(url)} does not exist: workspace create and migrate make it`);
+    throw invalid(`The database ${describeDatabase(url)} does not exist. Create it with workspace create or migrate`);
   }
   const { database, applied } = await openConfigured(
     { ...config, migrates: migrates ?? config.migrates },
     "manage",
     createsDatabase ? "create" : "refuse",
   );
-  // A database that was empty until now may be another one than was meant.
-  if (applied.includes("001-create-catalog")) say(`Made a database: ${describeDatabase(url)}\n`);
+  // A new database may not be the one that the user meant.
+  if (applied.includes("001-create-catalog")) say(`Created the database ${describeDatabase(url)}\n`);
   const caller: Caller = { source: "command line", actor: "", role: "owner" };
   const management = { database, clock: Date.now, caller, report };
   return {

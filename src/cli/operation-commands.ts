@@ -1,4 +1,4 @@
-// Operations as commands: the usage line that an operation declares tells which argument is which member of its input.
+// Makes commands of operations. The usage line of an operation maps arguments to the members of its input.
 import type { AnyOperation, Operation } from "../management/operation.ts";
 import { hasType } from "../schema/struct.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -9,8 +9,8 @@ import { checkNewest, listAll, listNewest } from "./lists.ts";
 import { memberOf } from "./option-names.ts";
 
 /**
- * What a command does besides calling its operation and showing the output: `show` says how people see the output, `run` does
- * it all.
+ * What a command does differently from calling its operation and printing the output: `show` formats the output for people,
+ * `run` replaces both.
  */
 export type Presentation<Input extends object, Output> = {
   createsDatabase?: true;
@@ -51,7 +51,7 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
   });
 }
 
-/** Who runs a command, unless it says otherwise: the user of the environment. */
+/** The default actor of a command: the user in the environment. */
 export const userOf = ({ env }: Terminal): string | undefined => env.USER || env.USERNAME || undefined;
 
 function readInput({ command, input: { schema } }: AnyOperation, { args, terminal }: CommandContext): object {
@@ -64,7 +64,7 @@ function readInput({ command, input: { schema } }: AnyOperation, { args, termina
   return { ...Object.fromEntries(given), ...actor };
 }
 
-/** An empty text takes a value away, where there may be none. */
+/** An empty text removes a value that may be null. */
 function readArgument({ name }: Parameter, args: Arguments, struct: object): string | number | null | undefined {
   const value = args.findNumber(name) ?? args.findText(name);
   return value === "" && hasType(struct, "null") ? null : value;

@@ -1,9 +1,9 @@
-// Members of an operation's input, as the options of its command name them.
+// Maps the options of a command to the members of its operation's input.
 import type { Schema } from "../schema/struct.ts";
 import { readUsage } from "./arguments.ts";
 import type { Parameter } from "./arguments.ts";
 
-/** The members that options stand for whose names differ. */
+/** The members of options whose own name differs. */
 const membersOf: Record<string, string[]> = {
   limit: ["monthlyLimit"],
   expires: ["expiresAt"],
@@ -23,7 +23,7 @@ function candidatesOf({ name, isOption }: Parameter): string[] {
   return [...membersOf[name] ?? [], member, `${member}Id`];
 }
 
-/** The member of an input that a parameter stands for. Where a list is shown is no matter of its input. */
+/** The member of an input that a parameter stands for. `limit` and `cursor` of a list are none: they select its pages. */
 export const memberOf = (parameter: Parameter, schema: Schema): string | undefined =>
   candidatesOf(parameter).find((member) => member in schema && !["limit", "cursor"].includes(member));
 

@@ -1,39 +1,39 @@
-// What a placeholder of a usage line stands for: it tells the type of a value, and what is refused as wrong usage.
+// The placeholders of usage lines. Each stands for a type of value, and any other value is bad usage.
 import { invalid } from "../common/errors.ts";
 import { isMonth } from "../common/month.ts";
 
 const day = 86_400_000; // ms
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: day };
-const longestDuration = 3660 * day; // what the service takes
+const maxDuration = 3660 * day; // the limit of the service
 
-/** What a value must be, and the value that a text stands for; undefined where it stands for none. */
-type Kind = { wanted: string; read(text: string): string | number | undefined };
+/** What a value must be, and the value of a text; undefined if it is invalid. */
+type Kind = { expected: string; read(text: string): string | number | undefined };
 
 const time = "a time such as 2027-01-31T18:00:00Z or 2027-01-31";
 
 const kinds: Record<string, Kind> = {
-  N: { wanted: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
-  REQUESTS: { wanted: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
-  CODE: { wanted: "an integer, and at most 2^53 - 1", read: (text) => readInteger(text, -Infinity) },
-  TIME: { wanted: `${time}, or 24h for a day ago`, read: (text) => readTime(text) ?? readAgo(text) },
-  EXPIRY: { wanted: `${time}, or 90d from now`, read: (text) => readTime(text) ?? readAhead(text) },
+  N: { expected: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
+  REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
+  CODE: { expected: "an integer from -(2^53 - 1) to 2^53 - 1", read: (text) => readInteger(text, -Infinity) },
+  TIME: { expected: `${time}, or 24h for a day ago`, read: (text) => readTime(text) ?? readAgo(text) },
+  EXPIRY: { expected: `${time}, or 90d from now`, read: (text) => readTime(text) ?? readAhead(text) },
   DURATION: {
-    wanted: `a duration such as 45s, 30m, 12h or 90d, at most ${longestDuration / day}d`,
+    expected: `a duration such as 45s, 30m, 12h or 90d, at most ${maxDuration / day}d`,
     read: (text) => readDuration(text, 0),
   },
-  AGE: { wanted: `a duration from 1d to ${longestDuration / day}d`, read: (text) => readDuration(text, day) },
-  "YYYY-MM": { wanted: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
+  AGE: { expected: `between 1d and ${maxDuration / day}d`, read: (text) => readDuration(text, day) },
+  "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
   "NAME=VALUE": {
-    wanted: "a name and a value, as in shop=Acme",
+    expected: "a name and a value, as in shop=Acme",
     read: (text) => /^[^=]+=/.test(text) ? text : undefined,
   },
 };
 
-/** `read|submit` is one of two; what is not known by its placeholder is any text. */
+/** `read|submit` is a choice. An unknown placeholder stands for any text. */
 function kindOf(placeholder: string): Kind | undefined {
   const choices = placeholder.split("|");
   if (choices.length === 1) return kinds[placeholder];
-  return { wanted: choices.join(" or "), read: (text) => choices.find((choice) => choice === text) };
+  return { expected: choices.join(" or "), read: (text) => choices.find((choice) => choice === text) };
 }
 
 /** The value of an argument: times in Unix ms, durations in ms. */
@@ -41,26 +41,26 @@ export function convert(label: string, placeholder: string, text: string): strin
   const kind = kindOf(placeholder);
   if (kind === undefined) return text;
   const value = kind.read(text);
-  if (value === undefined) throw invalid(`${label} must be ${kind.wanted}`);
+  if (value === undefined) throw invalid(`${label} must be ${kind.expected}`);
   return value;
 }
 
-function readInteger(text: string, least: number): number | undefined {
+function readInteger(text: string, min: number): number | undefined {
   const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
-  return Number.isSafeInteger(value) && value >= least ? value : undefined;
+  return Number.isSafeInteger(value) && value >= min ? value : undefined;
 }
 
-/** A time without a zone would mean another moment on another machine. */
+/** A time needs a zone, because without one it would depend on the machine. */
 function readTime(text: string): number | undefined {
   const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
   const at = Date.parse(text);
-  // Date.parse takes 2027-02-30 for a day in March.
+  // Date.parse accepts 2027-02-30 as a day in March.
   return day !== undefined && at >= 0 && new Date(day).toISOString().startsWith(day) ? at : undefined;
 }
 
-function readDuration(text: string, least: number): number | undefined {
+function readDuration(text: string, min: number): number | undefined {
   const duration = readUnits(text);
-  return duration !== undefined && duration >= least && duration <= longestDuration ? duration : undefined;
+  return duration !== undefined && duration >= min && duration <= maxDuration ? duration : undefined;
 }
 
 function readUnits(text: string): number | undefined {

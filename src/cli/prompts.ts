@@ -1,4 +1,4 @@
-// Commands for prompts and their versions, and how people see them.
+// Commands for prompts and their versions, and how the command line shows them.
 import { notFound } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { readPromptFile } from "../management/prompt-file.ts";
@@ -51,7 +51,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   return { data: prompt, text: () => format(summaryOf(prompt)), note: describePush(pushed) };
 }
 
-/** What people need of a pushed prompt: whoever pushes it has its content. */
+/** A pushed prompt without its content, which the user has already. */
 const summaryOf = ({ id, version, title, variables }: PromptVersion) => ({
   promptId: id,
   version,
@@ -59,7 +59,7 @@ const summaryOf = ({ id, version, title, variables }: PromptVersion) => ({
   variables: variables.join(", "),
 });
 
-/** A prompt of another workspace is as good as none: its id has been mixed up. */
+/** Refuses a prompt of another workspace, because the ids are probably mixed up. */
 async function checkWorkspace(call: Call, workspaceId: WorkspaceId, promptId: PromptId): Promise<void> {
   for await (const page of pagesOf(call, listPrompts, { workspaceId })) {
     if (page.some(({ id }) => id === promptId)) return;
@@ -85,8 +85,8 @@ async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
 }
 
 /** A version as people read it. */
-function toText({ title, description, messages, llmConfig, variables, ...facts }: PromptVersion): string {
-  const head = format({ ...facts, variables: variables.join(", ") });
+function toText({ title, description, messages, llmConfig, variables, ...meta }: PromptVersion): string {
+  const head = format({ ...meta, variables: variables.join(", ") });
   return stripControls(`${head}
 ${describePrompt({ title, description, messages, llmConfig })}`);
 }
@@ -102,7 +102,7 @@ function showDiff(data: PromptDiff, { terminal }: CommandContext): Outcome {
 const bold = "\x1b[1m", red = "\x1b[31m", green = "\x1b[32m", cyan = "\x1b[36m", plain = "\x1b[m";
 const colours: Record<string, string> = { "-": red, "+": green, "@": cyan };
 
-/** A unified diff, whose first two lines are its head. */
+/** Colours a unified diff, whose first two lines are its header. */
 const coloured = (diff: string): string =>
   diff.split("\n").map((line, index) => {
     const colour = index < 2 && line !== "" ? bold : colours[line.charAt(0)];
@@ -113,13 +113,13 @@ const coloured = (diff: string): string =>
 export const promptCommands: Command[] = [
   {
     usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy DEPLOYMENT] [--note TEXT] [--actor NAME]",
-    summary:
-      "Push a prompt, or its next version; FILE is JSON, - is standard input; --deploy makes it live under a name or id",
+    summary: "Push a prompt, or its next version; FILE is JSON, - is stdin; --deploy makes it live under a name or id",
     run: push,
   },
   {
     usage: "prompt show ID [--version N] [--render NAME=VALUE]...",
-    summary: "Show a version of a prompt, the newest unless named; --render fills in its variables, each of them",
+    summary:
+      "Show a version of a prompt, by default the newest; --render fills in its variables, and needs all of them",
     run: showPrompt,
   },
 ];

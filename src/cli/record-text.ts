@@ -1,4 +1,4 @@
-// A record for people: its input and output as they were written, or as a conversation where they hold messages.
+// Formats a record for people: its input and output as written, or as a conversation if they hold messages.
 import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
 import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
@@ -6,9 +6,9 @@ import { format } from "./format.ts";
 
 /** A record as lines, and its input and output below them. */
 export function recordText(record: object & { content?: unknown }): string {
-  const { content, ...facts } = record;
+  const { content, ...meta } = record;
   const text = stringify(content);
-  // Whatever answers under a URL need not be a promptledger service.
+  // The URL may be that of another service.
   if (!text.startsWith("{")) return format(record);
   const members = readMembers(text);
   const sections = ["input", "output"].flatMap((name) => {
@@ -18,10 +18,10 @@ export function recordText(record: object & { content?: unknown }): string {
     return [`\n${name}\n${indented(describe(JSON.parse(member)))}\n`];
   });
   const rest = members.size === 0 ? {} : { content: jsonText(stringifyMembers(members)) };
-  return `${format({ ...facts, ...rest })}${sections.join("")}`;
+  return `${format({ ...meta, ...rest })}${sections.join("")}`;
 }
 
-/** A line that would read as the head of a message is told apart by a backslash. */
+/** A backslash marks a line that looks like the header of a message. */
 const describe = (text: string): string =>
   findMessages(text)?.join("\n") ?? describeText(text).replace(/^\\*--- /gm, "\\$&");
 

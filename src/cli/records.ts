@@ -1,4 +1,4 @@
-// How people see what was recorded and counted.
+// How the command line shows records, statistics and usage.
 import { invalid } from "../common/errors.ts";
 import { monthOf } from "../common/month.ts";
 import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
@@ -17,9 +17,9 @@ import { recordText } from "./record-text.ts";
 const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
-/** Where an export goes: a file, or undefined for standard output. */
+/** The file of an export; undefined for stdout. */
 function readPath(path: string | undefined): string | undefined {
-  if (path === "") throw invalid("--out must name a file, or be - for standard output");
+  if (path === "") throw invalid("--out must be a file name, or - for stdout");
   return path === "-" ? undefined : path;
 }
 
@@ -48,7 +48,7 @@ export const recordPresentations = [
     },
   }),
   present(prune, {
-    /** The operation works for a few seconds at a time. */
+    /** Each call prunes for a few seconds, so it is repeated. */
     async run({ call, terminal }, input) {
       const sum = { calls: 0, records: 0 };
       for (let isDone = false; !isDone;) {
@@ -65,7 +65,7 @@ export const recordPresentations = [
     show(data) {
       const { total, unbalanced, ledgers } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
-      return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`, refused: !data.balanced };
+      return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`, failed: !data.balanced };
     },
   }),
 ];

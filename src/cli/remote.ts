@@ -1,4 +1,4 @@
-// Operations by a service far away, over its management API.
+// Runs operations on a remote service, over its management API.
 import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
@@ -11,12 +11,12 @@ import { receive } from "../schema/parse.ts";
 import { check } from "../schema/struct.ts";
 import type { Call } from "./command.ts";
 
-// ms without a sign of life. A service gives one every 20 s; the runtimes' own limit is 5 minutes.
+// ms without any data. A service sends some every 20 s, and the runtimes' own limit is 5 minutes.
 const defaultTimeoutMs = 4 * 60_000;
 
 /**
- * Calls the service at a URL, which `name` has named, with the token in the environment. Nothing is sent a second time,
- * whatever becomes of it.
+ * Calls the service at a URL, which the option or variable `name` holds, with the token in the environment. No request is
+ * sent twice, even if it fails.
  */
 export function connectTo(
   server: string,
@@ -27,16 +27,16 @@ export function connectTo(
   const headers = { Authorization: `Bearer ${readToken(env.ADMIN_TOKEN, name)}`, "Content-Type": "application/json" };
   const { protocol, hostname } = new URL(base);
   if (protocol === "http:" && !/^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
-    say(`Warning: the admin token travels unencrypted to ${hostname}\n`);
+    say(`Warning: the admin token is sent unencrypted to ${hostname}\n`);
   }
   return async (operation, input) => {
     const { method, path, body } = toRequest(operation, input);
-    const line = openLine(base, method === "GET", timeoutMs);
-    // A redirection is not followed: the token is for this service and no other.
-    const init = { method, headers, redirect: "manual", signal: line.signal, ...(body === undefined ? {} : { body }) };
-    const response = await line.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
+    const idle = idleTimeout(base, method === "GET", timeoutMs);
+    // Redirects are not followed, because the token is for this service alone.
+    const init = { method, headers, redirect: "manual", signal: idle.signal, ...(body === undefined ? {} : { body }) };
+    const response = await idle.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
     const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
-    const parts = readParts(response, line);
+    const parts = readParts(response, idle);
     if (format !== undefined) return { format, text: wholeLines(parts, base) } as never;
     let text = "";
     for await (const part of parts) text += part;
@@ -48,30 +48,30 @@ const exportFormats: Record<string, ExportFormat> = { "application/x-ndjson": "n
 
 const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.get("Content-Type") ?? "")![0];
 
-/** The base URL as paths are added to it. */
+/** The base URL, without a trailing slash. */
 function readServer(server: string, name: string): string {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#@]/.test(server)) {
-    throw invalid(`${name} must be an http or https URL without user, query and fragment`);
+    throw invalid(`${name} must be an http or https URL without user, query or fragment`);
   }
   return url.href.replace(/\/+$/, "");
 }
 
 function readToken(token: string | undefined, name: string): string {
-  if (!token) throw invalid(`ADMIN_TOKEN must be set to the service's: ${name} needs it`);
+  if (!token) throw invalid(`Set ADMIN_TOKEN to the admin token of the service: ${name} needs it`);
   const fault = adminTokenFault(token);
   if (fault !== undefined) throw invalid(`ADMIN_TOKEN ${fault}`);
   return token;
 }
 
-/** Where the members of an input go: ids into the path, the others into the query or the body. */
+/** Puts the ids of an input into the path, and its other members into the query or the body. */
 function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method" | "path">, value: object) {
-  // What the service would refuse is not sent.
+  // Input that the service would refuse is not sent.
   const members = new Map(Object.entries(check(input, value)).filter(([, member]) => member !== undefined));
   const target = path.replace(/{(\w+)}/g, (_, name: string) => {
     const text = String(members.get(name));
     members.delete(name);
-    // These would lead to another path.
+    // These would change the path.
     if (text === "." || text === "..") throw notFound("Id", text);
     return encodeURIComponent(text);
   });
@@ -83,23 +83,23 @@ function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method
   return { method, path: query.size === 0 ? target : `${target}?${query}` };
 }
 
-/** The answer's value, in which nothing of the JSON is lost. */
+/** The value of a response, without loss of its JSON. */
 function readAnswer(base: string, output: object, response: Response, text: string): unknown {
   const { ok, status, headers } = response;
   const location = headers.get("Location");
-  if (location !== null && !ok) throw conflict(`${base} redirects to ${location}: name the service itself`);
+  if (location !== null && !ok) throw conflict(`${base} redirects to ${location}. Use the URL of the service itself`);
   const answer = isJsonObject(text) ? receive(output, text) as { error?: unknown; code?: unknown } : undefined;
   if (answer === undefined || !ok && typeof answer.error !== "string") {
     throw unusable(`Unexpected response ${status} from ${base}. Is this a promptledger server?`);
   }
   if (ok) return answer;
-  // Without its face a service knows nothing of management, and gives no code.
+  // A service without the management face has no such path, and its 404 has no code.
   if (status === 404 && (answer.code ?? "path_not_found") === "path_not_found") {
     throw conflict(`${base} has no management API. Is the path of the URL right?`);
   }
   const requestId = headers.get("X-Request-Id");
-  // Of what is the caller's to mend, the answer says all that there is to know.
-  throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (${requestId} in its log)`}`);
+  // The log is of use only for failures of the service. Any other refusal says all there is to know.
+  throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (see ${requestId} in its log)`}`);
 }
 
 function isJsonObject(text: string): boolean {
@@ -110,14 +110,14 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** The body of an answer, as it comes. */
-async function* readParts({ body }: Response, line: Line): AsyncGenerator<string> {
+/** The body of a response, as it arrives. */
+async function* readParts({ body }: Response, idle: IdleTimeout): AsyncGenerator<string> {
   if (body === null) return;
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {
     for (;;) {
-      const { done, value } = await line.wait(() => reader.read());
+      const { done, value } = await idle.wait(() => reader.read());
       if (done) break;
       yield decoder.decode(value, { stream: true });
     }
@@ -126,22 +126,22 @@ async function* readParts({ body }: Response, line: Line): AsyncGenerator<string
   }
 }
 
-/** The same parts; throws where the last line has no end. */
+/** The same parts. Throws if the last line has no end. */
 async function* wholeLines(parts: AsyncIterable<string>, base: string): AsyncGenerator<string> {
   let last = "\n";
   for await (const text of parts) {
     last = text.at(-1) ?? last;
     yield text;
   }
-  if (last !== "\n") throw unusable(`${base} broke off in the middle of a record`);
+  if (last !== "\n") throw unusable(`${base} closed the connection in the middle of a record`);
 }
 
-type Line = { signal: AbortSignal; wait<T>(work: () => Promise<T>): Promise<T> };
+type IdleTimeout = { signal: AbortSignal; wait<T>(work: () => Promise<T>): Promise<T> };
 
-/** Waits for a service as long as it gives signs of life; what fails is said in one line. */
-function openLine(base: string, isHarmless: boolean, timeoutMs: number): Line {
+/** Waits for a service unless it sends nothing for too long. An error becomes one line. `isRead` requests change nothing. */
+function idleTimeout(base: string, isRead: boolean, timeoutMs: number): IdleTimeout {
   const controller = new AbortController();
-  const giveUp = () => controller.abort(new Error(`nothing came for ${timeoutMs / 1000} s`));
+  const giveUp = () => controller.abort(new Error(`no data for ${timeoutMs / 1000} s`));
   return {
     signal: controller.signal,
     async wait(work) {
@@ -150,10 +150,12 @@ function openLine(base: string, isHarmless: boolean, timeoutMs: number): Line {
         return await work();
       } catch (error) {
         const reason = reasonOf(error);
-        const isUnsent = isHarmless || isPlainHttp(reason) ||
+        const hasNoEffect = isRead || isPlainHttp(reason) ||
           /refused|ENOTFOUND|EAI_AGAIN|unable to connect|dns/i.test(reason);
         throw unusable(
-          `${base} does not answer: ${describeReason(reason)}${isUnsent ? "" : "; it may have done what was asked"}`,
+          `${base} does not respond: ${describeReason(reason)}${
+            hasNoEffect ? "" : "; the request may have taken effect"
+          }`,
         );
       } finally {
         clearTimeout(timer);
@@ -162,14 +164,14 @@ function openLine(base: string, isHarmless: boolean, timeoutMs: number): Line {
   };
 }
 
-/** Whether TLS met a port that does not speak it, in the words of each runtime. */
+/** Whether a TLS handshake failed on a port without TLS. Each runtime has its own message. */
 const isPlainHttp = (reason: string) =>
   /wrong version number|packet length too long|TLS handshake failed|InvalidContentType/i.test(reason);
 
 const describeReason = (reason: string): string =>
   isPlainHttp(reason) ? "the TLS handshake failed. Does it serve http:// on this port?" : reason;
 
-/** What lies at the bottom of an error; some have a code and no message. */
+/** The message of an error's innermost cause. Some have a code and no message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);

@@ -1,4 +1,4 @@
-// From arguments to an exit code: find the command, run it here or far away, print.
+// Finds the command, runs it locally or on a server, prints the outcome and returns the exit code.
 import { invalid, Refusal, withoutKeys } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
@@ -10,30 +10,30 @@ import type { Command, Outcome } from "./command.ts";
 import { commands } from "./commands.ts";
 import { format, formatList, stripControls } from "./format.ts";
 import { help, helpOnUnknown } from "./help.ts";
-import { openHere } from "./local.ts";
+import { openLocal } from "./local.ts";
 import { nameOptions } from "./option-names.ts";
 import { connectTo } from "./remote.ts";
 
-const done = 0, refused = 1, wrongUsage = 2;
+const success = 0, failure = 1, badUsage = 2;
 
-/** Runs the command that the terminal's arguments name; gives the exit code. */
+/** Runs the command that the terminal's arguments name. Returns the exit code. */
 export async function run(terminal: Terminal): Promise<number> {
   const { say, write } = terminal;
   const words = commandFirst(terminal.args);
   const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
   if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
     await write(help(name.filter((word) => word !== "help")));
-    return done;
+    return success;
   }
   if (words[0] === "--version") {
     await write(`${await terminal.version()}\n`);
-    return done;
+    return success;
   }
   const [command, ...others] = findCommands(words);
   if (command === undefined) {
     if (words.length > 0) say(`promptledger: unknown command ${asMessage(words.slice(0, 2).join(" "))}\n\n`);
     say(words.length === 0 ? help() : helpOnUnknown(words[0]!));
-    return wrongUsage;
+    return badUsage;
   }
   let args: Arguments;
   try {
@@ -43,24 +43,24 @@ export async function run(terminal: Terminal): Promise<number> {
   } catch (error) {
     const usages = [command, ...others].map((each) => `Usage: promptledger ${usageOf(each)}\n`);
     say(`promptledger: ${messageOf(error)}\n${usages.join("")}`);
-    return wrongUsage;
+    return badUsage;
   }
   try {
     return await print(await act(command, args, terminal), args, terminal);
   } catch (error) {
     say(`promptledger: ${nameOptions(messageOf(error), command.usage)}\n`);
-    return refused;
+    return failure;
   }
 }
 
-/** Options that stand before the command are put after it. */
+/** Moves options that stand before the command to the end. */
 function commandFirst(argv: string[]): string[] {
   let start = 0;
   while (argv[start]?.startsWith("-")) start += argv[start] === "--server" ? 2 : 1;
   return [...argv.slice(start), ...argv.slice(0, start)];
 }
 
-/** The commands of the longest name that is called; of several the one first that has an option that is given. */
+/** The commands with the longest matching name. One that has a given option comes first. */
 function findCommands(words: string[]): Command[] {
   const called = commands.filter((command) => nameOf(command).every((word, index) => word === words[index]));
   const longest = Math.max(...called.map((command) => nameOf(command).length));
@@ -70,7 +70,7 @@ function findCommands(words: string[]): Command[] {
   return [...found.filter(fits), ...found.filter((command) => !fits(command))];
 }
 
-/** What runs by operations takes `--server` too. */
+/** Commands that call operations also take `--server`. */
 const usageOf = (command: Command): string =>
   "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
 
@@ -83,7 +83,7 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
     const call = connectTo(variable, terminal, { name: "PROMPTLEDGER_SERVER" });
     return await command.run({ args, terminal, call });
   }
-  const { call, close } = await openHere(terminal, { createsDatabase: command.createsDatabase });
+  const { call, close } = await openLocal(terminal, { createsDatabase: command.createsDatabase });
   try {
     return await command.run({ args, terminal, call });
   } finally {
@@ -96,21 +96,21 @@ async function print(
   { json }: Arguments,
   { columns, report, say, write }: Terminal,
 ): Promise<number> {
-  const { data, text, rows, note, refused: isRefused = false } = outcome;
+  const { data, text, rows, note, failed = false } = outcome;
   const list = rows ?? (Array.isArray(data) ? data : undefined);
   report("");
   if (data !== undefined && json) await write(`${stringify(data)}\n`);
   else if (list !== undefined) {
     const { text, hidden } = formatList(list, columns);
     await write(text);
-    if (hidden.length > 0) say(stripControls(`Not shown for lack of room, but by --json: ${hidden.join(", ")}\n`));
+    if (hidden.length > 0) say(stripControls(`Columns that do not fit: ${hidden.join(", ")}. See them with --json\n`));
   } else if (data !== undefined) await write(text?.() ?? format(data));
   if (note !== undefined) say(`${stripControls(note)}\n`);
   else if (list?.length === 0 && Array.isArray(data)) say("Nothing to list\n");
-  return isRefused ? refused : done;
+  return failed ? failure : success;
 }
 
-/** An error in words; they may come from a service far away. */
+/** The message of an error, which may come from a remote service. */
 const messageOf = (error: unknown) => asMessage(error instanceof Refusal ? error.message : describeError(error));
 
 const asMessage = (text: string) => stripControls(withoutKeys(text));

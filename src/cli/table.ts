@@ -1,4 +1,4 @@
-// Tables: columns of texts, set by the width that a terminal gives each character, and cut to the terminal's own.
+// Lays out tables by the display width of each character, and cuts them to the width of the terminal.
 
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 // East Asian wide and fullwidth characters, and emoji.
@@ -7,11 +7,11 @@ const wide =
 
 const widthOfCharacter = (character: string) => zero.test(character) ? 0 : wide.test(character) ? 2 : 1;
 
-/** How many columns of a terminal a text takes. */
+/** The display width of a text, in columns of a terminal. */
 export const widthOf = (text: string): number =>
   /^[ -~]*$/.test(text) ? text.length : [...text].reduce((sum, character) => sum + widthOfCharacter(character), 0);
 
-/** The text, or as much of it as fits in so many columns, with `…` at the end. */
+/** Cuts a text to `columns`, with `…` at the end. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let cut = "", width = 1;
@@ -25,11 +25,11 @@ export function cutTo(text: string, columns: number): string {
 
 type Column = { name: string; cells: string[]; width: number };
 
-const widestCell = 60;
-const leastText = 12; // columns to which texts are cut before a column is left out
+const maxCell = 60;
+const minText = 12; // columns: texts are cut to this before a column is hidden
 const gap = 2;
 
-/** Lays cells out in the columns of a terminal, if it is for one; `hidden` names what it has no room for. */
+/** Lays out a table, at most `columns` wide on a terminal. `hidden` names the columns that do not fit. */
 export function layOut(names: string[], rows: string[][], columns = Infinity): { text: string; hidden: string[] } {
   const all = names.map((name, index) => toColumn(name, rows.map((row) => row[index]!)));
   const ids = all.filter(({ name }) => isId(name)).sort((a, b) => Number(a.name === "id") - Number(b.name === "id"));
@@ -42,14 +42,14 @@ export function layOut(names: string[], rows: string[][], columns = Infinity): {
   };
 }
 
-/** A session's id is the application's, and may be any text. */
+/** The application chooses the id of a session, which may be any text. */
 const isId = (name: string) => name === "id" || name.endsWith("Id") && name !== "sessionId";
 
 const measure = ({ name, cells }: Omit<Column, "width">) =>
   [name, ...cells].reduce((widest, text) => Math.max(widest, widthOf(text)), 0);
 
 function toColumn(name: string, cells: string[]): Column {
-  const width = Math.min(widestCell, measure({ name, cells }));
+  const width = Math.min(maxCell, measure({ name, cells }));
   return { name, cells, width };
 }
 
@@ -60,7 +60,7 @@ function shortenTimes(column: Column): void {
   column.width = Math.min(column.width, measure(column));
 }
 
-/** Cuts long texts, and then leaves columns out, until the others fit: ids of other things first, and the own id never. */
+/** Cuts long texts, then hides columns until the rest fits: ids of other things first, and the row's own id never. */
 function fit(all: Column[], columns: number): Column[] {
   const own = all.at(-1);
   const foreign = all.filter((column) => isId(column.name) && column !== own);
@@ -72,7 +72,7 @@ function fit(all: Column[], columns: number): Column[] {
   ];
   let kept = all;
   for (;;) {
-    if (least(kept, own) <= columns || leaving.length === 0) break;
+    if (minWidth(kept, own) <= columns || leaving.length === 0) break;
     const left = leaving.shift();
     kept = kept.filter((column) => column !== left);
   }
@@ -82,19 +82,19 @@ function fit(all: Column[], columns: number): Column[] {
 
 const isText = ({ name, cells }: Column) => !isId(name) && cells.some((cell) => /[^\d.:TZ-]/.test(cell));
 
-/** The width to which columns can be brought. */
-const least = (columns: Column[], own: Column | undefined) =>
+/** The smallest width of these columns. */
+const minWidth = (columns: Column[], own: Column | undefined) =>
   totalOf(
     columns.map((column) =>
-      column !== own && isText(column) ? { ...column, width: Math.min(leastText, column.width) } : column
+      column !== own && isText(column) ? { ...column, width: Math.min(minText, column.width) } : column
     ),
   );
 
-/** Takes so many columns of a terminal from the widest texts. */
+/** Shortens the widest texts until they are `excess` narrower in total. */
 function shrink(texts: Column[], excess: number): void {
   for (let left = excess; left > 0; left--) {
     const widest = texts.reduce<Column | undefined>((a, b) => a === undefined || b.width > a.width ? b : a, undefined);
-    if (widest === undefined || widest.width <= leastText) return;
+    if (widest === undefined || widest.width <= minText) return;
     widest.width--;
   }
 }

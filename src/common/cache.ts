@@ -1,16 +1,16 @@
-// A bounded cache: what was used least recently goes first.
+// A bounded cache that evicts the least recently used entry first.
 
 export type Cache<V> = {
   get(key: string): V | undefined;
-  /** Keeps a value; `weight` is what it counts towards the bound. */
+  /** Stores a value. `weight` counts towards the bound. */
   set(key: string, value: V, weight: number): void;
   delete(key: string): void;
   clear(): void;
 };
 
-/** A cache whose values weigh `most` in all, at most; a value that is heavier by itself is not kept. */
-export function createCache<V>(most: number): Cache<V> {
-  // A Map remembers the order of insertion, so taking an entry out and putting it back makes it the newest.
+/** Creates a cache whose values weigh at most `maxWeight` in total. It does not store a value heavier than that. */
+export function createCache<V>(maxWeight: number): Cache<V> {
+  // A Map keeps insertion order, so deleting and reinserting an entry makes it the newest.
   const entries = new Map<string, { value: V; weight: number }>();
   let total = 0;
 
@@ -34,11 +34,11 @@ export function createCache<V>(most: number): Cache<V> {
     },
     set(key, value, weight) {
       remove(key);
-      if (weight > most) return;
+      if (weight > maxWeight) return;
       entries.set(key, { value, weight });
       total += weight;
       for (const oldest of entries.keys()) {
-        if (total <= most) break;
+        if (total <= maxWeight) break;
         remove(oldest);
       }
     },

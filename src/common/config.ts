@@ -1,41 +1,41 @@
-// Settings from the environment, read once at the start. Faults are collected, so that one message names them all.
+// Settings from the environment, read once at startup. One message lists every invalid setting.
 import { invalid } from "./errors.ts";
 import { isApiKey } from "./ids.ts";
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const logFormats = ["text", "json"] as const;
 
-/** How much is logged; each level includes those after it. */
+/** The lowest level that is logged. Each level includes those after it. */
 export type LogLevel = (typeof logLevels)[number];
-/** `text` is for people, `json` for programs; both are one line per event. */
+/** `text` is for people, `json` for programs. Both write one line per event. */
 export type LogFormat = (typeof logFormats)[number];
 
-/** Where the store is: a `file:`, `http(s):` or `libsql:` URL, and the token that a remote one asks for. */
+/** The URL of the database, `file:`, `http(s):` or `libsql:`, and the token for a remote one. */
 export type DatabaseLocation = Readonly<{ url: string; authToken?: string | undefined }>;
 
-/** Everything that can be set. */
+/** All settings. */
 export type Config = Readonly<{
   database: DatabaseLocation;
-  /** Where the admin API of a libSQL server is, which is asked for its durability at the start. */
+  /** The URL of a libSQL server's admin API. At startup the service checks the server's durability there. */
   databaseAdminUrl: string | undefined;
   host: string;
   port: number;
-  /** The largest request body that is read, in bytes. */
+  /** The largest request body that the service accepts, in bytes. */
   maxBodyBytes: number;
-  /** How many bytes of request bodies are held at once. */
+  /** How many bytes of request bodies the service may hold at once. */
   bodyBudgetBytes: number;
-  /** What management asks for over HTTP; without one there is none. */
+  /** The token of the management API. Without one that API is off. */
   adminToken: string | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
-  /** Whether a schema that is behind is brought up to date before anything else; if not, it is refused. */
+  /** Whether to migrate an outdated schema at startup. If not, an outdated schema aborts startup. */
   migrates: boolean;
-  /** Where metrics are served to everyone, apart from the service; without a port, by the service to `adminToken`. */
+  /** The address that serves metrics without a token. Without a port, the service serves them to `adminToken`. */
   metricsPort: number | undefined;
   metricsHost: string;
-  /** How long it goes on serving once it is told to stop, in ms, while it says that it is not ready. */
+  /** After SIGTERM: how long to keep serving with `/readyz` at 503, in ms. */
   shutdownDelay: number;
-  /** How long stopping may take in all, in ms. */
+  /** After SIGTERM: how long until the process has stopped, in ms. */
   shutdownTimeout: number;
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
@@ -44,32 +44,32 @@ export type Config = Readonly<{
 export const defaultMaxBodyBytes = 1024 * 1024;
 export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
 
-// A libSQL server takes 5 MB per argument, and escaping can double a body on its way there. A file takes what fits in
-// memory several times.
-const mostBodyBytes = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
+// A libSQL server accepts 5 MB per argument, and escaping can double the size of a body. On a file, memory is the limit:
+// it holds a body several times.
+const bodyLimits = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
 
-/** The largest body that a database takes, in bytes. */
-export const mostBodyBytesOf = (url: string): number => mostBodyBytes[isFileUrl(url) ? "file" : "remote"];
+/** The largest body that a database can store, in bytes. */
+export const bodyLimitOf = (url: string): number => bodyLimits[isFileUrl(url) ? "file" : "remote"];
 
-/** Reads the settings; a bad value is refused in a message that names every fault. An empty value counts as not set. */
+/** Reads the settings. Throws one error that lists every invalid value. An empty value counts as unset. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const faults: string[] = [];
   const read = (name: string) => env[name] || undefined;
 
-  const integer = (name: string, byDefault: number, least: number, most: number): number => {
+  const integer = (name: string, defaultValue: number, min: number, max: number): number => {
     const text = read(name);
-    if (text === undefined) return byDefault;
+    if (text === undefined) return defaultValue;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (value >= least && value <= most) return value;
-    faults.push(`${name} must be an integer from ${least} to ${most}`);
-    return byDefault;
+    if (value >= min && value <= max) return value;
+    faults.push(`${name} must be an integer from ${min} to ${max}`);
+    return defaultValue;
   };
-  const oneOf = <T extends string>(name: string, choices: readonly T[], byDefault: T): T => {
+  const oneOf = <T extends string>(name: string, choices: readonly T[], defaultValue: T): T => {
     const text = read(name);
-    if (text === undefined) return byDefault;
+    if (text === undefined) return defaultValue;
     const choice = choices.find((candidate) => candidate === text);
     if (choice === undefined) faults.push(`${name} must be one of ${choices.join(", ")}`);
-    return choice ?? byDefault;
+    return choice ?? defaultValue;
   };
 
   const urlName = read("DATABASE_URL") || !read("TURSO_DATABASE_URL") ? "DATABASE_URL" : "TURSO_DATABASE_URL";
@@ -85,7 +85,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const databaseAdminUrl = isFileUrl(url) ? undefined : read("DATABASE_ADMIN_URL");
   if (databaseAdminUrl !== undefined && !isHttpUrl(databaseAdminUrl)) {
-    faults.push("DATABASE_ADMIN_URL must be a URL with the scheme http: or https:, without a user");
+    faults.push("DATABASE_ADMIN_URL must be an http: or https: URL without a user name");
   }
 
   const adminToken = read("ADMIN_TOKEN");
@@ -94,13 +94,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   function hostOf(name: string): string {
     const host = read(name) ?? "127.0.0.1";
-    if (/[\s/]/.test(host)) faults.push(`${name} must be a host name or an address`);
+    if (/[\s/]/.test(host)) faults.push(`${name} must be a host name or an IP address`);
     return host;
   }
 
   const corsOrigins = read("CORS_ORIGIN")?.split(",").map((origin) => origin.trim()) ?? [];
   if (!corsOrigins.every(isOrigin)) {
-    faults.push(`CORS_ORIGIN ${originsWanted}, with commas between them`);
+    faults.push(`CORS_ORIGIN ${originsExpected}, separated by commas`);
   }
 
   const config: Config = Object.freeze({
@@ -108,7 +108,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseAdminUrl,
     host: hostOf("HOST"),
     port: integer("PORT", 8787, 0, 65535),
-    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, mostBodyBytesOf(url)),
+    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, bodyLimitOf(url)),
     bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
     adminToken,
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
@@ -123,21 +123,21 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   if (config.bodyBudgetBytes < config.maxBodyBytes) faults.push("BODY_BUDGET_BYTES must be at least MAX_BODY_BYTES");
   if (config.metricsPort === config.port && config.port !== 0) {
-    faults.push("METRICS_PORT must be another port than PORT");
+    faults.push("METRICS_PORT must differ from PORT");
   }
-  if (faults.length > 0) throw invalid(`Settings cannot be used:\n${faults.map((line) => `  ${line}`).join("\n")}`);
+  if (faults.length > 0) throw invalid(`Invalid settings:\n${faults.map((line) => `  ${line}`).join("\n")}`);
   return config;
 }
 
-/** What makes an admin token unusable: it must not be guessed, and never pass for an API key. */
+/** Says why an admin token is invalid. It must be hard to guess, and must not look like an API key. */
 export function adminTokenFault(token: string): string | undefined {
   if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
   return isApiKey(token) ? "must not be an API key" : undefined;
 }
 
-export const originsWanted = "must be * or origins such as https://app.example.com";
+export const originsExpected = "must be * or origins such as https://app.example.com";
 
-/** As a browser names it: scheme, host and port, and nothing after them. */
+/** Whether a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
 export const isOrigin = (text: string): boolean =>
   text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
@@ -147,7 +147,7 @@ const isHttpUrl = (text: string): boolean =>
 /** Whether a database is a file on this machine. */
 export const isFileUrl = (url: string): boolean => /^file:/i.test(url);
 
-/** The path in a `file:` URL, which may be relative; of a host other than this one a part of it. */
+/** The path in a `file:` URL, which may be relative. A host other than this one stays part of it. */
 export function filePathOf(url: string): string {
   const [, path = url] = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)/i.exec(url) ?? [];
   try {
@@ -157,19 +157,21 @@ export function filePathOf(url: string): string {
   }
 }
 
-/** A database URL without what may be secret in it: user, password and query. */
+/** A database URL without the parts that may be secret: user, password and query. */
 export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "").replace(/\/\/[^/]*@/, "//");
 
-/** What makes a database's URL unusable. */
+/** Says why a database URL is invalid. */
 export function databaseUrlFault(url: string): string | undefined {
   if (isFileUrl(url)) {
-    // An empty path opens a database that is thrown away on close; memory is no better.
+    // SQLite deletes the database of an empty path when it closes. A database in memory is lost too.
     const path = filePathOf(url);
     const isFile = /[^/]/.test(path) && !path.startsWith("//") && !/:memory:|\0/i.test(path);
     return isFile ? undefined : "must name a file after file:";
   }
   if (!/^(https?|libsql):\/\/[^/]/i.test(url) || !URL.canParse(url)) {
-    return "must be a URL with the scheme file:, http:, https: or libsql:";
+    return "must be a file:, http:, https: or libsql: URL";
   }
-  return new URL(url).username === "" ? undefined : "must not hold a user: DATABASE_AUTH_TOKEN authenticates";
+  return new URL(url).username === ""
+    ? undefined
+    : "must not contain a user name: authenticate with DATABASE_AUTH_TOKEN";
 }

@@ -1,6 +1,6 @@
-// Every refusal, and the only home of the texts a client can read. Which status a kind has is known to http/respond.ts.
+// Every refusal, with the only texts that a client can read. `http/respond.ts` maps the kinds to status codes.
 
-/** The kinds of refusal. All but `internal` are the caller's to mend. */
+/** The kinds of refusal. */
 export type ErrorKind =
   | "unauthorized"
   | "forbidden"
@@ -19,13 +19,13 @@ export type ErrorKind =
   | "gone"
   | "internal";
 
-/** A text in which a key that was put where something else belongs does not stand. */
+/** Masks API keys in a text, because a key may have been sent in the wrong place. */
 export const withoutKeys = (text: string): string => text.replace(/pl_[0-9A-Za-z]{20,}/g, "pl_…");
 
-/** A refusal; `message` is written for the caller and never repeats what the caller sent, but for names and ids. */
+/** A refusal. `message` is written for the caller. It repeats nothing that the caller sent except names and ids. */
 export class Refusal extends Error {
   readonly kind: ErrorKind;
-  /** What programs tell it from others by. */
+  /** The reason, for programs. */
   readonly code: string;
 
   constructor(kind: ErrorKind, message: string, code: string = kind) {
@@ -56,8 +56,8 @@ export const waitedTooLong = (ms: number) =>
 export const replyLost = () => new Refusal("overloaded", "The database's reply was lost; the request took no effect");
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
-export const managementOverloaded = () => new Refusal("overloaded", "Too much management work is under way");
-/** Told to the log alone. */
+export const managementOverloaded = () => new Refusal("overloaded", "Too many long-running management requests");
+/** This goes only to the log, because nobody is left to read the response. */
 export const clientGone = () =>
   new Refusal("client_gone", "Client closed the connection before the request was decided");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");
@@ -70,7 +70,7 @@ export const schemaOutdated = (name: string) =>
   new Refusal("unavailable", `Database lacks migration ${name}: run promptledger migrate`);
 export const schemaNewer = (name: string) =>
   new Refusal("unavailable", `Database is newer than this service: it has migration ${name}`);
-/** `fault` is the sentence that says what has become of the database file. */
+/** `fault` is a sentence that says what happened to the database file. */
 export const fileFaulty = (fault: string) => new Refusal("unavailable", fault);
 export const internalError = () => new Refusal("internal", "Internal server error");
 
@@ -81,38 +81,39 @@ export const bodyTooManyChunks = () => new Refusal("invalid", "Request body must
 export const bodyNotUtf8 = () => new Refusal("invalid", "Request body must be UTF-8");
 export const bodyIncomplete = () => new Refusal("invalid", "Request body must be complete");
 
-/** `whole` is what the text or value is: `Request body`. */
+/** `whole` names the text or value: `Request body`. */
 export const notJson = (whole: string) => new Refusal("invalid", `${whole} must be valid JSON`);
-export const wrongWhole = (whole: string, wanted: string) => new Refusal("invalid", `${whole} must be ${wanted}`);
+export const wrongWhole = (whole: string, expected: string) => new Refusal("invalid", `${whole} must be ${expected}`);
 /** `path` leads to a field: `messages[0].role`. */
 export const missingField = (path: string) => new Refusal("invalid", `Missing required field ${path}`);
 export const givenTwice = (name: string) => new Refusal("invalid", `Parameter ${name} must be given once`);
-export const wrongField = (path: string, wanted: string) => new Refusal("invalid", `Field ${path} must be ${wanted}`);
+export const wrongField = (path: string, expected: string) =>
+  new Refusal("invalid", `Field ${path} must be ${expected}`);
 
 /** `fault` continues a sentence that begins with the token's name. */
-export const unfitToken = (fault: string) => invalid(`adminToken ${fault}`);
+export const invalidTokenOption = (fault: string) => invalid(`adminToken ${fault}`);
 
-/** `allowed` names the fields that there are: `Allowed: name, expiresAt`. */
+/** `allowed` lists the known fields: `Allowed: name, expiresAt`. */
 export const unknownField = (path: string, allowed: string) =>
   new Refusal("invalid", `Unknown field ${path}. ${allowed}`, "unknown_field");
 export const fieldInUrl = (name: string) =>
   new Refusal("invalid", `${name} is taken from the URL; remove it from the body or query`);
 export const revisionInBody = () => new Refusal("invalid", "ifRevision is taken from the If-Match header; remove it");
 
-/** A setting, an argument or a file cannot be used; `message` says which and why. */
+/** A setting, an argument or a file is invalid. `message` says which one and why. */
 export const invalid = (message: string) => new Refusal("invalid", message);
 /** `API key` → `api_key`, `Version 3 of prompt` → `version`. */
 const codeOf = (noun: string) => noun.toLowerCase().replace(/ \d.*/, "").replaceAll(" ", "_");
 
-/** A management call named something that is not there: `Workspace ws_1 not found`. */
+/** A management request names something that does not exist: `Workspace ws_1 not found`. */
 export const notFound = (noun: string, id: string) =>
   new Refusal("not_found", `${noun} ${id} not found`, `${codeOf(noun)}_not_found`);
-/** A management call asked for something that cannot be, as things stand. */
+/** The current state does not allow what a management request asks for. */
 export const conflict = (message: string) => new Refusal("conflict", message);
-/** A change was for a revision that is no longer the current one. */
+/** A change names a revision that is no longer the current one. */
 export const outdated = (noun: string, id: string) =>
   new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`, `${codeOf(noun)}_outdated`);
-/** What a management call named was deleted. */
+/** A management request names something that was deleted. */
 export const deleted = (noun: string, id: string) =>
   new Refusal("gone", `${noun} ${id} was deleted`, `${codeOf(noun)}_deleted`);
 export const deployNameInUse = (ids: string[]) =>
@@ -120,6 +121,6 @@ export const deployNameInUse = (ids: string[]) =>
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
 export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`, "role_required");
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
-export const noRevision = () => new Refusal("invalid", "If-Match header is for what changes a deployment");
-/** Something outside of the service does not work; the operator reads this, never a client. */
+export const noRevision = () => new Refusal("invalid", "If-Match header is only allowed when changing a deployment");
+/** Something outside the service failed. Operators read this message, clients never do. */
 export const unusable = (message: string) => new Refusal("internal", message);

@@ -1,9 +1,9 @@
-// Ids and API keys: how they are made, told apart and hashed. Web Crypto only, so that it runs everywhere.
+// Makes, recognizes and hashes ids and API keys. Uses Web Crypto alone, which every runtime has.
 
 const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** What an id names, by its first letters. */
+/** The prefix of an id, which says what the id names. */
 export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call";
 
 /**
@@ -32,7 +32,7 @@ export const newCommitId = (at: number): string => `${timeText(at)}${randomText(
 export const slotId = <Prefix extends "call" | "diag">(prefix: Prefix, commitId: string, slot: number): Id<Prefix> =>
   `${prefix}_${commitId}${slot.toString(16).padStart(2, "0")}`;
 
-/** The commit and the slot that the id of a call or record names; undefined if it is no such id. */
+/** The commit and the slot in the id of a call or record; undefined for any other id. */
 export function readSlotId(prefix: "call" | "diag", id: string): { commitId: string; slot: number } | undefined {
   const [, name, commitId, slot] = /^([a-z]+)_(\w{24})([0-9a-f]{2})$/.exec(id) ?? [];
   return name === prefix && commitId !== undefined ? { commitId, slot: parseInt(slot!, 16) } : undefined;
@@ -61,12 +61,12 @@ export function newApiKey(): string {
   return `pl_${secret}${checksum(secret)}`;
 }
 
-/** How many characters of a key may be shown when keys are listed. */
+/** How many characters of a key a list of keys may show. */
 export const keyPrefixLength = 9;
 
 const keyShape = /^pl_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** Whether a text can be a key at all; a typing error fails the checksum, and no query is needed. */
+/** Whether a text has the form of a key. The checksum catches typing errors without a query. */
 export function isApiKey(text: string): boolean {
   const [, secret, check] = keyShape.exec(text) ?? [];
   return secret !== undefined && checksum(secret) === check;

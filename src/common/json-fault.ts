@@ -6,7 +6,7 @@ const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 type Fault = { at: number; text: string };
 
-/** Says at which line and column a text stops being JSON, and why; undefined for valid JSON. */
+/** Describes the line and column where a text stops being JSON, and why; undefined for valid JSON. */
 export function describeJsonFault(text: string): string | undefined {
   const fault = findFault(text);
   if (fault === undefined) return undefined;
@@ -14,7 +14,7 @@ export function describeJsonFault(text: string): string | undefined {
   return `line ${before.length}, column ${[...before.at(-1)!].length + 1}: ${fault.text}`;
 }
 
-/** What may come next. Nesting is kept in an array, so depth costs no stack. */
+/** What may come next. An array holds the nesting, so depth uses no stack. */
 type Expected = "value" | "first item" | "key" | "first key" | "separator";
 
 function findFault(text: string): Fault | undefined {

@@ -1,4 +1,4 @@
-// Finding one's way through JSON text: where strings and values end, and how deep they stand in each other.
+// Scans JSON text: finds where strings and values end, and how deeply they are nested.
 
 export const comma = 0x2c, colon = 0x3a, braceClose = 0x7d, bracketOpen = 0x5b, bracketClose = 0x5d;
 const quote = 0x22, backslash = 0x5c, braceOpen = 0x7b;
@@ -7,9 +7,9 @@ const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0
 export const isOpening = (code: number) => code === braceOpen || code === bracketOpen;
 export const isClosing = (code: number) => code === braceClose || code === bracketClose;
 
-/** Whether arrays and objects stand in each other more levels deep than given, in what may be JSON. */
+/** Whether a text, which may be invalid JSON, nests arrays and objects deeper than `levels`. */
 export function isDeeper(text: string, levels: number): boolean {
-  // Most texts have fewer brackets than that, and are not looked at character by character.
+  // Most texts have no more brackets than that, and need no scan.
   if (countUpTo(levels, text, "{") + countUpTo(levels, text, "[") <= levels) return false;
   for (let at = 0, depth = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -20,10 +20,10 @@ export function isDeeper(text: string, levels: number): boolean {
   return false;
 }
 
-/** How often a character stands in a text; where that is more than the given number, one more than that. */
-function countUpTo(most: number, text: string, character: string): number {
+/** Counts a character in a text, up to one more than `max`. */
+function countUpTo(max: number, text: string, character: string): number {
   let count = 0;
-  for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count++;
+  for (let at = text.indexOf(character); at >= 0 && count <= max; at = text.indexOf(character, at + 1)) count++;
   return count;
 }
 
@@ -32,7 +32,7 @@ export function skipSpace(text: string, at: number): number {
   return at;
 }
 
-/** Where the string that opens at `start` has closed. */
+/** The offset after the string that begins at `start`. */
 export function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -42,7 +42,7 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Where the value that begins at `start` has ended. Depth is counted, so nesting costs no stack. */
+/** The offset after the value that begins at `start`. It counts depth and does not recurse, so nesting uses no stack. */
 export function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return endOfString(text, start);

@@ -1,5 +1,5 @@
-// JSON as text: a client's JSON is kept as it was written, since parsing loses digits, key order and `__proto__`.
-// Every `text` here has passed JSON.parse already, but for makeWellFormed, which comes before it.
+// JSON as text. The service keeps a client's JSON as written, because parsing loses digits, key order and `__proto__`.
+// Every `text` here has passed JSON.parse, except that of makeWellFormed, which runs before it.
 
 import { braceClose, bracketClose, bracketOpen, colon, comma } from "./json-scan.ts";
 import { endOfString, endOfValue, isClosing, isOpening, skipSpace } from "./json-scan.ts";
@@ -15,7 +15,7 @@ export const jsonText = (text: string): JsonText => ({ [isRaw]: true, text });
 export const isJsonText = (value: unknown): value is JsonText =>
   typeof value === "object" && value !== null && isRaw in value;
 
-/** JSON.stringify for plain values in which JsonText may stand anywhere. */
+/** JSON.stringify for plain values that may contain JsonText. */
 export function stringify(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (isJsonText(value)) return value.text;
@@ -25,7 +25,7 @@ export function stringify(value: unknown): string {
   return stringifyMembers(members);
 }
 
-/** The text of an object, from its members' texts: undoes readMembers. */
+/** Joins the texts of members to the text of an object. This is the inverse of readMembers. */
 export function stringifyMembers(members: Iterable<[key: string, value: string]>): string {
   let text = "";
   for (const [key, value] of members) text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${value}`;
@@ -36,20 +36,20 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 const escapes = /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./g;
 
 /**
- * Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else: what is
- * no JSON stays none.
+ * Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else. Invalid
+ * JSON stays invalid.
  */
 export function makeWellFormed(text: string): string {
   if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, _pair, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
-/** JSON for SQL, which would store the escape of a lone surrogate as bytes that nobody can read back. */
+/** JSON for SQL. SQLite would store the escape of a lone surrogate as bytes that cannot be read back. */
 export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringify(value));
 
 /**
- * Whether a double says exactly what the text of a JSON number does, up to how it is written: 1.50 is 1.5, but
- * 9007199254740990.6 is not 9007199254740991, to which it is rounded.
+ * Whether a double has exactly the value of a JSON number: 1.50 is 1.5, but 9007199254740990.6 is not 9007199254740991,
+ * to which it is rounded.
  */
 export const isSameNumber = (text: string, number: number): boolean =>
   text === String(number) || toDecimal(text) === toDecimal(String(number));
@@ -67,7 +67,7 @@ function toDecimal(text: string): string {
 
 /**
  * Splits the text of a JSON object into its members: key to value text, in order.
- * Of a repeated key the last one counts, as with JSON.parse.
+ * If a key appears twice, the last one wins, as with JSON.parse.
  */
 export const readMembers = (text: string): Map<string, string> => lastOfEach(listMembers(text));
 
@@ -80,7 +80,7 @@ function lastOfEach(members: [key: string, value: string][]): Map<string, string
   return last;
 }
 
-/** The members of the text of a JSON object, repeated keys too. */
+/** The members of a JSON object's text, including repeated keys. */
 function listMembers(text: string): [key: string, value: string][] {
   const members: [key: string, value: string][] = [];
   let at = skipSpace(text, text.indexOf("{") + 1);
@@ -113,9 +113,9 @@ export function readItems(text: string): string[] {
 const deepestRead = 6;
 
 /**
- * Reads JSON text as plain values so that stringify loses nothing of it: what a plain value cannot hold stays JsonText.
- * That is a scalar written otherwise than JSON.stringify does, an object with an integer as a key (plain objects put
- * those first) or with a repeated key, and what is nested deeper than 6 levels. The whole is read as readMembers does.
+ * Reads JSON text as plain values without loss. What a plain value cannot hold stays JsonText: a scalar that
+ * JSON.stringify would write differently, an object with an integer as a key (plain objects put those first) or with a
+ * repeated key, and anything nested deeper than 6 levels. The top level is read as readMembers does.
  */
 export const readValue = (text: string): unknown => readNested(text.trim(), 1);
 
@@ -139,8 +139,8 @@ function readNested(text: string, level: number): unknown {
 const deepestIndent = 32;
 
 /**
- * Lays JSON text out as JSON.stringify(value, null, 2) does; the tokens stay as they were written. What is nested deeper
- * than 32 levels stays on one line.
+ * Formats JSON text as JSON.stringify(value, null, 2) does. The tokens stay as written. Anything nested deeper than 32
+ * levels stays on one line.
  */
 export function indent(text: string): string {
   let result = "", depth = 0;
@@ -161,7 +161,7 @@ export function indent(text: string): string {
   return result;
 }
 
-/** Replaces each string, as it is written in JSON text, by other JSON text; keys and all else stay as they are. */
+/** Replaces each string value in JSON text by other JSON text. Keys and everything else stay as they are. */
 export function mapStrings(text: string, map: (string: string) => string): string {
   let result = "";
   for (let at = 0; at < text.length;) {
@@ -176,7 +176,7 @@ export function mapStrings(text: string, map: (string: string) => string): strin
   return result;
 }
 
-/** Takes the white space between tokens out; the tokens stay as they were written. */
+/** Removes white space between tokens. The tokens stay as written. */
 export function compact(text: string): string {
   let result = "";
   for (let at = 0; at < text.length;) {

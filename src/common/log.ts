@@ -1,19 +1,19 @@
-// The log: one line per event, whatever a client put into the values. Keys and bodies are never handed in.
+// The log writes one line per event, whatever a client put into the values. Callers never pass keys or bodies.
 import type { Clock } from "./domain.ts";
 import type { LogFormat, LogLevel } from "./config.ts";
 
-/** What an event carries besides its message. */
+/** The fields of an event, besides its message. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
 /**
- * Writes events at or above the level it was made with. Loggers with a `child`, such as pino's, take their arguments the
- * other way round and do not fit.
+ * Writes events at or above its level. Loggers with a `child`, such as pino, take their arguments in the reverse order
+ * and do not fit.
  */
 export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void> & { child?: never };
 
 const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** A log that hands each line, without its line break, to `write`. */
+/** Creates a log that passes each line to `write`, without a line break. */
 export function createLog(
   { level, format, clock, write }: { level: LogLevel; format: LogFormat; clock: Clock; write: (line: string) => void },
 ): Log {
@@ -23,14 +23,14 @@ export function createLog(
   const at = (eventLevel: LogLevel) => (message: string, fields: LogFields = {}) => {
     if (rank[eventLevel] < rank[level]) return;
     const now = clock();
-    // A line is told per request, and most of them share their millisecond.
+    // Every request logs a line, and most of them share their millisecond with others.
     if (now !== time.at) time = { at: now, text: new Date(now).toISOString() };
     write(formatLine(time.text, eventLevel, message, fields));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** A log of warnings and errors on the console. */
+/** Writes warnings and errors to the console. */
 export const consoleLog: Log = createLog({
   level: "warn",
   format: "text",
@@ -38,16 +38,16 @@ export const consoleLog: Log = createLog({
   write: (line) => console.error(line),
 });
 
-/** An error's name, code and message, and those of what caused it, for the log; never for a client. */
+/** An error's name, code and message, and those of its causes. This is for the log, never for a client. */
 export function describeError(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error && typeof error.code === "string" ? ` ${error.code}` : "";
-  const hasMore = error.cause !== undefined && !repeats(error, error.cause) && depth < mostCauses;
+  const hasMore = error.cause !== undefined && !repeats(error, error.cause) && depth < maxCauses;
   const cause = hasMore ? ` because of ${describeError(error.cause, depth + 1)}` : "";
   return `${error.name}${code}: ${error.message}${cause}`;
 }
 
-const mostCauses = 5;
+const maxCauses = 5;
 
 const repeats = (error: Error, cause: unknown) => cause instanceof Error && error.message.includes(cause.message);
 
@@ -69,7 +69,7 @@ function textLine(time: string, level: LogLevel, message: string, fields: LogFie
 
 const isWord = /^[\w.:/@+-]+$/;
 
-/** Control characters escaped, those that JSON leaves alone too: a line stays a line, and no terminal is steered. */
+/** Escapes all control characters, even those that JSON allows. They could break the line or control a terminal. */
 const oneLine = (text: string) =>
   // deno-lint-ignore no-control-regex
   text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) =>

@@ -1,26 +1,26 @@
-// What is measured, as Prometheus reads it: counters, gauges and histograms, and their text. Ours, since the client
-// libraries there are need Node's own modules, which Workers lack, and bring more than a service of one process asks for.
+// Counters, gauges and histograms, in the text format of Prometheus. The existing client libraries import modules of
+// Node, which Workers lack, and do more than a service of one process needs.
 
-/** Counts events by the values of its labels, given in the order of their names. */
+/** Counts an event. The values of the labels come in the order of their names. */
 export type Counter = (...values: string[]) => void;
 
-/** Takes an observation into the buckets of its labels' values. */
+/** Adds an observation to the buckets of its label values. */
 export type Histogram = (observed: number, ...values: string[]) => void;
 
 export type Metrics = {
-  /** Of one label `known` are the values that are there from the start, at 0. */
+  /** `known` lists values of a single label that start at 0. */
   counter(name: string, help: string, labels?: string[], known?: string[]): Counter;
-  /** `bounds` are the upper bounds of the buckets, least first. */
+  /** `bounds` are the upper bounds of the buckets, in ascending order. */
   histogram(name: string, help: string, bounds: number[], labels?: string[]): Histogram;
-  /** Reads a value whenever it is asked for; one that only grows is told as a counter. */
+  /** Reads a value at each scrape. A value that only grows has the type `counter`. */
   gauge(name: string, help: string, read: () => number, type?: "gauge" | "counter"): void;
-  /** All of it in the text exposition format, version 0.0.4. */
+  /** All metrics in the text exposition format, version 0.0.4. */
   text(): string;
 };
 
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** An empty set of metrics. */
+/** Creates an empty set of metrics. */
 export function createMetrics(): Metrics {
   const families: (() => string)[] = [];
 
@@ -62,7 +62,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** One series for each combination of label values that has been seen; without labels there is one from the start. */
+/** Keeps one series for each combination of label values seen. Without labels there is one series from the start. */
 function seriesBy<T>(labels: string[], create: () => T) {
   const found = new Map<string, { pairs: string[]; series: T }>();
   function of(values: string[]): T {

@@ -1,6 +1,6 @@
 // The quota window: a calendar month in UTC, written YYYY-MM.
 
-/** The month that a moment (Unix ms) lies in. */
+/** The month of a time in Unix ms. */
 export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 
 /** The first moment after a month, in Unix ms: when its quota resets. */

@@ -1,18 +1,18 @@
-// Everything that a service measures, by name.
+// All metrics of a service, by name.
 import { createMetrics } from "./metrics.ts";
 import type { Counter, Histogram, Metrics } from "./metrics.ts";
 
 export type Telemetry = {
   metrics: Metrics;
-  /** Requests that were answered, by method, route and status. */
+  /** Requests answered, by method, route and status. */
   requests: Counter;
-  /** Seconds until a request was answered, by method and route. */
+  /** Seconds from a request to its response, by method and route. */
   requestSeconds: Histogram;
-  /** Requests that were refused since their workspace's month was used up. */
+  /** Requests refused because the workspace's quota was exhausted. */
   quotaRefusals: Counter;
-  /** Requests that shared a transaction. */
+  /** Requests per transaction. */
   groupSize: Histogram;
-  /** Seconds that the transaction of a group took, the round trip included. */
+  /** Seconds that the transaction of a group took, including the round trip. */
   commitSeconds: Histogram;
   /** Database operations that failed, by `failureOf`. */
   databaseErrors(failure: string | undefined): void;
@@ -29,13 +29,13 @@ const errorKinds: Record<string, string> = {
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const powersOfTwo = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** Nothing measured yet. */
+/** Creates the metrics of a service. */
 export function createTelemetry(): Telemetry {
   const metrics = createMetrics();
   const { counter, histogram } = metrics;
   const databaseErrors = counter(
     "promptledger_database_errors_total",
-    "Operations of the database that failed: blocked (may succeed later), unknown (no reply), refused, other",
+    "Failed database operations: blocked (may succeed later), unknown (no reply), refused, other",
     ["kind"],
     ["blocked", "unknown", "refused", "other"],
   );
@@ -44,15 +44,15 @@ export function createTelemetry(): Telemetry {
     requests: counter("promptledger_http_requests_total", "Requests answered", ["method", "route", "status"]),
     requestSeconds: histogram(
       "promptledger_http_request_duration_seconds",
-      "Time from a request's arrival to its answer, of which the body may be still to come",
+      "Time from a request's arrival to its response, not counting a streamed body",
       seconds,
       ["method", "route"],
     ),
-    quotaRefusals: counter("promptledger_quota_refusals_total", "Requests refused since the month's quota was used"),
+    quotaRefusals: counter("promptledger_quota_refusals_total", "Requests refused because the quota was exhausted"),
     groupSize: histogram("promptledger_group_size", "Requests that shared a transaction", powersOfTwo),
     commitSeconds: histogram(
       "promptledger_commit_duration_seconds",
-      "Time that the transaction of a group took, the round trip included",
+      "Time that the transaction of a group took, including the round trip",
       [0.0001, 0.00025, 0.0005, ...seconds],
     ),
     databaseErrors: (failure) => databaseErrors(errorKinds[failure ?? ""] ?? "other"),

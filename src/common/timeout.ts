@@ -1,6 +1,6 @@
-// Waiting for something, but not for ever.
+// Timeouts of promises.
 
-/** What a promise gives, or what `late` gives or throws if that takes longer than so many ms. */
+/** Settles as the promise does, or as `late` does if that takes longer than `ms`. */
 export function withTimeout<T>(ms: number, promise: Promise<T>, late: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

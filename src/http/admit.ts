@@ -1,10 +1,10 @@
-// Asking the ledger, and noting for the log who asked for what.
+// Passes a request to the ledger, and records its caller for the log.
 import type { Read, Recorded, Refused, Served, Submit } from "../ledger/admission.ts";
-import { noteValidity } from "./authorization.ts";
+import { cacheValidity } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { setCaller } from "./log-context.ts";
 
-/** Has the ledger decide a request. */
+/** Lets the ledger decide a request. */
 export const admit = <A extends Read | Submit>(
   { logContext }: RequestContext,
   { ledger, telemetry, validKeys }: Context,
@@ -14,7 +14,7 @@ export const admit = <A extends Read | Submit>(
     const { caller, groupSize } = decision.audit;
     logContext.groupSize = groupSize;
     setCaller(logContext, caller);
-    noteValidity(validKeys, admission.keyHash, caller);
+    cacheValidity(validKeys, admission.keyHash, caller);
     if (decision.outcome === "quota_exhausted") telemetry.quotaRefusals();
     return decision;
   });

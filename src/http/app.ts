@@ -17,7 +17,7 @@ import { readUsage } from "./usage.ts";
 export type App = {
   base: string;
   route: Route;
-  /** By their paths, what opens the routes of a face for a service. */
+  /** By path, the function that opens the routes of a face for a service. */
   faces: Map<string, (host: FaceHost) => Route>;
 };
 
@@ -53,10 +53,10 @@ export function createApp(
   return { base, route: routeOf(router), faces: new Map(faces.map((face) => [face.path, face.mount(base)])) };
 }
 
-/** The service on its routes. */
+/** Makes the handler of the service from its routes. */
 export const serveApp = ({ route, base }: App, context: Context): Handler => handlerOf(route, context, base);
 
-/** What an operator's address of its own answers, to everyone who reaches it. */
+/** Makes the handler of probes and metrics for an address of their own, which requires no token. */
 export function createProbes(context: Context): Handler {
   const router = createRouter("");
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });
@@ -65,6 +65,6 @@ export function createProbes(context: Context): Handler {
 
 function describe(faces: readonly Face[], hasMetrics: boolean): Route {
   let bytes: Uint8Array | undefined;
-  // deno-lint-ignore require-await -- a handler gives a promise
+  // deno-lint-ignore require-await -- a handler returns a promise
   return async () => okBytes(bytes ??= new TextEncoder().encode(JSON.stringify(describeService(faces, hasMetrics))));
 }

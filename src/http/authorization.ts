@@ -1,4 +1,4 @@
-// Who asks: the bearer token of a request, and the rule that an invalid key is refused before anything else is.
+// Authenticates requests by their bearer token. An invalid key is refused before anything else.
 import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../common/errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -7,7 +7,7 @@ import { whileUnread } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { setCaller } from "./log-context.ts";
 
-/** The hash of the request's API key; what cannot be a key is refused without a query. */
+/** The hash of the request's API key. A text that cannot be a key is refused without a query. */
 export async function readKeyHash(request: Request, { keyHashes }: Context): Promise<string> {
   const header = request.headers.get("Authorization") ?? "";
   const known = keyHashes.get(header);
@@ -30,7 +30,7 @@ function readApiKey(header: string): string {
   return key;
 }
 
-/** Reads what a request carries. If that is refused, an invalid key is refused first. */
+/** Reads the input of a request. If that is invalid, an invalid key is still refused first. */
 export async function readAuthorized<T>(
   ctx: RequestContext,
   context: Context,
@@ -58,7 +58,7 @@ export async function readValidKey(
   const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
   const workspaceId = known === undefined ? undefined : context.validKeys.get(known);
   if (known !== undefined && workspaceId !== undefined) return { keyHash: known, workspaceId };
-  // Nothing has been waited for until here, so that of many at once those that are too many are refused at once.
+  // Nothing is awaited before this, so that a burst of requests is counted, and the excess refused, at once.
   return await whileUnread(ctx, context, async () => {
     const keyHash = await readKeyHash(request, context);
     const { workspaceId } = await requireKey(ctx, context, keyHash);
@@ -68,15 +68,15 @@ export async function readValidKey(
 
 async function requireKey(ctx: RequestContext, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
   const caller = await ledger.findCaller(keyHash);
-  noteValidity(validKeys, keyHash, caller);
+  cacheValidity(validKeys, keyHash, caller);
   if (caller === undefined) throw invalidApiKey();
   ctx.isKeyValid = true;
   setCaller(ctx.logContext, caller);
   return caller;
 }
 
-/** Remembers what the ledger said of a key. */
-export function noteValidity(validKeys: Context["validKeys"], keyHash: string, caller: Caller | undefined): void {
+/** Caches whether the ledger found a key valid. */
+export function cacheValidity(validKeys: Context["validKeys"], keyHash: string, caller: Caller | undefined): void {
   if (caller !== undefined) validKeys.set(keyHash, caller.workspaceId, 1);
   else validKeys.delete(keyHash);
 }
@@ -86,7 +86,7 @@ export async function requireBearer(request: Request, token: string): Promise<vo
   if (!await isSame(readBearer(request.headers.get("Authorization") ?? ""), token)) throw invalidAdminToken();
 }
 
-/** Compares the hashes of two texts to their ends, so that the time it takes tells nothing of either. */
+/** Compares the hashes of two texts in constant time, so that timing reveals neither. */
 async function isSame(one: string, other: string): Promise<boolean> {
   const [a, b] = [await sha256(one), await sha256(other)];
   let difference = 0;

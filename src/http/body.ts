@@ -1,6 +1,6 @@
-// Reading a request's body: bounded in bytes, chunks and time, within one budget for all bodies of the service, and as the
-// UTF-8 that JSON is. What is left of a body is never cancelled before the answer has gone out: that may never settle (a
-// cloned Request), may reset the connection before the answer, or may throw inside the host's adapter.
+// Reads request bodies as UTF-8, bounded in bytes, chunks and time. All bodies of a service share one budget. The rest of a
+// body is never cancelled before the response is sent: cancelling may never settle (a cloned Request), may reset the
+// connection before the response, or may throw inside the host's adapter.
 import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../common/errors.ts";
 import { bodyTooSlow, Refusal } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
@@ -19,9 +19,9 @@ export async function readText(ctx: RequestContext, context: Context): Promise<s
   }
 }
 
-// Up to here a body is read at once, which costs a fraction of what a stream does. How it comes is up to the client, and
-// some runtimes keep an object for each piece.
-const mostAtOnce = 65_536; // bytes
+// A body up to this size is read at once, at a fraction of the cost of a stream. The client decides how a larger body is
+// cut into chunks, and some runtimes keep an object for each chunk.
+const maxReadAtOnce = 65_536; // bytes
 
 async function readBytes(ctx: RequestContext, { bodyLimit: limit, bodyBudget }: Context): Promise<Uint8Array> {
   const { request } = ctx;
@@ -42,17 +42,18 @@ async function readBytes(ctx: RequestContext, { bodyLimit: limit, bodyBudget }: 
   return bytes;
 }
 
-/** The length that the client has declared; undefined if it has declared none, or none that can be understood. */
+/** The length that the client declares; undefined if the header is missing or malformed. */
 function declaredLength({ headers }: Request): number | undefined {
   const header = headers.get("Content-Length");
   return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
-const isSmall = (request: Request): boolean => (declaredLength(request) ?? Infinity) <= mostAtOnce;
+const isSmall = (request: Request): boolean => (declaredLength(request) ?? Infinity) <= maxReadAtOnce;
 
 /**
- * What is read of a body. That something else has read it before shows in one of three ways, which no client can bring
- * about: it says so, reading is a TypeError though the client is there, or no byte comes of a declared length.
+ * Reads a body, and throws if something else has read it before. That shows in one of three ways, none of which a client
+ * can cause: `bodyUsed` is true, reading throws a TypeError although the client is connected, or the body is empty
+ * although it declares a length.
  */
 async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
   if (request.bodyUsed) throw new Error(consumed);
@@ -68,15 +69,15 @@ async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Pr
   }
 }
 
-const consumed = "The body was read before the request reached the service: mount it before body parsers";
+const consumed = "The body was read before the request reached the service. Mount the service before body parsers";
 
 function reserveBytes(ctx: RequestContext, budget: BodyBudget, bytes: number): void {
-  if (budget.used + bytes > budget.most) throw bodiesOverloaded();
+  if (budget.used + bytes > budget.limit) throw bodiesOverloaded();
   budget.used += bytes;
   ctx.bodyBytes += bytes;
 }
 
-/** What is read, unless it takes too long; of any other failure than a TypeError the client is the cause. */
+/** Bounds the time of a read. Every failure except a TypeError is caused by the client. */
 function within<T>(time: number, reading: Promise<T>): Promise<T> {
   const whole = reading.catch((error) => {
     throw error instanceof Refusal || error instanceof TypeError ? error : bodyIncomplete();
@@ -87,10 +88,10 @@ function within<T>(time: number, reading: Promise<T>): Promise<T> {
 }
 
 const freeChunks = 2_048;
-const leastChunk = 64; // bytes on average beyond them
-const chunksAtOnce = 128; // then others get their turn: Deno takes up to 50 us for one, and pauses between none
+const minChunk = 64; // bytes on average after them
+const chunksAtOnce = 128; // then other requests run: Deno needs up to 50 us per chunk, and never yields between chunks
 
-/** Hands a stream's chunks to `take`; without it they are dropped. What is left can be read on. */
+/** Passes a stream's chunks to `take`, or drops them. The rest can be read later. */
 function readStream(ctx: RequestContext, limit: BodyLimit, take?: (chunk: Uint8Array) => void): Promise<void> {
   const { body } = ctx.request;
   if (body === null) return Promise.resolve();
@@ -104,7 +105,7 @@ function readStream(ctx: RequestContext, limit: BodyLimit, take?: (chunk: Uint8A
       if (done || isOver) return;
       length += value.length;
       if (length > limit.bytes) throw bodyTooLarge(limit.bytes);
-      if (chunks > freeChunks + length / leastChunk) throw bodyTooManyChunks();
+      if (chunks > freeChunks + length / minChunk) throw bodyTooManyChunks();
       take?.(value);
       if (chunks % chunksAtOnce === 0) await new Promise((resolve) => setTimeout(resolve));
     }
@@ -114,15 +115,15 @@ function readStream(ctx: RequestContext, limit: BodyLimit, take?: (chunk: Uint8A
 
 const firstCapacity = 16_384; // bytes
 
-/** A buffer that grows with what is put into it; `reserve` is called for every byte that it takes. */
-function growingBuffer(most: number, reserve: (bytes: number) => void) {
+/** A buffer that grows as needed. It calls `reserve` with the number of bytes before it allocates them. */
+function growingBuffer(max: number, reserve: (bytes: number) => void) {
   let buffer = new Uint8Array();
   let length = 0;
   return {
     append(chunk: Uint8Array): void {
       const needed = length + chunk.length;
       if (needed > buffer.length) {
-        const capacity = Math.min(most, Math.max(firstCapacity, 2 * buffer.length, needed));
+        const capacity = Math.min(max, Math.max(firstCapacity, 2 * buffer.length, needed));
         reserve(capacity - buffer.length);
         const larger = new Uint8Array(capacity);
         larger.set(buffer.subarray(0, length));
@@ -135,15 +136,15 @@ function growingBuffer(most: number, reserve: (bytes: number) => void) {
   };
 }
 
-const assumedLength = 12_288; // bytes that a runtime has received of a body of unknown length, in most cases
+const assumedLength = 12_288; // bytes that a runtime usually buffers of a body of unknown length
 
 /**
- * Does something while a request's body is not read. A runtime may hold what it has received of it, so that too many at once
- * are refused.
+ * Runs `work` while the request's body is unread. The runtime may buffer what it has received of it, so that too many such
+ * requests at once are refused.
  */
 export async function whileUnread<T>({ request }: RequestContext, { unreadBodies }: Context, work: () => Promise<T>) {
-  const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.most);
-  if (unreadBodies.used + bytes > unreadBodies.most) throw bodiesOverloaded();
+  const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.limit);
+  if (unreadBodies.used + bytes > unreadBodies.limit) throw bodiesOverloaded();
   unreadBodies.used += bytes;
   try {
     return await work();
@@ -153,17 +154,17 @@ export async function whileUnread<T>({ request }: RequestContext, { unreadBodies
 }
 
 const discardLimit: BodyLimit = { bytes: 8 * 1024 * 1024, time: 1_000 };
-const mostDiscards = 8; // at once: what is dropped is garbage for a while, up to 1 MiB for each body on Bun and Deno
+const maxDiscards = 8; // at once: dropped bytes wait for garbage collection, up to 1 MiB for each body on Bun and Deno
 
 /**
- * Takes in and drops what a refused client is still sending, if that is not too much: many clients miss an answer that comes
- * while they send, if the connection is then closed. Gives false if something of the body is left.
+ * Reads and drops what a refused client is still sending, if that is not too much. Many clients miss a response that
+ * arrives while they send if the connection then closes. Returns false if a part of the body is left.
  */
 export async function discardBody(ctx: RequestContext, context: Context): Promise<boolean> {
   const { request, isBodyRead, bodyReader } = ctx;
   if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
-  if (context.discards.count >= mostDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
-  // Deno closes no connection of which this has been asked, so it comes last.
+  if (context.discards.count >= maxDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
+  // Deno never closes a connection after `bodyUsed` was read, so this check comes last.
   if (request.bodyUsed && bodyReader === undefined) return false;
   const time = Math.min(context.bodyLimit.time, discardLimit.time);
   context.discards.count++;
@@ -178,9 +179,9 @@ export async function discardBody(ctx: RequestContext, context: Context): Promis
   }
 }
 
-const cancelDelay = 1_000; // ms in which the answer goes out
+const cancelDelay = 1_000; // ms for the response to be sent
 
-/** Ends a body of which something is left, long after its answer: Deno takes in its trailers for as long as it is read. */
+/** Cancels the rest of a body long after its response. While a reader is open, Deno accepts trailers without limit. */
 export function cancelLater({ bodyReader }: RequestContext): void {
   if (bodyReader !== undefined) setTimeout(() => void bodyReader.cancel().catch(() => {}), cancelDelay);
 }

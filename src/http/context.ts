@@ -1,4 +1,4 @@
-// What every handler is handed: the request with what is noted of it, and what the service consists of. No globals.
+// What every handler gets: the request with its log context, and the parts of the service. There are no globals.
 import type { Cache } from "../common/cache.ts";
 import type { Clock } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -10,10 +10,10 @@ import type { InFlight } from "./in-flight.ts";
 import type { LogContext } from "./log-context.ts";
 import type { Answer } from "./respond.ts";
 
-/** A request as the router hands it to a handler; `route` is the pattern of its path. */
+/** A request as the router passes it to a handler. `route` is the pattern of its path. */
 export type RequestContext = {
   request: Request;
-  /** The request's own, and what the router goes by, which leaves the query to handlers: its reading drops some of it. */
+  /** What the router matches. The URL has no query: handlers read that, because the router's parser drops parts of it. */
   method: string;
   url: string;
   requestId: string;
@@ -21,49 +21,49 @@ export type RequestContext = {
   logContext: LogContext;
   /** Whether its client has closed the connection, if the runtime can tell. */
   isGone: (() => boolean) | undefined;
-  /** Whether the ledger has said of this request's key that it is valid. */
+  /** Whether the ledger has found this request's key valid. */
   isKeyValid: boolean;
-  /** What its body takes of the budget, whether the body has been read to its end, and what reads it piece by piece. */
+  /** The body's share of the budget, whether the body was read to its end, and the reader of its stream. */
   bodyBytes: number;
   isBodyRead: boolean;
   bodyReader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   route?: string;
 };
 
-/** How much is read of one body: so many bytes, within so many ms. */
+/** The limits of one body: its bytes, and the ms that it may take to arrive. */
 export type BodyLimit = { bytes: number; time: number };
 
 /** How many bytes of bodies the service may hold at once, and how many it holds. */
-export type BodyBudget = { readonly most: number; used: number };
+export type BodyBudget = { readonly limit: number; used: number };
 
 export type Context = {
   ledger: Ledger;
-  /** The hashes of keys that were asked for, by Authorization header: hashing costs more than all else that is done there. */
+  /** The hashes of keys, by Authorization header. Hashing costs more than the rest of authorization. */
   keyHashes: Cache<string>;
-  /** The workspaces of keys, by their hash, that were valid when the ledger last saw them. */
+  /** The workspaces of the keys that were valid when the ledger last saw them, by the hash of the key. */
   validKeys: Cache<WorkspaceId>;
-  /** Secrets that must not show up in logs and answers. */
+  /** Secrets that must not show up in logs and responses. */
   secrets: readonly string[];
-  /** The routes of faces, by the paths under which they are. */
+  /** The routes of faces, by path. */
   faces: ReadonlyMap<string, Route>;
   clock: Clock;
   log: Log;
   telemetry: Telemetry;
-  /** The largest body that is read, and how long it may take to arrive. */
+  /** The largest body that the service accepts, and how long it may take to arrive. */
   bodyLimit: BodyLimit;
   bodyBudget: BodyBudget;
-  /** The same for bodies that wait for their key to be looked up. */
+  /** The same for unread bodies, while their key is looked up. */
   unreadBodies: BodyBudget;
-  /** The origins whose pages may call the service, `*` for all; none where it is empty. */
+  /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
   inFlight: InFlight;
-  /** How long a client may take nothing of its response, in ms. */
+  /** How long a client may read nothing of its response, in ms. */
   stallTimeout: number;
   /** How many refused bodies are being dropped. */
   discards: { count: number };
-  /** Why requests would not be served, as of now or a moment ago; undefined if they would be. */
+  /** Why the service is not ready, as of now or a moment ago; undefined if it is ready. */
   findObstacle(): Promise<Refusal | undefined>;
 };
 
-/** Finds and runs a handler; gives undefined where no route matches. It writes the route on what it is handed. */
+/** Finds and runs a handler. Returns undefined if no route matches. Sets `route` on the request context. */
 export type Route = (ctx: RequestContext, context: Context) => Promise<Answer | undefined>;

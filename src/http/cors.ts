@@ -2,17 +2,17 @@
 import { noContent } from "./respond.ts";
 import type { Answer, HeaderValues } from "./respond.ts";
 
-/** The headers by which a browser lets a page of an allowed origin read an answer. */
+/** The headers that let a page of an allowed origin read a response. */
 export function corsHeaders(request: Request, origins: readonly string[]): HeaderValues {
   const isOpen = origins.includes("*");
-  // What is answered depends on who asks, also where it is refused.
+  // The response depends on the origin, even a refusal.
   const vary: HeaderValues = isOpen ? {} : { Vary: "Origin" };
   const origin = request.headers.get("Origin");
   if (origin === null || !isOpen && !origins.includes(origin)) return vary;
   return { ...vary, "Access-Control-Allow-Origin": isOpen ? "*" : origin, "Access-Control-Expose-Headers": exposed };
 }
 
-/** The answer to what a browser asks before it sends a request; undefined where this is no such question, or it may not. */
+/** The response to a preflight request; undefined for other requests and for origins that are not allowed. */
 export function preflightOf(request: Request, origins: readonly string[]): Answer | undefined {
   if (origins.length === 0 || request.method !== "OPTIONS" || !request.headers.has("Access-Control-Request-Method")) {
     return undefined;

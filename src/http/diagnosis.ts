@@ -1,4 +1,4 @@
-// POST /v1/prompts and POST /v1/diagnosis: stores what came of a prompt.
+// POST /v1/prompts and POST /v1/diagnosis: stores a record of what came of a prompt.
 import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
 import { parse } from "../schema/parse.ts";
 import { DiagnosisRequest } from "../schema/serving.ts";
@@ -33,8 +33,8 @@ export async function submitDiagnosis(ctx: RequestContext, context: Context): Pr
 }
 
 /**
- * Scalars that the specification types are kept as values (1.0 is the integer 1), all else as the text that was sent; so is
- * a number that a double would round.
+ * Stores scalars that the specification types as values (1.0 is the integer 1). Everything else is stored as the text that
+ * was sent, even a number that a double would round.
  */
 function toRecord(source: string): NewDiagnosis {
   const { value, members } = parse(DiagnosisRequest, source);
@@ -48,8 +48,8 @@ function toRecord(source: string): NewDiagnosis {
 }
 
 /**
- * The numbers of prompt and completion tokens, null where not given: those of `prompt_tokens` and `completion_tokens` in the
- * additional properties, or in the first object among them that has one.
+ * The numbers of prompt and completion tokens, null if absent. They are `prompt_tokens` and `completion_tokens` in the
+ * additional properties, or in the first object there that has either.
  */
 function findTokens(properties: Record<string, unknown>): [prompt: number | null, completion: number | null] {
   for (const holder of [properties, ...Object.values(properties)]) {

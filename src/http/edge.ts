@@ -1,5 +1,5 @@
-// What all requests have in common, whatever their route: an id, a bound on how many there are, what becomes of errors, the
-// headers of every answer, a line in the log, and measures.
+// What applies to all requests, whatever their route: an id, a limit on how many are in flight, error handling, common
+// headers, a log line and metrics.
 import {
   databaseAway,
   databaseBusy,
@@ -21,20 +21,20 @@ import { refuse, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
 
-/** Answers a request; `isGone` tells whether its client has closed the connection, where the runtime can tell. */
+/** Answers a request. `isGone` tells whether its client has closed the connection, if the runtime can tell. */
 export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
 
-const mostInFlight = 20_000; // requests: more than wait for the ledger, since there are those whose body is still to come
+const maxInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
   const { secrets, faces, corsOrigins, inFlight, bodyBudget } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
-  /** Answers of faces have codes, the specification's have none. */
+  /** Whether a refusal has a `code`: those of faces do, those of the specification do not. */
   const isOfFace = ({ route, url }: RequestContext): boolean => {
     const path = route?.slice(basePath.length) ?? (URL.canParse(url) ? pathOf(url) : "");
-    return [...faces.keys()].some((face) => path.startsWith(face));
+    return [...faces.keys()].some((face) => path === face || path.startsWith(`${face}/`));
   };
 
   return async (request, isGone) => {
@@ -65,7 +65,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       try {
         logRequest(ctx, answer, cause, performance.now() - began, basePath, context);
       } catch {
-        // The log may be an embedder's; what fails there is no reason to withhold an answer.
+        // The log may be an embedder's. If it throws, the client still gets the response.
       }
       return toResponse(answer, ctx.method === "HEAD", context);
     } finally {
@@ -74,11 +74,11 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
     }
   };
 
-  /** A refusal is answered as it says; of any other error the client learns what it may do, and no more. */
+  /** A refusal says what to answer. Any other error tells the client only whether to retry. */
   async function answerTo(ctx: RequestContext): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = ctx;
     try {
-      const isRefused = inFlight.isClosing() || inFlight.count() > mostInFlight;
+      const isRefused = inFlight.isClosing() || inFlight.count() > maxInFlight;
       if (isRefused && !probes.has(pathOf(ctx.url))) throw inFlight.isClosing() ? stopping() : overloaded();
       return {
         answer: preflightOf(request, corsOrigins) ?? await route(ctx, context) ??
@@ -86,7 +86,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       };
     } catch (error) {
       if (error instanceof Refusal) return { answer: refuse(error, {}, isOfFace(ctx)) };
-      // Bun and Deno hand over what no URL can be read from.
+      // Bun and Deno pass on requests whose URL cannot be parsed.
       if (!URL.canParse(request.url)) return { answer: refuse(invalidTarget()) };
       const failure = failureOf(error);
       const refusal = failure === "retryable"
@@ -99,10 +99,10 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   }
 }
 
-/** Refusals after which nothing more of a body is taken in: there is too much to do, or its client is too slow. */
+/** Refusals after which the rest of a body is not read: the service is overloaded, or the client too slow. */
 const endsBody = new Set<Answer["error"]>(["overloaded", "timeout"]);
 
-/** One line for a request, and its measures. */
+/** Logs a request and counts it in the metrics. */
 function logRequest(
   ctx: RequestContext,
   { status, error }: Answer,
@@ -134,7 +134,7 @@ function logRequest(
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What tells of a service that is too busy must not be refused because it is, nor fill its log. */
+/** Probes and metrics must work when the service is overloaded, and must not fill its log. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 function levelOf(path: string, error: Answer["error"]): LogLevel {

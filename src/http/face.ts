@@ -1,21 +1,21 @@
-// A face: a part of a service besides the data plane, which an embedder opts in to by handing it to `createService`.
+// A face is a part of a service besides the data plane. An embedder opts in to it by passing it to `createService`.
 import type { Clock } from "../common/domain.ts";
 import type { Database } from "../database/database.ts";
 import type { Route } from "./context.ts";
 import type { Described, Part } from "./openapi-components.ts";
 
 export type Face = {
-  /** The path under which all of it is, below the base path of the service: `/admin/v1`. */
+  /** The path of all its routes, below the base path of the service: `/admin/v1`. */
   readonly path: string;
-  /** Secrets that must not show up in logs and answers. */
+  /** Secrets that must not show up in logs and responses. */
   readonly secrets: readonly string[];
-  /** Makes its routes below a base path; gives a function that opens them for a service. */
+  /** Creates its routes below a base path. Returns a function that opens them for a service. */
   mount(basePath: string): (host: FaceHost) => Route;
-  /** What the description of the service says of it. */
+  /** Its part of the OpenAPI description. */
   describe(): FaceDescription;
 };
 
-/** What a face gets of the service that it belongs to. */
+/** What a service provides to its faces. */
 export type FaceHost = { database: Database; clock: Clock };
 
 export type FaceDescription = {

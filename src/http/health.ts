@@ -1,16 +1,16 @@
-// What an operator's probes ask: is the process alive, should it be sent requests, what has it measured.
+// Liveness, readiness and metrics, for operators.
 import { stopping } from "../common/errors.ts";
 import { metricsType } from "../common/metrics.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { ok, refuse, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-/** GET /healthz: the process answers. Touches nothing else. */
-// deno-lint-ignore require-await -- a handler gives a promise
+/** GET /healthz: the process answers. This touches nothing else. */
+// deno-lint-ignore require-await -- a handler returns a promise
 export const checkHealth = async (): Promise<Answer> => ok({ status: "ok" }, {});
 
-/** GET /readyz: requests would be served, or why they would not. */
-export async function checkReadiness(_asked: RequestContext, { inFlight, findObstacle }: Context): Promise<Answer> {
+/** GET /readyz: whether the service is ready, and if not, why. */
+export async function checkReadiness(_ctx: RequestContext, { inFlight, findObstacle }: Context): Promise<Answer> {
   if (inFlight.isDraining()) return refuse(stopping());
   const obstacle = await findObstacle();
   return obstacle === undefined ? ok({ status: "ok" }, {}) : refuse(obstacle);
@@ -18,5 +18,5 @@ export async function checkReadiness(_asked: RequestContext, { inFlight, findObs
 
 /** GET /metrics, in the text format of Prometheus. Its routes decide who may read it. */
 // deno-lint-ignore require-await
-export const readMetrics = async (_asked: RequestContext, { telemetry }: Context): Promise<Answer> =>
+export const readMetrics = async (_ctx: RequestContext, { telemetry }: Context): Promise<Answer> =>
   text(telemetry.metrics.text(), metricsType);

@@ -1,10 +1,10 @@
-// The Idempotency-Key header: under it a client repeats a submit whose answer it has not got, and nothing happens twice.
+// The Idempotency-Key header, with which a client can safely retry a submit whose response was lost.
 import { invalidIdempotencyKey } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import type { IdempotencyKey, NewDiagnosis } from "../ledger/admission.ts";
 
-/** The key, bare or quoted, with what tells this request from another under the same key; undefined without the header. */
+/** The key, bare or quoted, and a fingerprint of the request; undefined without the header. */
 export async function readIdempotencyKey(
   request: Request,
   deployId: DeploymentId,
@@ -14,6 +14,6 @@ export async function readIdempotencyKey(
   if (header === null) return undefined;
   const key = /^"(?:[^"\\]|\\["\\])*"$/.test(header) ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
   if (!/^[ -~]{1,255}$/.test(key)) throw invalidIdempotencyKey();
-  // Hashed, since it might be a secret: it is only ever compared.
+  // The key is only compared, and might be a secret, so it is hashed.
   return { key: await sha256(key), fingerprint: await sha256(`${deployId}\n${document}`) };
 }

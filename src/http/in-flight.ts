@@ -1,20 +1,20 @@
-// The requests that are being answered: how many, and when those of a moment are all done.
+// Counts the requests in flight, and waits for them.
 
 export type InFlight = {
-  /** Counts a request in; gives what counts it out. */
+  /** Counts a request. Returns a function that ends it. */
   begin(): () => void;
   count(): number;
   isDraining(): boolean;
   isClosing(): boolean;
-  /** From now on the service is about to stop. Resolves when every request that is in flight now has been answered. */
+  /** Announces that the service will stop. Resolves when every request that is in flight now has been answered. */
   drain(): Promise<void>;
-  /** From now on new requests are to be refused. Resolves when all that came before have been answered. */
+  /** Announces that new requests are refused. Resolves when all earlier requests have been answered. */
   close(): Promise<void>;
 };
 
 export function createInFlight(): InFlight {
   let total = 0;
-  // Those that come after a wait has begun do not prolong it.
+  // Requests that arrive after a wait has begun do not prolong it.
   let generation = { count: 0, end() {} };
   let drained: Promise<void> | undefined;
   let closed: Promise<void> | undefined;

@@ -1,4 +1,4 @@
-// What the log tells of a request besides its answer. Ids only: never a key, a body or a prompt.
+// What the log says about a request besides its response: ids only, never a key, a body or a prompt.
 import type { Caller } from "../ledger/admission.ts";
 
 export type LogContext = {
@@ -9,7 +9,7 @@ export type LogContext = {
   groupSize?: number;
 };
 
-/** LogContext whose key it is, where that is known. */
+/** Adds the ids of the key and its workspace, if they are known. */
 export function setCaller(logContext: LogContext, caller: Caller | undefined): void {
   if (caller === undefined) return;
   logContext.workspaceId = caller.workspaceId;
@@ -22,7 +22,7 @@ const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
   dep: "deployId",
 };
 
-/** LogContext an id that a client named, if it has the form of ours; another text might be a secret. */
+/** Adds an id that a client sent, if it has the form of our ids. Any other text might be a secret. */
 export function setId(logContext: LogContext, id: string): void {
   if (isId.test(id)) logContext[nouns[id.slice(0, id.indexOf("_"))]!] = id;
 }

@@ -1,15 +1,15 @@
-// Management that looks at much of the log: few at once, and none for a client that has left.
+// Management requests that scan much of the log. Few run at once, and none for a client that has disconnected.
 import { clientGone, managementOverloaded } from "../common/errors.ts";
 import { around } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 
-/** Bounds how much long work is under way. */
+/** Limits how many long-running requests run at once. */
 export type LongWork = {
-  /** Resolves when there is room, with what makes room again; rejects after a while. */
+  /** Resolves when there is room, with a function that leaves. Rejects after a timeout. */
   enter(): Promise<() => void>;
 };
 
-export function createLongWork(most: number, timeout: number): LongWork {
+export function createLongWork(max: number, timeout: number): LongWork {
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -21,7 +21,7 @@ export function createLongWork(most: number, timeout: number): LongWork {
 
   return {
     async enter() {
-      if (running < most) running++;
+      if (running < max) running++;
       else await waitForRoom();
       return leave;
     },
@@ -42,6 +42,6 @@ export function createLongWork(most: number, timeout: number): LongWork {
   }
 }
 
-/** The same database, which does nothing more once `isGone` says that nobody waits for it. */
-export const whileWanted = (database: Database, isGone: () => boolean): Database =>
+/** The same database, whose operations fail once `isGone` says that the client has disconnected. */
+export const untilGone = (database: Database, isGone: () => boolean): Database =>
   around(database, (operation) => isGone() ? Promise.reject(clientGone()) : operation());

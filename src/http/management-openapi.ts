@@ -1,4 +1,4 @@
-// The description of the management API, made from its operations.
+// Describes the management API in OpenAPI, from its operations.
 import type { AnyOperation } from "../management/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
@@ -9,49 +9,49 @@ import { answer, describeRefusals, json, parameter, parameterNamed, securedBy } 
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
 import { statusOf } from "./respond.ts";
 
-/** The path under which all operations are. */
+/** The path of all operations. */
 export const adminPath = "/admin/v1";
 
-/** The names of the input members that stand in an operation's path. */
+/** The names of the input members in an operation's path. */
 export const pathMembers = ({ path }: Pick<AnyOperation, "path">): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
 
 const tags = {
-  Workspaces: "Tenants: each has keys, prompts and deployments of its own, and a monthly quota.",
-  Keys: "API keys. A secret is shown once, when it is made.",
+  Workspaces: "Tenants. Each has its own keys, prompts and deployments, and a monthly quota.",
+  Keys: "API keys. A secret is shown once, when it is created.",
   Prompts: "Prompts and their versions, which never change.",
-  Deployments: "What applications ask for: each serves a version of a prompt, and has a history.",
-  Records: "What applications reported.",
-  Ledger: "What was counted: calls, usage, and whether the ledger balances.",
+  Deployments: "Each serves one version of a prompt to applications, and has a history.",
+  Records: "What applications submitted.",
+  Ledger: "Calls, usage, and the verification that the ledger balances.",
 };
 
 const ManagementError = named(
   "ManagementError",
   exactly({
-    error: described(v.text, "Why the request was refused, for people"),
-    code: described(v.text, "The same for programs, such as deployment_not_found"),
+    error: described(v.text, "What is wrong, for people"),
+    code: described(v.text, "What is wrong, for programs, such as deployment_not_found"),
   }),
 );
 
 const refused = {
   invalid: {
-    when: "The path, the query, a header or the body does not fit; a field is named by its path",
+    when: "The path, the query, a header or the body is invalid. The message names a field by its path",
     as: [errors.missingField("name"), errors.wrongField("monthlyLimit", "an integer")],
   },
   unauthorized: {
-    when: "There is no bearer token, or it is not valid",
+    when: "The bearer token is missing or invalid",
     as: [errors.missingAuthorization(), errors.invalidAdminToken()],
     headers: ["WWW-Authenticate"],
   },
-  not_found: { when: "What is named does not exist", as: [errors.notFound("Workspace", "ws_01m7")] },
-  timeout: { when: "The body comes too slowly", as: [errors.bodyTooSlow(30)] },
-  conflict: { when: "It cannot be done as things stand", as: [errors.deployNameInUse(["dep_01m7", "dep_01m8"])] },
-  gone: { when: "What is named was deleted", as: [errors.deleted("Diagnosis", "diag_01m7")] },
-  outdated: { when: "It has another ETag than If-Match names", as: [errors.outdated("Deployment", "dep_01m7")] },
+  not_found: { when: "The resource does not exist", as: [errors.notFound("Workspace", "ws_01m7")] },
+  timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
+  conflict: { when: "The current state does not allow it", as: [errors.deployNameInUse(["dep_01m7", "dep_01m8"])] },
+  gone: { when: "The resource was deleted", as: [errors.deleted("Diagnosis", "diag_01m7")] },
+  outdated: { when: "Its ETag differs from If-Match", as: [errors.outdated("Deployment", "dep_01m7")] },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
   internal: { when: "The service failed", as: [errors.internalError()] },
   unavailable: {
-    when: "The database is busy or away, the service is stopping, or too much is under way",
+    when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.managementOverloaded()],
     headers: ["Retry-After"],
   },
@@ -66,7 +66,7 @@ export const describeOperations = (operations: readonly AnyOperation[]): FaceDes
   responses,
 });
 
-/** What an id in the path of an operation names, by what stands before it. */
+/** What an id in the path of an operation names, by the segment before it. */
 const nouns: Record<string, string> = {
   workspaces: "workspace",
   keys: "key",
@@ -113,19 +113,19 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
   return { required: "required" in schema, content: json(schema) };
 }
 
-/** What is made has a place of its own; where it may be there already, the answer tells by its status. */
+/** The responses on success. A created resource has a Location. If it may exist already, the status tells which is the case. */
 function successesOf({ id, method, output, locate }: AnyOperation): Part {
   const { type, properties = {} } = schemaOf(output);
   const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
   const content = type === "string" ? exported : json(refer(output));
-  const made = answer("It is made", ["Location", ...headers], content);
+  const made = answer("Created", ["Location", ...headers], content);
   if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
-  const done = method === "GET" ? "What was asked for" : "It is done";
+  const done = method === "GET" ? "Found" : "Done";
   if (locate === undefined) return { [statusOf.ok]: answer(done, headers, content) };
-  return { [statusOf.created]: made, [statusOf.ok]: answer("It was there already", headers, content) };
+  return { [statusOf.created]: made, [statusOf.ok]: answer("It exists already", headers, content) };
 }
 
 const exported: Part = {
-  "application/x-ndjson": { schema: { type: "string", description: "A Diagnosis per line" } },
-  "text/csv": { schema: { type: "string", description: "A line of column names, and one per record" } },
+  "application/x-ndjson": { schema: { type: "string", description: "One Diagnosis per line" } },
+  "text/csv": { schema: { type: "string", description: "A header line, and one line per record" } },
 };

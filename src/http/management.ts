@@ -1,15 +1,15 @@
-// The management API, a face: every operation as a route, which reads its input from path, query, header and body.
+// The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
 import type { Export, ExportFormat } from "../management/export.ts";
 import {
   exportsOverloaded,
   fieldInUrl,
   givenTwice,
   invalidRevision,
+  invalidTokenOption,
   managementOff,
   noRevision,
   Refusal,
   revisionInBody,
-  unfitToken,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";
@@ -27,7 +27,7 @@ import { readText } from "./body.ts";
 import { requireBearer } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceDescription } from "./face.ts";
-import { createLongWork, whileWanted } from "./long-work.ts";
+import { createLongWork, untilGone } from "./long-work.ts";
 import type { LongWork } from "./long-work.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
@@ -37,30 +37,30 @@ import type { Answer } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
-/** What the face keeps of a service. */
+/** The state of the face in one service. */
 type State = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
 
-const mostLongWork = 8; // at once
-const longWorkTimeout = 5_000; // ms for which more of it waits
+const maxLongWork = 8; // at once
+const longWorkTimeout = 5_000; // ms that further requests wait
 // ms after which a response that is not ready begins: clients, proxies and Bun close a connection that is silent for a minute
 // or a few.
 const defaultQuietMs = 20_000;
 
 /**
- * The management API, under `/admin/v1`, for whoever has the token: 32 visible ASCII characters or more. Without a token it
- * refuses everything, and says that management is off.
+ * The management API, under `/admin/v1`. Every request needs the token, which has at least 32 printable ASCII characters.
+ * Without `adminToken` every request gets 404 with the code `management_off`.
  */
 export const management = ({ adminToken }: { adminToken?: string | undefined }): Face =>
-  managementWith(adminToken, () => createLongWork(mostLongWork, longWorkTimeout));
+  managementWith(adminToken, () => createLongWork(maxLongWork, longWorkTimeout));
 
-/** The same with a bound of its own for long work, and another time after which a response begins. */
+/** The same with its own limit on long-running requests, and its own time after which a response begins. */
 export function managementWith(
   adminToken: string | undefined,
   boundLongWork: () => LongWork,
   quietMs = defaultQuietMs,
 ): Face {
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
-  if (fault !== undefined) throw unfitToken(fault);
+  if (fault !== undefined) throw invalidTokenOption(fault);
   return {
     path: adminPath,
     secrets: adminToken === undefined ? [] : [adminToken],
@@ -80,7 +80,7 @@ export function managementWith(
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 
-/** Everything under the path asks for the token first, and so does what is not there. */
+/** Every path below `adminPath` requires the token, even one that does not exist. */
 function addOperations(router: RouterType, adminToken: string): void {
   router.all(`${adminPath}/*`, ({ request }) => requireBearer(request, adminToken));
   const methods = new Map<string, string[]>();
@@ -104,7 +104,7 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });
 };
 
-/** Who has the admin token may do everything. */
+/** The admin token allows everything. */
 const caller: Caller = { source: "api", actor: "", role: "owner" };
 
 /**
@@ -120,7 +120,7 @@ async function answerLong(
 ): Promise<Answer> {
   let hasLeft = false;
   const leave = () => void (hasLeft = true);
-  const database = whileWanted(store.database, () => hasLeft || ctx.request.signal.aborted);
+  const database = untilGone(store.database, () => hasLeft || ctx.request.signal.aborted);
   const run = async () => {
     const end = await longWork.enter();
     return await perform(operation, { ...store, database, caller }, input).finally(end);
@@ -146,8 +146,8 @@ async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerato
 }
 
 /**
- * A path below `adminPath` as a reference relative to the URL of the request: a host may have taken the path under which it
- * mounts the service off that URL, so that the service does not know its own.
+ * A path below `adminPath` as a reference relative to the URL of the request. A host may strip the path that it mounts the
+ * service under, so the service does not know its full URL.
  */
 function toReference(path: string, operation: AnyOperation, { url }: Request): string {
   const [trailingSlashes] = /\/*$/.exec(new URL(url).pathname)!;
@@ -155,7 +155,7 @@ function toReference(path: string, operation: AnyOperation, { url }: Request): s
   return "../".repeat(levels) + path.slice(1);
 }
 
-/** The input of an operation, of which only a body is JSON. */
+/** The input of an operation as the text of a JSON object. JSON that the client sent stays as written. */
 async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<Unchecked> {
   const { request, params } = ctx;
   const { method, input: { schema } } = operation;
@@ -183,11 +183,11 @@ function readQueryMembers({ input: { schema } }: AnyOperation, request: Request)
   return Object.fromEntries(members);
 }
 
-/** The value that a text of the URL stands for: a number where one is wanted, and it is one. */
+/** A text of the URL as JSON: a number if the schema expects an integer and the text is one, else a string. */
 const toValue = (struct: object, text: string): string | number =>
   schemaOf(struct).type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
 
-/** What is no encoded text stays as it is, and is found nowhere. */
+/** A malformed encoding stays as it is. It matches no id. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -196,14 +196,14 @@ function decode(text: string): string {
   }
 }
 
-/** The revision that a tag names: 0, which no deployment has, for a weak tag or another's. */
+/** The revision that an entity tag names. A weak or foreign tag gives 0, which no deployment has. */
 function readRevision(header: string): number {
   const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
   if (tag === undefined) throw invalidRevision();
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : 0;
 }
 
-const mostExports = 4; // that run at once: each holds a page of records, however slowly its client reads
+const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
 
 function answerExport(
   { format, text }: Export,
@@ -212,7 +212,7 @@ function answerExport(
   exports: State["exports"],
   leave: () => void,
 ): Answer {
-  if (exports.count >= mostExports) throw exportsOverloaded();
+  if (exports.count >= maxExports) throw exportsOverloaded();
   exports.count++;
   return streamed(logStreamErrors(text, ctx, context), exportHeaders[format], () => {
     exports.count--;
@@ -220,7 +220,7 @@ function answerExport(
   });
 }
 
-/** The client of a text that breaks off sees no more than that; why is in the log. */
+/** Logs why a stream fails. The client only sees that the response breaks off. */
 async function* logStreamErrors(
   text: AsyncGenerator<string>,
   { requestId }: RequestContext,

@@ -1,5 +1,4 @@
-// What the description of the service says in more than one place: schemas, headers, parameters, and answers to what is
-// refused.
+// The shared components of the OpenAPI description: schemas, headers, parameters and the responses of refusals.
 import * as errors from "../common/errors.ts";
 import type { ErrorKind, Refusal } from "../common/errors.ts";
 import { described, isOptional, nameOf, optional, partsOf, refer, schemaOf } from "../schema/struct.ts";
@@ -18,9 +17,9 @@ const refersTo = (section: string, name: string): Part => ({ $ref: `#/components
 
 export const tags = {
   Applications:
-    "What applications call, with an API key. It belongs to a workspace, whose quota each accepted request " +
-    "costs one; what is refused costs nothing, and so does asking for the quota.",
-  Health: "What an operator's probes ask.",
+    "For applications, with an API key of their workspace. Each accepted request costs one of the workspace's quota. " +
+    "A refused request costs nothing, and neither does reading the quota.",
+  Health: "Probes and metrics, for operators.",
   Description: "This description.",
 };
 
@@ -29,10 +28,10 @@ const securitySchemes = {
   adminToken: { type: "http", scheme: "bearer", description: "The service's `ADMIN_TOKEN`" },
 };
 
-/** Asks for a token. */
+/** Requires a token. */
 export const securedBy = (scheme: keyof typeof securitySchemes): Part[] => [{ [scheme]: [] }];
 
-/** The schemas of all structs with a name that these consist of, by name. */
+/** The schemas of all named structs that occur in these, by name. */
 function namedSchemas(structs: object[]): Record<string, JsonSchema> {
   const found = new Map<string, JsonSchema>();
   const visit = (struct: object): void => {
@@ -44,7 +43,7 @@ function namedSchemas(structs: object[]): Record<string, JsonSchema> {
   return Object.fromEntries([...found].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** A parameter; what the schema says of its value, it says itself. */
+/** A parameter. It takes over the description of the schema. */
 export function parameter(name: string, place: "path" | "query" | "header", struct: object, about?: string): Part {
   const { description = about, ...schema } = schemaOf(struct);
   return { name, in: place, description, required: !isOptional(struct), schema };
@@ -53,23 +52,23 @@ export function parameter(name: string, place: "path" | "query" | "header", stru
 const headerParameters = {
   "Idempotency-Key": described(
     v.filledText,
-    "1 to 255 printable ASCII characters, bare or quoted, kept for two days: a submit that is sent again under it, with " +
-      "the same body, is answered as it was, stores nothing and costs nothing",
+    "1 to 255 printable ASCII characters, bare or quoted, kept for two days. A retry with the same key and body gets the " +
+      "original response, and is neither stored nor counted again",
     { pattern: String.raw`^("([ !#-\[\]-~]|\\["\\]){1,255}"|[ -~]{1,255})$` },
   ),
   "If-Match": described(
     v.text,
-    "The ETag of what is to be changed, which is refused where it has changed since; any, unless given",
+    "The ETag of the deployment to change. The change is refused if the deployment has another ETag by now",
     { pattern: '^(\\*|(W/)?"[!#-~]*")$' },
   ),
-  "If-None-Match": described(v.text, "The ETags of the prompts that the client has"),
+  "If-None-Match": described(v.text, "The ETags of the client's copies"),
 };
 
 const parameters = {
   deployId: parameter(
     "deployId",
     "query",
-    described(v.filledText, "The id of a deployment, which is active and of the key's workspace", { maxLength: 128 }),
+    described(v.filledText, "The id of an active deployment in the key's workspace", { maxLength: 128 }),
   ),
   ...Object.fromEntries(
     Object.entries(headerParameters).map(([name, struct]) => [name, parameter(name, "header", optional(struct))]),
@@ -79,18 +78,18 @@ const parameters = {
 export const parameterNamed = (name: "deployId" | keyof typeof headerParameters): Part => refersTo("parameters", name);
 
 const headerStructs = {
-  "X-RateLimit-Limit": described(v.count, "Accepted requests that the workspace has a month"),
-  "X-RateLimit-Remaining": described(v.count, "What is left of them"),
-  "X-RateLimit-Used": described(v.count, "Accepted requests of this month"),
-  "X-RateLimit-Reset": described(v.count, "When the next month begins, in Unix seconds"),
-  "Retry-After": described(v.positive, "In how many seconds to ask again"),
-  "WWW-Authenticate": described(v.text, "The scheme of the token that is asked for"),
+  "X-RateLimit-Limit": described(v.count, "The quota: accepted requests per month"),
+  "X-RateLimit-Remaining": described(v.count, "Requests left this month"),
+  "X-RateLimit-Used": described(v.count, "Requests accepted this month"),
+  "X-RateLimit-Reset": described(v.count, "When the quota resets, in Unix seconds"),
+  "Retry-After": described(v.positive, "Seconds to wait before a retry"),
+  "WWW-Authenticate": described(v.text, "The scheme of the token that is required"),
   "X-Request-Id": described(
     v.text,
-    "The id that the log has for the request: its own X-Request-Id header, or else a new one",
+    "The id of the request in the log: the X-Request-Id that it was sent with, or else a new one",
   ),
-  ETag: described(v.text, "Names this state of what is answered"),
-  Location: described(v.text, "A URL of what was made, relative to that of the request"),
+  ETag: described(v.text, "Identifies this state of the resource"),
+  Location: described(v.text, "The URL of what was created, relative to that of the request"),
 };
 
 export type HeaderName = keyof typeof headerStructs;
@@ -111,7 +110,7 @@ export const rateLimitHeaders: HeaderName[] = [
   "X-RateLimit-Reset",
 ];
 
-/** An answer with these headers besides those that all have, and a body where there is one. */
+/** A response with these headers besides the common ones, and a body if there is one. */
 export const answer = (description: string, headers: HeaderName[], content?: Part): Part => ({
   description,
   headers: Object.fromEntries([everywhere, ...headers].map((name) => [name, refersTo("headers", name)])),
@@ -123,30 +122,30 @@ export const json = (schema: JsonSchema, examples?: Part): Part => ({
   "application/json": { schema, ...(examples === undefined ? {} : { examples }) },
 });
 
-/** A kind of refusal: when it comes, as which answers, and with which headers and body. */
+/** A kind of refusal: when it occurs, examples of it, and its headers and body. */
 export type RefusedKind = { when: string; as: Refusal[]; headers?: HeaderName[]; struct?: object; more?: Part };
 
 const monthUsed = { limit: 10_000, used: 10_000, resetTime: 1_798_761_600, upgradeUrl: null };
 
 const refused = {
   invalid: {
-    when: "The query, a header or the body does not fit; a field is named by its path",
+    when: "The query, a header or the body is invalid. The message names a field by its path",
     as: [errors.invalidDeployId(), errors.missingField("sessionId"), errors.wrongField("content.input", "a string")],
   },
   unauthorized: {
-    when: "There is no bearer token, or it is not valid",
+    when: "The bearer token is missing or invalid",
     as: [errors.missingAuthorization(), errors.noApiKey(), errors.invalidApiKey(), errors.invalidAdminToken()],
     headers: ["WWW-Authenticate"],
   },
   not_found: {
-    when: "What is named is not there, or not accessible",
+    when: "The deployment does not exist, is inactive or belongs to another workspace",
     as: [errors.deployNotFound()],
   },
-  timeout: { when: "The body comes too slowly", as: [errors.bodyTooSlow(30)] },
+  timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
-  key_reused: { when: "The Idempotency-Key came with another body or deployment before", as: [errors.keyReused()] },
+  key_reused: { when: "The Idempotency-Key was used with another body or deployment", as: [errors.keyReused()] },
   quota_exhausted: {
-    when: "The month's quota is used",
+    when: "The month's quota is exhausted",
     as: [errors.quotaExhausted()],
     headers: [...rateLimitHeaders, "Retry-After"],
     struct: RateLimitErrorResponse,
@@ -155,13 +154,13 @@ const refused = {
   internal: { when: "The service failed", as: [errors.internalError()] },
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
   unavailable: {
-    when: "The database is busy or away, the service is stopping, or too many requests are in flight",
+    when: "The database is busy or unreachable, the service is stopping, or too many requests are in flight",
     as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping()],
     headers: ["Retry-After"],
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
-/** Describes kinds of refusals: their answers as components, whose names begin with `prefix`, and references to them. */
+/** Describes kinds of refusals: their responses as components, whose names begin with `prefix`, and references to them. */
 export const describeRefusals = <Kind extends ErrorKind>(
   kinds: Record<Kind, RefusedKind>,
   errorStruct: object,
@@ -175,7 +174,7 @@ export const describeRefusals = <Kind extends ErrorKind>(
       return [prefix + kind, answer(when, headers, json(refer(struct), Object.fromEntries(examples)))];
     }),
   ),
-  /** The answers to these kinds, by status. */
+  /** The responses of these kinds, by status. */
   refusalsOf: (...kinds: Kind[]): Part =>
     Object.fromEntries(kinds.map((kind) => [statusOf[kind], refersTo("responses", prefix + kind)])),
 });
@@ -183,7 +182,7 @@ export const describeRefusals = <Kind extends ErrorKind>(
 const ofDataPlane = describeRefusals(refused, ErrorResponse);
 export const { refusalsOf } = ofDataPlane;
 
-/** All that others refer to, with what these structs consist of. */
+/** All components, with the schemas of these structs. */
 export const componentsWith = (structs: object[], ofFaces: Part) => ({
   securitySchemes,
   schemas: namedSchemas([ErrorResponse, RateLimitErrorResponse, ...structs]),

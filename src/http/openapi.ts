@@ -1,4 +1,4 @@
-// The description of the whole service, OpenAPI 3.1, made from what routes and checks it.
+// Describes the whole service in OpenAPI 3.1, from the schemas that check its requests.
 import { DiagnosisRequest, DiagnosisResponse, QuotaState, ServedPrompt } from "../schema/serving.ts";
 import { refer } from "../schema/struct.ts";
 import { version } from "../common/version.ts";
@@ -8,10 +8,10 @@ import type { Described, Part } from "./openapi-components.ts";
 import type { Face } from "./face.ts";
 import { statusOf } from "./respond.ts";
 
-/** The answer to a read with its body left out. */
+/** The HEAD method of a path, from its GET method. */
 const headOf = ({ responses, ...get }: Described, operationId: string): Described => {
   const { content: _, ...ok } = responses[statusOf.ok] as Part;
-  const summary = `${get.summary}: status and headers alone`;
+  const summary = `${get.summary}: status and headers only`;
   return { ...get, method: "head", operationId, summary, responses: { ...responses, [statusOf.ok]: ok } };
 };
 
@@ -26,7 +26,7 @@ const readPrompt: Described = {
   parameters: [parameterNamed("deployId"), parameterNamed("If-None-Match")],
   responses: {
     [statusOf.ok]: answer("The prompt", ["ETag", ...rateLimitHeaders], json(refer(ServedPrompt))),
-    [statusOf.not_modified]: answer("The client has the prompt already", ["ETag", ...rateLimitHeaders]),
+    [statusOf.not_modified]: answer("The client's copy is current", ["ETag", ...rateLimitHeaders]),
     ...refusalsOf("invalid", "unauthorized", "not_found", "quota_exhausted", "internal", "overloaded"),
   },
 };
@@ -36,7 +36,7 @@ const submitDiagnosis: Described = {
   path: "/v1/diagnosis",
   method: "post",
   operationId: "submitDiagnosis",
-  summary: "Record what came of a prompt",
+  summary: "Submit a record of what came of a prompt",
   parameters: [parameterNamed("deployId"), parameterNamed("Idempotency-Key")],
   requestBody: { required: true, content: json(refer(DiagnosisRequest)) },
   responses: {
@@ -51,7 +51,7 @@ const readQuota: Described = {
   path: "/v1/usage",
   method: "get",
   operationId: "readQuota",
-  summary: "Read what the key's workspace has used of its quota this month",
+  summary: "Read the quota of the key's workspace, and what is used of it this month",
   responses: {
     [statusOf.ok]: answer("The quota", [], json(refer(QuotaState))),
     ...refusalsOf("unauthorized", "internal"),
@@ -73,7 +73,7 @@ const readRoot: Described = {
   path: "/",
   method: "get",
   operationId: "readRoot",
-  summary: "Read what this is, and where its description is",
+  summary: "Read the name and version of the service, and the link to its description",
   responses: {
     [statusOf.ok]: answer("JSON, or a page where `Accept` asks for HTML", [], {
       ...json(root),
@@ -102,9 +102,9 @@ const checkHealth: Described = {
   path: "/healthz",
   method: "get",
   operationId: "checkHealth",
-  summary: "Ask whether the process answers",
+  summary: "Check that the process answers",
   responses: {
-    [statusOf.ok]: answer("It does", [], json(fine)),
+    [statusOf.ok]: answer("It answers", [], json(fine)),
     ...refusalsOf("invalid"),
   },
 };
@@ -113,9 +113,9 @@ const checkReadiness: Described = {
   ...checkHealth,
   path: "/readyz",
   operationId: "checkReadiness",
-  summary: "Ask whether requests would be served",
+  summary: "Check that the service is ready for requests",
   responses: {
-    [statusOf.ok]: answer("They would", [], json(fine)),
+    [statusOf.ok]: answer("It is ready", [], json(fine)),
     ...refusalsOf("invalid", "unavailable"),
   },
 };
@@ -125,14 +125,14 @@ const readMetrics: Described = {
   security: securedBy("adminToken"),
   path: "/metrics",
   operationId: "readMetrics",
-  summary: "Read what the service measures, in the text format of Prometheus",
+  summary: "Read the metrics, in the text format of Prometheus",
   responses: {
-    [statusOf.ok]: answer("The measures", [], { "text/plain": { schema: { type: "string" } } }),
+    [statusOf.ok]: answer("The metrics", [], { "text/plain": { schema: { type: "string" } } }),
     ...refusalsOf("invalid", "unauthorized"),
   },
 };
 
-/** Puts the methods of a path together. */
+/** Groups methods by path. */
 function pathsOf(all: Described[]): Part {
   const paths = new Map<string, Part>();
   for (const { path, method, ...more } of all) paths.set(path, { ...paths.get(path), [method]: more });
@@ -150,13 +150,13 @@ export function describeService(faces: readonly Face[], hasMetrics: boolean) {
       version,
       description:
         "Serves the active prompt of a deployment, records what came of it, and keeps an exact ledger of both.\n\n" +
-        'Whatever is refused is answered with `{"error": "…"}`, which says why. Another path than those described is ' +
-        `answered with ${statusOf.not_found}, another method with ${statusOf.method_not_allowed} and \`Allow\`. Times are ` +
-        "Unix milliseconds unless seconds are told of. A request's own `X-Request-Id` and `traceparent` are in its line of the log.",
+        'A refused request gets `{"error": "…"}`, which says what is wrong. An unknown path gets ' +
+        `${statusOf.not_found}, an unknown method ${statusOf.method_not_allowed} and \`Allow\`. Times are Unix milliseconds ` +
+        "unless stated otherwise. The log line of a request has its `X-Request-Id` and the ids of its `traceparent`.",
       license: { name: "MIT", identifier: "MIT" },
     },
-    // Relative to where this is read, since the service may be mounted under a path that it knows nothing of.
-    servers: [{ url: ".", description: "The service that gave this description" }],
+    // Relative to the URL of this description, because the service may be mounted under a path that it does not know.
+    servers: [{ url: ".", description: "The service that returned this description" }],
     tags: Object.entries(allTags).map(([name, description]) => ({ name, description })),
     paths: pathsOf([
       readPrompt,

@@ -8,7 +8,7 @@ import { readDeployId } from "./query.ts";
 import { notModified, ok, quotaHeaders, refuseDecision } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-/** A read counts whether or not the client has the prompt already. */
+/** A read costs one request even if the client's copy is current. */
 export async function readPrompt(ctx: RequestContext, context: Context): Promise<Answer> {
   const { request } = ctx;
   const keyHash = await readKeyHash(request, context);
@@ -28,16 +28,16 @@ export async function readPrompt(ctx: RequestContext, context: Context): Promise
   return known !== null && isAmong(tag, known) ? notModified(headers) : ok(decision.prompt, headers);
 }
 
-// The ledger gives the same object for as long as a prompt is served unchanged, so it is hashed once.
+// The ledger returns the same object while a prompt does not change, so each prompt is hashed once.
 const tags = new WeakMap<JsonText, string>();
 
-/** A strong entity tag: the hash of the bytes that are served. */
+/** Makes a strong entity tag from the hash of the prompt's text. */
 async function makeTag(prompt: JsonText): Promise<string> {
   const tag = `"${(await sha256(prompt.text)).slice(0, 32)}"`;
   tags.set(prompt, tag);
   return tag;
 }
 
-/** Whether an If-None-Match header names a tag; a proxy may have made it a weak one. */
+/** Whether an If-None-Match header names a tag, which a proxy may have weakened. */
 const isAmong = (tag: string, header: string): boolean =>
   header.trim() === "*" || header.split(",").some((known) => known.trim().replace(/^W\//, "") === tag);

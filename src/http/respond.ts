@@ -1,25 +1,25 @@
-// Answers: their bodies and headers, and the only place that knows status codes.
+// The bodies and headers of responses. Only this file knows status codes.
 import { deployNotFound, invalidApiKey, keyReused, quotaExhausted } from "../common/errors.ts";
 import type { ErrorKind, Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Quota, Refused } from "../ledger/admission.ts";
-import { mostAtOnce, partsOf, toStream } from "./stream.ts";
+import { maxSentAtOnce, partsOf, toStream } from "./stream.ts";
 import type { Sending } from "./stream.ts";
 
 export type HeaderValues = Record<string, string>;
 
-/** What a handler answers; its headers are its own, and are added to. `error` is why, where it refuses. */
+/** The response of a handler. `headers` is a fresh object, to which more are added. `error` is the kind of a refusal. */
 export type Answer = {
   status: number;
   headers: HeaderValues;
-  /** A text, whole, as bytes or as it is made while it is sent. */
+  /** A text, its bytes, or a generator whose text is sent as it is made. */
   body: string | Uint8Array | AsyncGenerator<string> | null;
   error?: ErrorKind;
-  /** Called when the body has gone out, or never will. */
+  /** Called when the body has been sent, or sending it has failed. */
   end?(): void;
 };
 
-/** The status of an answer, by what it says. */
+/** The status code of each outcome. */
 export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" | ErrorKind, number> = {
   ok: 200,
   created: 201,
@@ -62,14 +62,14 @@ export const text = (body: string, type: string): Answer => ({
   body,
 });
 
-/** 200 with JSON that is there as bytes. */
+/** 200 with JSON as bytes. */
 export const okBytes = (body: Uint8Array): Answer => ({
   status: statusOf.ok,
   headers: { "Content-Type": "application/json" },
   body,
 });
 
-/** 200 with a text that is made while it is sent; where it fails, the connection breaks. */
+/** 200 with a text that is sent as it is made. If making it fails, the connection breaks. */
 export const streamed = (body: AsyncGenerator<string>, headers: HeaderValues, end: () => void): Answer => ({
   status: statusOf.ok,
   headers: { ...headers },
@@ -77,20 +77,20 @@ export const streamed = (body: AsyncGenerator<string>, headers: HeaderValues, en
   end,
 });
 
-/** 304: what the client has is what it would get. */
+/** 304: the client's copy is current. */
 export const notModified = (headers: HeaderValues): Answer => ({ status: statusOf.not_modified, headers, body: null });
 
-/** 204: there is nothing to tell but the headers. */
+/** 204: headers only. */
 export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.no_content, headers, body: null });
 
 /** 201 with a JSON body. */
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
-/** An answer as it is sent, with the headers that all have; to HEAD with the length of its body instead of that. */
+/** Makes the response, with the common headers. For HEAD it has the length of the body in place of the body. */
 export function toResponse({ status, headers, body, end }: Answer, isHead: boolean, context: Sending): Response {
   headers["X-Content-Type-Options"] = "nosniff";
   headers["Cache-Control"] ??= "no-store";
-  if (body === null || typeof body === "string" && !isHead && body.length < mostAtOnce) {
+  if (body === null || typeof body === "string" && !isHead && body.length < maxSentAtOnce) {
     return new Response(body, { status, headers });
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
@@ -101,13 +101,13 @@ export function toResponse({ status, headers, body, end }: Answer, isHead: boole
   return new Response(isHead ? null : toStream(partsOf(bytes), context), { status, headers });
 }
 
-/** The answer to a refusal: `{ error }`, with its `code` beside it unless the specification says otherwise. */
+/** The response to a refusal: `{ error }`, and for a face its `code`. */
 export const refuse = ({ kind, code, message }: Refusal, headers: HeaderValues = {}, hasCode = false): Answer => ({
   ...json(statusOf[kind], { error: message, ...(hasCode ? { code } : {}) }, { ...headersOf[kind], ...headers }),
   error: kind,
 });
 
-// Made once: an error notes where it comes from, which is not told here and would be most of what a refusal costs.
+// Created once, because capturing a stack would be most of the cost of a refusal, and is not needed here.
 const refusals = {
   key_invalid: invalidApiKey(),
   deployment_not_found: deployNotFound(),
@@ -115,7 +115,7 @@ const refusals = {
   quota_exhausted: quotaExhausted(),
 };
 
-/** The answer to a request that the ledger did not accept; `now` is Unix ms. */
+/** The response to a request that the ledger did not accept. `now` is in Unix ms. */
 export const refuseDecision = (decision: Refused, now: number): Answer =>
   decision.outcome === "quota_exhausted" ? refuseQuota(decision.quota, now) : refuse(refusals[decision.outcome]);
 

@@ -9,7 +9,7 @@ export type { RouterType };
 
 export const createRouter = (basePath: string): RouterType => Router({ base: basePath });
 
-/** Adds what GET and HEAD give on these paths, which take no other method. */
+/** Adds routes for GET and HEAD. These paths allow no other method. */
 export function addReads(router: RouterType, reads: Record<string, Route>): void {
   for (const [path, read] of Object.entries(reads)) {
     router.get(path, read).head(path, read).all(path, allowOnly("GET, HEAD"));
@@ -20,7 +20,7 @@ export function addReads(router: RouterType, reads: Record<string, Route>): void
 export const allowOnly = (methods: string, hasCode = false): Route => () =>
   Promise.resolve(refuse(methodNotAllowed(), { Allow: methods }, hasCode));
 
-/** The router writes on what it is handed. A request is not ours to write on, so it is handed over inside. */
+/** The router writes to its argument. The request is not ours to write to, so the router gets its context. */
 export const routeOf = (router: RouterType): Route => (ctx, context) => {
   ctx.url = ctx.url.replace(/\?.*/s, "");
   return router.fetch(ctx, context);

@@ -1,4 +1,4 @@
-// The service as one object: a fetch handler over a database, to be listened with or mounted elsewhere.
+// The service as one object: a fetch handler over a database, for a server of its own or to be mounted in another.
 import { createCache } from "../common/cache.ts";
 import { defaultBodyBudgetBytes, defaultMaxBodyBytes } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
@@ -25,33 +25,33 @@ import type { PromptCache } from "../ledger/prompt-cache.ts";
 import { createTelemetry } from "../common/telemetry.ts";
 import { withTimeout } from "../common/timeout.ts";
 
-/** What has a default. */
+/** The settings with a default. */
 export type ServiceSettings = {
   /** The path that the service is mounted under and sees in its requests, such as `/llm`. */
   basePath?: `/${string}` | "" | undefined;
-  /** The largest request body that is read, in bytes; 1 MiB unless set. */
+  /** The largest request body that the service accepts, in bytes. Default: 1 MiB. */
   maxBodyBytes?: number | undefined;
-  /** How many bytes of request bodies are held at once, beyond which submits are answered 503; 64 MiB unless set. */
+  /** How many bytes of request bodies may be held at once. Beyond it requests get 503. Default: 64 MiB. */
   bodyBudgetBytes?: number | undefined;
-  /** What the service has besides the data plane; nothing unless set. */
+  /** What the service has besides the data plane. Default: nothing. */
   faces?: readonly Face[] | undefined;
-  /** How long a request body may take to arrive, in ms; 30 s unless set. */
+  /** How long a request body may take to arrive, in ms. Default: 30 s. */
   bodyTimeout?: number | undefined;
-  /** How long a client may take nothing of a long response before that breaks off, in ms; 60 s unless set. */
+  /** How long a client may read nothing of a long response before it is aborted, in ms. Default: 60 s. */
   stallTimeout?: number | undefined;
-  /** The origins whose pages may call the service from a browser, `*` for all; none unless set. */
+  /** The origins whose pages may call the service from a browser, `*` for all. Default: none. */
   corsOrigins?: readonly string[] | undefined;
-  /** Who may read `/metrics`: the bearer of this token, at least 32 characters. Without it there is no `/metrics`. */
+  /** The token that `/metrics` requires, at least 32 characters. Without it there is no `/metrics`. */
   metricsToken?: string | undefined;
-  /** Now, in Unix milliseconds. */
+  /** Returns the current time in Unix milliseconds. */
   clock?: Clock | undefined;
-  /** Where requests and failures are logged; failures on the console unless set. */
+  /** Receives requests and failures. Default: failures go to the console. */
   log?: Log | undefined;
 };
 
 /**
- * Where the store is: a URL, a URL with its token, or a libSQL client of the embedder's, which stays theirs to close. A
- * client of a file needs `concurrency: 1`, since its pragmas hold for one connection.
+ * The database: a URL, a URL with its token, or a libSQL client that the embedder owns and closes. A client of a file needs
+ * `concurrency: 1`, because pragmas apply to one connection.
  */
 export type ServiceOptions =
   & ServiceSettings
@@ -62,35 +62,35 @@ export type Service = {
   fetch(this: void, request: Request): Promise<Response>;
   /** How many requests are being answered. */
   countInFlight(this: void): number;
-  /** From now on `/readyz` is 503. Resolves when every request that is in flight now has been answered. */
+  /** Turns `/readyz` to 503. Resolves when every request that is in flight now has been answered. */
   drain(this: void): Promise<void>;
   /**
-   * From now on every request is answered 503. Waits for those in flight, for 10 s unless `timeout` (ms) is set, then closes
-   * the database, unless it is a client of the embedder's.
+   * Refuses new requests with 503. Waits for those in flight, for 10 s unless `timeout` (ms) is set. Then closes the
+   * database, unless it is a client that the embedder owns.
    */
   close(this: void, options?: { timeout?: number | undefined }): Promise<void>;
   [Symbol.asyncDispose](this: void): Promise<void>;
 };
 
-/** A service, and what the process that it has to itself asks of it. */
+/** A service with a process of its own, and what that process needs. */
 export type OwnService = Service & {
-  /** Answers a request, and may be told whether its client has closed the connection. */
+  /** Answers a request. The runtime may tell whether the client has closed the connection. */
   handle: Handler;
   /** Answers probes, on an address of their own. */
   probe: Handler;
   metrics: Metrics;
-  /** From now on it refuses new requests. Resolves when every request that came before has been answered. */
+  /** Refuses new requests. Resolves when all earlier requests have been answered. */
   refuseNew(): Promise<void>;
 };
 
-/** Gives `createService`, for where databases are opened in the given way. */
+/** Makes `createService` for a platform that opens databases with `open`. */
 export const serviceOver = (open: (source: DatabaseSource) => Database) => (options: ServiceOptions): Service => {
   const source = checkSettings(options);
   const { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose } = serveDatabase(open(source), options);
   return { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose };
 };
 
-/** What all requests of a service may share, even where none may wait for what another one does. */
+/** What all requests of a service share, even on Workers, where none may wait for another. */
 export type Shared = {
   app: App;
   inFlight: InFlight;
@@ -99,15 +99,15 @@ export type Shared = {
   prompts: PromptCache;
 };
 
-const mostUnreadBytes = 16 * 1024 * 1024; // of bodies that wait for their key to be looked up
-const mostKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
-const mostValidKeys = 16_000;
+const maxUnreadBytes = 16 * 1024 * 1024; // of bodies whose key is being looked up
+const maxKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
+const maxValidKeys = 16_000;
 
 export const createShared = ({ basePath, metricsToken, faces }: ServiceSettings): Shared => ({
   app: createApp({ basePath, metricsToken, faces }),
   inFlight: createInFlight(),
-  keyHashes: createCache(mostKeyCharacters),
-  validKeys: createCache(mostValidKeys),
+  keyHashes: createCache(maxKeyCharacters),
+  validKeys: createCache(maxValidKeys),
   prompts: createPromptCache(),
 });
 
@@ -142,7 +142,7 @@ export function serveDatabase(
   };
 }
 
-/** All that handlers work with. */
+/** Creates what handlers work with. */
 export function createContext(
   database: Database,
   settings: ServiceSettings,
@@ -161,11 +161,11 @@ export function createContext(
   const { gauge } = telemetry.metrics;
   const observed = onError(database, (error) => telemetry.databaseErrors(failureOf(error)));
   const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
-  const bodyBudget = { most: bodyBudgetBytes, used: 0 };
-  gauge("promptledger_http_requests_in_flight", "Requests that are being answered", inFlight.count);
-  gauge("promptledger_waiting_requests", "Requests that wait to be decided", ledger.countWaiting);
-  gauge("promptledger_body_bytes", "Bytes of request bodies that are held", () => bodyBudget.used);
-  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held", () => bodyBudget.most);
+  const bodyBudget = { limit: bodyBudgetBytes, used: 0 };
+  gauge("promptledger_http_requests_in_flight", "Requests in flight", inFlight.count);
+  gauge("promptledger_waiting_requests", "Requests that wait for a transaction", ledger.countWaiting);
+  gauge("promptledger_body_bytes", "Bytes of request bodies held", () => bodyBudget.used);
+  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudget.limit);
   return {
     ledger,
     keyHashes,
@@ -177,8 +177,8 @@ export function createContext(
     telemetry,
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
     bodyBudget,
-    // Of one body a runtime need not hold more than it declares, so that the largest one is let in alone.
-    unreadBodies: { most: Math.max(mostUnreadBytes, maxBodyBytes), used: 0 },
+    // A runtime buffers no more of a body than it declares, so the largest body is admitted when it is alone.
+    unreadBodies: { limit: Math.max(maxUnreadBytes, maxBodyBytes), used: 0 },
     stallTimeout,
     discards: { count: 0 },
     corsOrigins,

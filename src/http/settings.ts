@@ -1,5 +1,5 @@
-// What an embedder may hand to createService: checked at once, so that a mistake is an error there and not a 500 later.
-import { adminTokenFault, databaseUrlFault, isOrigin, mostBodyBytesOf, originsWanted } from "../common/config.ts";
+// Checks the options of createService at once, so that a mistake throws there and is not a 500 later.
+import { adminTokenFault, bodyLimitOf, databaseUrlFault, isOrigin, originsExpected } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
@@ -7,9 +7,9 @@ import type { Client, DatabaseSource } from "../database/client.ts";
 type Check = (value: never) => string | undefined;
 
 const isPositive = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
-const longestTimeout = 2 ** 31 - 1; // ms: timers know no longer one
+const maxTimeout = 2 ** 31 - 1; // ms: the limit of timers
 
-/** What is wrong with the value of an option, as the end of a sentence that begins with its name. */
+/** Says what is wrong with an option's value. The text continues a sentence that begins with the option's name. */
 const checks: Record<string, Check> = {
   database: (value: unknown) =>
     isLocation(value) || isClient(value) ? undefined : "must be a URL, or an object with url",
@@ -21,16 +21,16 @@ const checks: Record<string, Check> = {
   faces: (value: unknown) => Array.isArray(value) && value.every(isFace) ? undefined : "must be an array of faces",
   bodyTimeout: timeoutFault,
   stallTimeout: timeoutFault,
-  corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsWanted,
+  corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsExpected,
   metricsToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
   clock: (value: unknown) =>
-    typeof value === "function" ? undefined : "must be a function that gives Unix milliseconds",
+    typeof value === "function" ? undefined : "must be a function that returns Unix milliseconds",
   log: logFault,
 };
 
 function timeoutFault(value: unknown): string | undefined {
-  const isTimeout = typeof value === "number" && value >= 1 && value <= longestTimeout;
-  return isTimeout ? undefined : `must be from 1 to ${longestTimeout} milliseconds`;
+  const isTimeout = typeof value === "number" && value >= 1 && value <= maxTimeout;
+  return isTimeout ? undefined : `must be from 1 to ${maxTimeout} milliseconds`;
 }
 
 function logFault(value: unknown): string | undefined {
@@ -38,7 +38,7 @@ function logFault(value: unknown): string | undefined {
   const isLog = typeof value === "object" && value !== null &&
     ["debug", "info", "warn", "error"].every((level) => typeof log[level] === "function");
   if (!isLog) return "must have the functions debug, info, warn and error, or be made with createLog";
-  // pino, bunyan and winston have the same names, but take their arguments the other way round.
+  // pino, bunyan and winston have the same functions, but take their arguments in the reverse order.
   return "child" in log ? "must take (message, fields): wrap a logger that takes (fields, message)" : undefined;
 }
 
@@ -50,13 +50,13 @@ const isLocation = (value: unknown): value is string | DatabaseLocation =>
   typeof value === "string" ||
   typeof value === "object" && value !== null && "url" in value && typeof value.url === "string";
 
-/** Gives the database that the options name; throws what is wrong with any of them. */
+/** Returns the database that the options name. Throws if any option is invalid. */
 export function checkSettings(options: object): DatabaseSource {
-  if (typeof options !== "object" || options === null) throw invalid("createService needs an object of options");
+  if (typeof options !== "object" || options === null) throw invalid("createService needs an options object");
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {
     const check = Object.hasOwn(checks, name) ? checks[name]! : undefined;
-    if (check === undefined) throw invalid(`Unknown option ${name}: the options are ${Object.keys(checks).join(", ")}`);
+    if (check === undefined) throw invalid(`Unknown option ${name}. Allowed: ${Object.keys(checks).join(", ")}`);
     const fault = check(value as never);
     if (fault !== undefined) throw invalid(`${name} ${fault}`);
   }
@@ -66,19 +66,19 @@ export function checkSettings(options: object): DatabaseSource {
   }
   const source: DatabaseSource | undefined = database ?? client;
   if (source === undefined) throw invalid("createService needs a database or a client");
-  const most = checkDatabase(source);
-  if (maxBodyBytes > most) throw invalid(`maxBodyBytes must be at most ${most} on this database`);
+  const max = checkDatabase(source);
+  if (maxBodyBytes > max) throw invalid(`maxBodyBytes must be at most ${max} on this database`);
   if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
   return source;
 }
 
-/** Gives how large a body may be at most. */
+/** Returns the largest body that the database can store, in bytes. */
 function checkDatabase(source: DatabaseSource): number {
   if (typeof source === "object" && "execute" in source) {
-    return mostBodyBytesOf(source.protocol === "file" ? "file:" : "");
+    return bodyLimitOf(source.protocol === "file" ? "file:" : "");
   }
   const url = typeof source === "string" ? source : source.url;
   const fault = databaseUrlFault(url);
   if (fault !== undefined) throw invalid(`database ${fault}`);
-  return mostBodyBytesOf(url);
+  return bodyLimitOf(url);
 }

@@ -1,21 +1,21 @@
-// Bodies that are sent in parts, as fast as the client takes them: no more than a part is held at a time.
+// Streams bodies in parts, as fast as the client reads them. Only one part is held at a time.
 import type { InFlight } from "./in-flight.ts";
 
 const encoder = new TextEncoder();
-/** How large an answer may be that is handed over as a whole. */
-export const mostAtOnce = 65_536; // characters, or bytes
+/** The largest response that is sent as a whole. */
+export const maxSentAtOnce = 65_536; // characters, or bytes
 
-/** What sending takes: `stallTimeout` is how long a client may take nothing, in ms. */
+/** What sending needs. `stallTimeout` is how long a client may read nothing, in ms. */
 export type Sending = { inFlight: InFlight; stallTimeout: number };
 
-/** Bytes in slices, none of which is a copy. */
+/** Slices bytes without copying them. */
 export async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += mostAtOnce) yield bytes.subarray(at, at + mostAtOnce);
+  for (let at = 0; at < bytes.length; at += maxSentAtOnce) yield bytes.subarray(at, at + maxSentAtOnce);
 }
 
 /**
- * A body that takes a while to go out. It is in flight until it has gone out, or its client has taken nothing for too long;
- * then `ended` is called.
+ * Streams a body. It is in flight until it has been sent, or its client has read nothing for too long. Then `ended` is
+ * called.
  */
 export function toStream(
   parts: AsyncGenerator<string | Uint8Array>,
@@ -37,7 +37,7 @@ export function toStream(
   function expectPull(controller: ReadableStreamDefaultController<Uint8Array>): void {
     timer = setTimeout(() => {
       end();
-      controller.error(new Error(`The client took nothing for ${stallTimeout / 1000} s`));
+      controller.error(new Error(`The client read nothing for ${stallTimeout / 1000} s`));
       void parts.return(undefined);
     }, stallTimeout);
   }

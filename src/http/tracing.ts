@@ -1,14 +1,14 @@
-// The ids under which a request is known to those who sent it, and to the log.
+// The ids that identify a request to its sender and in the log.
 
-/** The request's own id, where it has one that can be kept. */
+/** The request's own id, if it has a valid one. */
 export function requestIdOf(request: Request, secrets: readonly string[]): string | undefined {
   const given = request.headers.get("X-Request-Id");
   if (given === null || !/^[\w.:/+=@-]{1,128}$/.test(given)) return undefined;
-  // A secret is not repeated, whoever put it there.
+  // The response must not repeat a secret.
   return ["pl_", ...secrets].some((secret) => given.includes(secret)) ? undefined : given;
 }
 
-/** The trace that a request belongs to, and the span that it was sent in, by W3C Trace Context. */
+/** The trace and the parent span of a request, by W3C Trace Context. */
 export function traceOf(request: Request): { traceId: string; parentId: string } | undefined {
   const header = request.headers.get("traceparent");
   if (header === null) return undefined;

@@ -1,10 +1,10 @@
-// Files that are written under a name of their own, `….part`, and get theirs once they are whole and on disk.
+// Atomic files: written as `….part`, and given their own name once they are complete and on disk.
 import { lstat, open, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { conflict, invalid } from "../common/errors.ts";
 
-/** Does something to a file; what goes wrong is said in one sentence. */
+/** Runs `work` on a file. An error becomes one sentence that names the file. */
 export async function onFile<T>(path: string, verb: "read" | "written", work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -13,38 +13,38 @@ export async function onFile<T>(path: string, verb: "read" | "written", work: ()
   }
 }
 
-/** Whether there is anything of that name, be it a link that leads nowhere. */
+/** Whether the name is taken, even by a dangling link. */
 export const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, () => false);
 
 type Part = { part: string; handle: FileHandle };
 
-/** Makes the part of a file, which only its owner may read unless `mode` says otherwise. */
+/** Creates the `….part` of a file. By default only its owner may read it. */
 export async function createPart(path: string, mode = 0o600): Promise<Part> {
   const part = `${path}.part`;
-  if (await exists(part)) throw conflict(`${part} exists: remove it if nothing is writing to it`);
-  // An exclusive open follows no link that someone else has put there.
+  if (await exists(part)) throw conflict(`${part} already exists; remove it if nothing is writing to it`);
+  // An exclusive open follows no link that someone else has planted.
   return { part, handle: await onFile(path, "written", () => open(part, "wx", mode)) };
 }
 
-/** Makes the part of a file that is a database. */
+/** Creates the `….part` of a database file. */
 export async function createDatabasePart(path: string): Promise<Part> {
   const created = await createPart(path);
   await removeLogs(created.part);
   return created;
 }
 
-/** Removes a part that is a database, and what SQLite has beside it. */
+/** Removes the `….part` of a database file, and the files that SQLite keeps beside it. */
 export async function removeDatabasePart(part: string): Promise<void> {
   await rm(part, { force: true });
   await removeLogs(part);
 }
 
-/** A log that was left by another file of that name would be taken for this one's. */
+/** SQLite would apply a log that is left over from another file of that name. */
 async function removeLogs(path: string): Promise<void> {
   for (const suffix of ["-wal", "-shm", "-journal"]) await rm(path + suffix, { force: true });
 }
 
-/** Puts what was written to a file, or a file's new name in its folder, on disk. */
+/** Syncs a file, or a folder with the names in it, to disk. */
 async function sync(path: string, flags: "r" | "r+"): Promise<void> {
   const handle = await open(path, flags);
   try {
@@ -56,7 +56,7 @@ async function sync(path: string, flags: "r" | "r+"): Promise<void> {
 
 export const syncFile = (path: string) => onFile(path, "written", () => sync(path, "r+"));
 
-/** Not every system syncs folders. */
+/** Errors are ignored, because not every system can sync folders. */
 export const syncFolderOf = (path: string) => sync(dirname(path), "r").catch(() => {});
 
 /** `1.2 GB` */

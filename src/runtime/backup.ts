@@ -1,4 +1,4 @@
-// Backups: a copy of a database file, made while a service serves on it.
+// Backs up a database file while a service serves it.
 import { link, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describeDatabase } from "../common/config.ts";
@@ -22,7 +22,7 @@ import type { Terminal } from "./terminal.ts";
 
 export type Backup = { file: string; bytes: number; createdAt: number };
 
-/** Copies the database, as it is at this moment and whatever its schema, to a new file. */
+/** Copies the database in its current state to a new file, whatever its schema. */
 export async function backUp(location: DatabaseLocation, file: string, { say }: Terminal): Promise<Backup> {
   const path = databaseFileOf(location);
   if (!await exists(path)) throw invalid(`The database ${describeDatabase(location.url)} does not exist`);
@@ -33,7 +33,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
     const createdAt = await copy(location, file, part, say);
     await syncFile(part);
     const { size: bytes } = await stat(part);
-    // Unlike a new name for the part, this replaces nothing that has come there meanwhile.
+    // Unlike a rename, a link never replaces a file that appeared meanwhile.
     await onFile(file, "written", () => link(part, file));
     await syncFolderOf(file);
     return { file, bytes, createdAt };
@@ -42,7 +42,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
   }
 }
 
-/** Gives the time of which the copy is. */
+/** Returns the time of the state that was copied. */
 async function copy(location: DatabaseLocation, file: string, part: string, say: Terminal["say"]): Promise<number> {
   const database = openDatabase(location, "manage");
   try {
@@ -60,9 +60,9 @@ async function copy(location: DatabaseLocation, file: string, part: string, say:
   }
 }
 
-/** The path of a database's file, or a refusal where it is in none. */
+/** The path of a database file. Throws if the database is on a server. */
 export function databaseFileOf(location: DatabaseLocation): string {
   const path = fileOf(location);
   if (path !== undefined) return path;
-  throw conflict(`The database ${describeDatabase(location.url)} is on a server, which has backups of its own`);
+  throw conflict(`The database ${describeDatabase(location.url)} is on a server. Use the backups of that server`);
 }

@@ -21,7 +21,7 @@ import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
 
-/** Starts the service as the environment says and gives its base URL; a start that fails says why and exits 1. */
+/** Starts the service with the settings in the environment. Returns its base URL, or prints what failed and exits 1. */
 export async function boot(listen: Listen): Promise<string> {
   try {
     return await start(listen, readConfig(process.env));
@@ -82,7 +82,7 @@ function runtimeName(): string {
 
 type Address = { host: string; port: number };
 
-const warningInterval = 1_000; // ms between two warnings of servers, which may have many of them
+const warningInterval = 1_000; // ms between two warnings of a server, which come in bursts
 
 function createWarning(log: Log, clock: Clock): (message: string, error?: unknown) => void {
   let last = -Infinity;
@@ -106,11 +106,11 @@ async function listenOn(
 }
 
 const claimInterval = 100; // ms between two attempts
-const claimGrace = 5_000; // ms that another process gets to end, beyond the time that stopping may take
+const claimGrace = 5_000; // ms beyond `shutdownTimeout` that another process has to exit
 
 /**
- * Claims the database file, as one process serves it at a time. A process that is stopping is waited for; one that serves on
- * makes this one fail.
+ * Claims the database file, because only one process may serve it. Waits for a process that is stopping, and throws if it
+ * keeps serving.
  */
 async function awaitClaim({ database: location, migrates, shutdownTimeout }: Config, log: Log): Promise<void> {
   const path = fileOf(location);
@@ -123,7 +123,7 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
     try {
       return void claimFile(path);
     } catch (error) {
-      // Opening the database says what else is wrong with it.
+      // Opening the database reports any other error.
       if (!isBusy(error)) return;
       if (performance.now() > deadline) {
         throw unusable(
@@ -140,8 +140,8 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
 }
 
 /**
- * Opens the configured database with a schema that is up to date; gives the names of the migrations applied. With `onEmpty`
- * a database without a schema may be refused.
+ * Opens the configured database. It migrates an outdated schema, or refuses it if `migrates` is false. `applied` names the
+ * migrations that ran. `onEmpty` says what to do with a database without a schema.
  */
 export async function openConfigured(
   { database: location, migrates }: Pick<Config, "database" | "migrates">,
@@ -156,7 +156,7 @@ export async function openConfigured(
   }
 }
 
-// npm sets this for what a checkout's scripts start; an installed package has its own command.
+// npm sets this variable for the scripts of a checkout. An installed package has its own command.
 const command = process.env.npm_lifecycle_event === undefined ? "promptledger" : "npm run -s cli --";
 
 const setupHint = `

@@ -12,18 +12,18 @@ declare const Bun: {
   }): { port: number; stop(): Promise<void> };
 };
 
-// deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
+// deno-lint-ignore require-await -- Bun throws if the port is in use, which must become a rejection
 export const listen: Listen = async (handle, { host: hostname, port }) => {
-  // Our own limit on bodies answers in JSON; without `development: false` Bun shows source code on an error.
+  // The service has its own limit on bodies. Without `development: false` Bun shows source code on an error.
   const server = Bun.serve({
-    // Bun closes a connection on which a request comes before the last one is answered, and one on which something else
-    // comes: what it will not answer must not count.
+    // Bun closes a connection on which anything arrives before the last request is answered. Such a request gets no
+    // response, so it must not count.
     fetch: (request) => handle(request, () => request.signal.aborted),
     hostname,
     port,
     development: false,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    // s: more than a request takes, which would go unanswered, and than a proxy keeps its connections open as a rule
+    // s: longer than a request takes, which would get no response, and than most proxies keep idle connections
     idleTimeout: 75,
   });
   return { port: server.port, stop: () => server.stop() };

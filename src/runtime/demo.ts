@@ -1,4 +1,4 @@
-// `npm run demo`: a database of its own with one of everything, the service on it, and calls ready to paste.
+// `npm run demo`: serves a throw-away database with one of everything, and prints commands to paste.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

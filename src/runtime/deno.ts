@@ -10,17 +10,17 @@ declare const Deno: {
   ): DenoServer;
 };
 
-// deno-lint-ignore require-await -- a port in use is thrown at once, and must be a rejection
+// deno-lint-ignore require-await -- Deno throws if the port is in use, which must become a rejection
 export const listen: Listen = async (handle, { host: hostname, port }, warn) => {
   const open = (port: number): DenoServer => {
     const server = Deno.serve({ hostname, port, onListen() {} }, (request) => handle(request));
     server.finished.catch((error) => {
-      warn("Connections cannot be taken for a moment", error);
+      warn("Cannot accept connections for a moment", error);
       setTimeout(reopen, pause);
     });
     return server;
   };
-  // Without a file descriptor to spare for a new connection Deno stops listening for good.
+  // If no file descriptor is left for a new connection, Deno stops listening for good.
   function reopen(): void {
     if (isStopping) return;
     try {
@@ -35,11 +35,11 @@ export const listen: Listen = async (handle, { host: hostname, port }, warn) => 
     port: server.addr.port,
     async stop(refuseNew) {
       isStopping = true;
-      // From Deno 2.9 on, a body that is still on its way cannot be read any more (denoland/deno#36809).
+      // From Deno 2.9 on, a body that is still arriving cannot be read after `shutdown` (denoland/deno#36809).
       await refuseNew();
       await server.shutdown();
     },
   };
 };
 
-const pause = 250; // ms until it is tried again
+const pause = 250; // ms between two attempts

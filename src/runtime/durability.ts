@@ -1,12 +1,12 @@
-// Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power cut
-// can lose what was answered.
+// Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power
+// cut can lose commits that were answered.
 import { describeDatabase } from "../common/config.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 
 const timeout = 5_000; // ms
 
-/** Logs a warning where the server's admin API says that commits may be lost, or does not answer. */
+/** Logs a warning if the server's admin API says that commits may be lost, or does not respond. */
 export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log, "warn">): Promise<void> {
   const url = describeDatabase(adminUrl);
   let mode: unknown;
@@ -16,7 +16,7 @@ export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log,
     if (!response.ok) throw new Error(`it answered ${response.status}`);
     mode = ((await response.json()) as { durability_mode?: unknown }).durability_mode;
   } catch (error) {
-    warn("Cannot ask the database server for its durability (DATABASE_ADMIN_URL)", {
+    warn("Cannot check the durability of the database server (DATABASE_ADMIN_URL)", {
       url,
       cause: describeError(error),
     });

@@ -15,7 +15,7 @@ export async function unusableDatabase({ url }: DatabaseLocation, error: unknown
   return unusable(`the database ${describeDatabase(url)} (DATABASE_URL) cannot be used: ${cause}`);
 }
 
-/** The error of an operation on a database in words; on a file, the file system may know the cause. */
+/** Describes the error of an operation on a database. For a file, the file system may know the cause. */
 export async function describeDatabaseError(error: unknown, path: string | undefined): Promise<string> {
   if (error instanceof Refusal) return error.message;
   return path !== undefined && await findFileFault(path) || describeError(error);
@@ -23,7 +23,7 @@ export async function describeDatabaseError(error: unknown, path: string | undef
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/** Says what is wrong with the path of a database; undefined where this process may read and write it. */
+/** Says what is wrong with the path of a database; undefined if this process may read and write it. */
 export async function findFileFault(path: string, check = access): Promise<string | undefined> {
   const isAllowed = (file: string, mode: number) => check(file, mode).then(() => true, () => false);
   const folder = dirname(resolve(path));

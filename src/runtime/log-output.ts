@@ -1,24 +1,24 @@
-// Where the log goes: standard error, in few writes, since each costs as much as a request. A reader that is slow, or gone,
-// costs lines and no more; only Deno waits for it.
+// Writes the log to stderr, in few writes, because each costs as much as a request. If the reader is slow or gone, lines are
+// dropped. On Deno the service blocks instead.
 import { writeSync } from "node:fs";
 import process from "node:process";
 
 export type LogOutput = {
   write(line: string): void;
-  /** Resolves when all lines are with the system, or the reader takes none. */
+  /** Resolves when all lines are written, or the reader has taken too long. */
   close(): Promise<void>;
 };
 
 const stderr = 2;
 const delay = 10; // ms that a line waits for others
-const longestDelay = 100; // ms between two attempts to write to a full pipe, after 1, 2, 4 …
-const mostWaiting = 4_000_000; // characters that wait for a slow reader
-const closingTime = 500; // ms that a slow reader gets in the end
+const maxDelay = 100; // ms between two attempts to write to a full pipe, after 1, 2, 4 …
+const maxWaiting = 4_000_000; // characters that may wait for a slow reader
+const closingTime = 500; // ms for a slow reader when the process exits
 
-/** Opens the log, once in a process; `tellDropped` is called when there is room again for lines, of which some were dropped. */
-export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
-  // Whoever reads the log may go; the service stays. On Node and Bun, touching this also makes a full pipe refuse what is
-  // written rather than stop the process; on Node a child process may have undone that.
+/** Opens the log, once per process. When there is room again, `onDropped` gets the number of lines that were dropped. */
+export function openLogOutput(onDropped: (count: number) => void): LogOutput {
+  // The service must outlive the reader of its log. On Node and Bun, the access to `process.stderr` also makes a write to a
+  // full pipe fail instead of blocking. On Node a child process may have undone that.
   process.stderr.on("error", () => {});
   (process.stderr as { _handle?: { setBlocking?(isBlocking: boolean): void } })._handle?.setBlocking?.(false);
   const encoder = new TextEncoder();
@@ -33,13 +33,13 @@ export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
     if (unwritten.length === 0) {
       unwritten = encoder.encode(lines);
       lines = "";
-      if (dropped > 0) tellDropped(dropped);
+      if (dropped > 0) onDropped(dropped);
       dropped = 0;
     }
     try {
       for (; unwritten.length > 0; retryDelay = 1) unwritten = unwritten.subarray(writeSync(stderr, unwritten));
     } catch (error) {
-      retryDelay = Math.min(2 * retryDelay, longestDelay);
+      retryDelay = Math.min(2 * retryDelay, maxDelay);
       if (!isFull(error)) unwritten = new Uint8Array();
     }
     if (unwritten.length > 0 || lines !== "") flushIn(retryDelay);
@@ -49,7 +49,7 @@ export function openLogOutput(tellDropped: (count: number) => void): LogOutput {
 
   return {
     write(line) {
-      if (lines.length > mostWaiting) {
+      if (lines.length > maxWaiting) {
         dropped++;
         return;
       }

@@ -1,9 +1,12 @@
-// Files that commands write: a file has its name only once it is whole, and replaces another only by force.
+// Files that commands write. A file gets its name once it is complete, and replaces another one only with `force`.
 import { link, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { conflict } from "../common/errors.ts";
 import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
 
-/** A file under a name of its own, `partPath`, until it is finished or left as it is; a device or a pipe has one name only. */
+/**
+ * A file that is written as `partPath`, until `finish` gives it its name or `leave` keeps the part. A device or a pipe is
+ * written directly.
+ */
 export type NewFile = {
   partPath: string;
   write(text: string): Promise<true>;
@@ -16,7 +19,7 @@ export async function createNewFile(path: string, { force }: { force: boolean })
   const known = await stat(path).catch(() => undefined);
   if (known !== undefined && !known.isFile()) return openDevice(path);
   if (!force && await exists(path)) throw conflict(`${path} already exists; use --force to replace it`);
-  // A link stays, and what it leads to is replaced.
+  // A link stays, and its target is replaced.
   const target = known === undefined ? path : await attempt(() => realpath(path));
   if (force) await attempt(() => rm(`${target}.part`, { force: true }));
   const { part: partPath, handle: file } = await createPart(target, known && known.mode & 0o777);
@@ -29,7 +32,7 @@ export async function createNewFile(path: string, { force }: { force: boolean })
         await file.close();
         if (force) await rename(partPath, target);
         else {
-          // Unlike a rename, this replaces nothing that has come there meanwhile.
+          // Unlike a rename, a link never replaces a file that appeared meanwhile.
           await link(partPath, target);
           await rm(partPath);
         }
@@ -39,7 +42,7 @@ export async function createNewFile(path: string, { force }: { force: boolean })
   };
 }
 
-/** Writes to a device or a pipe as it is. */
+/** Writes to a device or a pipe directly. */
 async function openDevice(path: string): Promise<NewFile> {
   const attempt = <T>(work: () => Promise<T>) => onFile(path, "written", work);
   const file = await attempt(() => open(path, "w"));

@@ -7,18 +7,18 @@ import { getRequestListener } from "@hono/node-server";
 import type { Listen } from "./server.ts";
 
 export const listen: Listen = (handle, { host, port }, warn) => {
-  // What no Request can be made of, for its Host or target, is answered as on runtimes that hand it over.
+  // A Host or target that fits in no Request gets the same response as on runtimes that pass it on.
   const errorHandler = () => handle(Object.defineProperty(new Request("http://unknown"), "url", { value: "" }));
   const answer = getRequestListener((request, { incoming }) => handle(joinChunks(request, incoming)), { errorHandler });
   const exchanges = trackExchanges();
   const server = createServer(limits, (request, response) => {
     exchanges.add({ request, response });
-    // Fetch knows no such request: under this name, which no route has, it is refused too.
+    // No Request can have this method. UNKNOWN, which no route has, is refused in the same way.
     if (request.method === "TRACE") request.method = "UNKNOWN";
     return answer(request, response);
   });
-  server.maxConnections = mostConnections;
-  server.on("drop", () => warn(`More than ${mostConnections} connections: the others are closed`));
+  server.maxConnections = maxConnections;
+  server.on("drop", () => warn(`More than ${maxConnections} connections; closing the others`));
   server.on("clientError", (error, socket) => exchanges.refuseRest(error, socket as Socket));
   const stop = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   return new Promise((resolve, reject) => {
@@ -27,9 +27,9 @@ export const listen: Listen = (handle, { host, port }, warn) => {
   });
 };
 
-/** With a body that hands on all that has arrived, as one: Node's own takes time by the square of the number of chunks. */
+/** Makes the body return all that has arrived as one chunk. Node's own takes time quadratic in the number of chunks. */
 function joinChunks(request: Request, incoming: Readable & Pick<IncomingMessage, "headers">): Request {
-  // What is asked of the request itself is made when it is asked for, and takes a fifth of the time that all else does.
+  // The properties of the request are made on access, which takes a fifth of the time of everything else.
   if (incoming.headers["transfer-encoding"] === undefined) return request;
   const { url, method, headers, signal } = request;
   if (method === "GET" || method === "HEAD") return request;
@@ -45,20 +45,20 @@ function joinChunks(request: Request, incoming: Readable & Pick<IncomingMessage,
   return new Request(url, init);
 }
 
-// A proxy keeps its connections open for a minute as a rule, and must not find one closed that it is about to use.
+// Most proxies keep idle connections for a minute, and must not find one closed that they are about to use.
 const limits = {
   headersTimeout: 10_000, // ms for the head of a request
-  requestTimeout: 60_000, // ms for all of it; the service itself gives up on a body sooner
+  requestTimeout: 60_000, // ms for all of it; the service itself times out sooner
   keepAliveTimeout: 75_000, // ms
   connectionsCheckingInterval: 1_000, // ms
-  highWaterMark: 8_192, // bytes received before reading stops: of chunks of a byte each they take 20 ms
+  highWaterMark: 8_192, // bytes received before reading pauses: in chunks of one byte they take 20 ms
 };
 
-const mostConnections = 10_000;
+const maxConnections = 10_000;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** What has not been answered on each connection: several requests, where they come before the last one is answered. */
+/** Tracks the unanswered requests of each connection: several, if the client pipelines them. */
 function trackExchanges() {
   const all = new WeakMap<Socket, Exchange[]>();
   const openOn = (socket: Socket) => all.get(socket)?.filter(({ response }) => !response.writableFinished) ?? [];
@@ -69,7 +69,7 @@ function trackExchanges() {
       if (!all.has(socket)) socket.once("close", () => openOn(socket).forEach(endUnsent));
       all.set(socket, [...openOn(socket), exchange]);
     },
-    /** After bytes that are no request nothing more is read. The requests before them are answered first. */
+    /** Nothing is read after bytes that are not a request. The requests before them are answered first. */
     refuseRest(error: NodeJS.ErrnoException, socket: Socket): void {
       const last = openOn(socket).filter(({ request }) => request.complete).at(-1);
       const refuse = () => {
@@ -85,14 +85,14 @@ function trackExchanges() {
   };
 }
 
-/** When a connection closes, Node tells only the first of its responses, so that the others would be in flight for ever. */
+/** When a connection closes, Node notifies only the first of its responses. The others would stay in flight forever. */
 function endUnsent({ response }: Exchange): void {
   if (response.closed) return;
   response.destroy();
   response.emit("close");
 }
 
-// As Node has them, if no one listens for the error.
+// The same as Node sends without a listener for the error.
 const badRequest = "400 Bad Request";
 const statusLines: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",

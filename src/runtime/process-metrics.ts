@@ -1,17 +1,17 @@
-// What is measured of the process, under the names that Prometheus has for it.
+// Metrics of the process, under the names that Prometheus uses.
 import process from "node:process";
 import type { Metrics } from "../common/metrics.ts";
 
-const interval = 100; // ms between two looks at how late the event loop is
+const interval = 100; // ms between two measurements of the event loop's lag
 
-/** Adds memory, processor time and the lag of the event loop, on which all requests are served. */
+/** Adds memory, CPU time and the lag of the event loop, which serves all requests. */
 export function measureProcess({ gauge, histogram }: Metrics): void {
   gauge("process_resident_memory_bytes", "Memory of the process", () => process.memoryUsage().rss);
   const cpuSeconds = () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000_000;
   };
-  gauge("process_cpu_seconds_total", "Processor time that the process has used", cpuSeconds, "counter");
+  gauge("process_cpu_seconds_total", "CPU time that the process has used", cpuSeconds, "counter");
   const startedAt = Date.now() / 1000 - process.uptime();
   gauge("process_start_time_seconds", "When the process started, in Unix seconds", () => startedAt);
 

@@ -1,4 +1,4 @@
-// Restoring: a backup takes the place of the database once it is known to be whole and its books balance.
+// Restores a backup: checks its pages, verifies its ledger, and then replaces the database with it.
 import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -28,16 +28,16 @@ import {
 } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `replaced` is what has become of the database that was there; `applied` are the migrations that the backup lacked. */
+/** `replaced` is the new name of the old database. `applied` names the migrations that the backup lacked. */
 export type Restored = { file: string; restored: string; replaced: string | null; applied: string[]; ledgers: number };
 
-/** Puts a copy of a backup where the database is, which is kept under another name. */
+/** Replaces the database with a copy of a backup. The old database is kept under another name. */
 export async function restore(location: DatabaseLocation, backup: string, terminal: Terminal): Promise<Restored> {
   const path = resolve(databaseFileOf(location));
   const file = await realpath(path).catch(() => path);
   const from = await onFile(backup, "read", () => realpath(backup));
   if (from === file) throw invalid(`${backup} is the database itself`);
-  if (!(await stat(from)).isFile()) throw invalid(`${backup} is no file that can be restored`);
+  if (!(await stat(from)).isFile()) throw invalid(`${backup} is not a regular file`);
   const { part, handle } = await createDatabasePart(file);
   try {
     await copyDatabase(from, part, handle, terminal);
@@ -53,7 +53,7 @@ export async function restore(location: DatabaseLocation, backup: string, termin
 
 const copyChunk = 1024 * 1024; // bytes
 
-/** Copies a database, with the write-ahead log that may be beside it. */
+/** Copies a database, and its write-ahead log if there is one. */
 async function copyDatabase(from: string, part: string, handle: FileHandle, terminal: Terminal): Promise<void> {
   const { size } = await stat(from);
   terminal.say(`Copying ${formatBytes(size)} …\n`);
@@ -64,7 +64,7 @@ async function copyDatabase(from: string, part: string, handle: FileHandle, term
   }
 }
 
-/** Copies a file into one that is open, and closes it. */
+/** Copies a file to an open one, and closes that. */
 async function copyFile(from: string, to: string, handle: FileHandle, report: (copied: number) => void): Promise<void> {
   const chunk = new Uint8Array(copyChunk);
   try {
@@ -85,7 +85,7 @@ async function copyFile(from: string, to: string, handle: FileHandle, report: (c
   }
 }
 
-/** Brings the part up to date, and refuses what is damaged or does not balance. */
+/** Migrates the part. Throws if it is damaged or its ledger does not balance. */
 async function check(
   backup: string,
   part: string,
@@ -115,8 +115,8 @@ async function check(
 }
 
 /**
- * Puts the part in the place of the database, which nobody else may have open, and gives the name under which that is kept.
- * It has two names for a moment, so that there is a database at every moment.
+ * Replaces the database with the part, and returns the new name of the old database. No other process may have it open. It
+ * has two names for a moment, so that a database exists at every moment.
  */
 async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
   const database = openDatabase(location, "manage");
@@ -146,22 +146,24 @@ async function replace(file: string, part: string, location: DatabaseLocation): 
   }
 }
 
-/** Whoever could read and write the database before can do so afterwards. */
+/** Copies mode and owner of the old database, so that the same users can read and write the new one. */
 async function takeOver(part: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): Promise<void> {
   await chmod(part, mode & 0o777);
   const own = await stat(part);
   if (own.uid !== uid || own.gid !== gid) await chown(part, uid, gid);
 }
 
-/** Puts the part where no database is. */
+/** Gives the part its name where there is no database. */
 async function place(file: string, part: string): Promise<null> {
   for (const log of [`${file}-wal`, `${file}-journal`]) {
     const { size } = await stat(log).catch(() => ({ size: 0 }));
     if (size > 0) {
-      throw conflict(`${log} is left of another database, and would be taken for this one's: move it away first`);
+      throw conflict(
+        `${log} is left over from another database, and SQLite would apply it to this one. Move it away first`,
+      );
     }
   }
-  // Unlike a new name for the part, this replaces nothing that has come there meanwhile.
+  // Unlike a rename, a link never replaces a file that appeared meanwhile.
   await onFile(file, "written", () => link(part, file));
   return null;
 }

@@ -2,7 +2,7 @@
 import { boot } from "./boot.ts";
 import type { Listen } from "./server.ts";
 
-/** Serves until a signal comes; gives the base URL. */
+/** Serves until a signal arrives. Returns the base URL. */
 export const serve = async (): Promise<string> => boot(await findListen());
 
 async function findListen(): Promise<Listen> {

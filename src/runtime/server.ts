@@ -1,13 +1,13 @@
-// What the runtimes have in common: a way to listen, and a server that can be stopped.
+// What the runtimes have in common: a function that listens, and a server that can be stopped.
 import type { OwnService } from "../http/service.ts";
 
 /**
- * A listening server. `stop` takes no new connections and resolves when every request in flight is answered. `refuseNew` is
- * for a runtime on which requests must be answered before it stops listening.
+ * A listening server. `stop` accepts no new connections and resolves when every request in flight has been answered. A
+ * runtime that must answer all requests before it stops listening calls `refuseNew`.
  */
 export type Server = { port: number; stop(refuseNew: () => Promise<void>): Promise<void> };
 
-/** How a runtime listens: the one thing in which they differ. `warn` is told of connections that cannot be taken. */
+/** How a runtime listens, the only thing in which they differ. `warn` reports connections that cannot be accepted. */
 export type Listen = (
   handle: OwnService["handle"],
   address: { host: string; port: number },

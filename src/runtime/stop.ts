@@ -7,7 +7,7 @@ import type { OwnService } from "../http/service.ts";
 import type { LogOutput } from "./log-output.ts";
 import type { Server } from "./server.ts";
 
-/** What is stopped, and what it takes to do so. */
+/** What is stopped, and what stopping needs. */
 export type Stoppable = {
   servers: Server[];
   service: OwnService;
@@ -18,9 +18,9 @@ export type Stoppable = {
 };
 
 /**
- * On SIGTERM, SIGINT or SIGHUP answers what is in flight, closes the database and exits 0, in the time that stopping may
- * take. SIGTERM or SIGINT more than a second after the first signal exits 1 at once. SIGQUIT keeps its default: it ends
- * even a process that is too busy to look at signals. An uncaught error is logged, and ends the process too.
+ * On SIGTERM, SIGINT or SIGHUP, answers the requests in flight, closes the database and exits 0, within `shutdownTimeout`.
+ * SIGTERM or SIGINT more than a second after the first signal exits 1 at once. SIGQUIT keeps its default, which ends even a
+ * process that is too busy to handle signals. An uncaught error is logged, and ends the process too.
  */
 export function stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout }: Stoppable): void {
   let stoppingSince: number | undefined;
@@ -31,7 +31,7 @@ export function stopOnSignal({ servers, service, output, log, shutdownDelay, shu
   }
 
   async function stop(): Promise<void> {
-    log.info("Stopping; another SIGTERM or Ctrl-C ends it at once");
+    log.info("Stopping; a second SIGTERM or Ctrl-C exits at once");
     const isDone = await Promise.race([
       finish(servers, service, shutdownDelay).then(() => true),
       pause(shutdownTimeout * (1 - closingShare)).then(() => false),
@@ -69,18 +69,18 @@ function ignoresHangup(): boolean {
     const [, ignored] = /^SigIgn:\s*(\w+)$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
     return (Number(`0x${ignored}`) & 1) === 1;
   } catch {
-    return false; // only Linux says
+    return false; // not Linux
   }
 }
 
 /**
- * Answers what is in flight. The service listens for as long as those wait who came before, and says that it is not ready;
- * then for those who came meanwhile, but not for connections on which nothing is asked.
+ * Answers the requests in flight. The service listens, and is not ready, until all requests before the signal have been
+ * answered. Then it waits for the requests that arrived meanwhile, but not for idle connections.
  */
 async function finish(servers: Server[], service: OwnService, shutdownDelay: number): Promise<void> {
   const areAnswered = service.drain();
-  // What was sent before the signal may not be read yet, and its connection would be closed as one that is idle; a load
-  // balancer may not have asked yet whether the service is ready.
+  // Requests that were sent before the signal may be unread, and their connections would be closed as idle. A load balancer
+  // may not have noticed `/readyz` yet.
   await pause(Math.max(readingTime, shutdownDelay));
   await areAnswered;
   for (const server of servers) await Promise.race([server.stop(service.refuseNew), untilQuiet(service)]);
@@ -92,7 +92,7 @@ async function untilQuiet({ countInFlight }: OwnService): Promise<void> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const repeatTime = 1_000; // ms; of one Ctrl-C npm's child gets two signals, the terminal's and the one that npm forwards
-const readingTime = 100; // ms in which what was sent is read
-const quietTime = 250; // ms in which what was answered goes out
-const closingShare = 0.2; // of the time that stopping may take, for closing the database
+const repeatTime = 1_000; // ms: on one Ctrl-C npm's child gets two signals, the terminal's and the one that npm forwards
+const readingTime = 100; // ms for reading requests that were sent before
+const quietTime = 250; // ms for sending the last responses
+const closingShare = 0.2; // of `shutdownTimeout`, for closing the database

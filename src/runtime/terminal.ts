@@ -21,19 +21,19 @@ export type Terminal = {
   /** How many columns of text the terminal has; undefined where data goes elsewhere. */
   columns?: number | undefined;
   /**
-   * Data goes out here; done when it has gone, so that a slow reader slows down whoever writes. Gives false once the reader
-   * has gone.
+   * Writes data to stdout. Resolves once it is written, so that a slow reader slows down the writer. Resolves to false once
+   * the reader has gone.
    */
   write(text: string): Promise<boolean>;
-  /** What is said about it goes here. */
+  /** Writes a message to stderr. */
   say(text: string): void;
-  /** How far long work is: the next report replaces it, and an empty one takes it away. */
+  /** Shows the progress of long work. The next report replaces it, and an empty one removes it. */
   report(progress: string): void;
-  /** The text of a file, or of standard input for `-`. */
+  /** The text of a file, or of stdin for `-`. */
   read(path: string): Promise<string>;
   /** Whether there is a file of that name. */
   exists(path: string): Promise<boolean>;
-  /** A new file, which has its name once it is whole, and replaces another only by force. */
+  /** Creates a file, which gets its name once it is complete, and replaces another one only with `force`. */
   create(path: string, options: { force: boolean }): Promise<NewFile>;
 };
 
@@ -69,8 +69,8 @@ const report = reportOn(stderr, () => performance.now());
 type Screen = { isTTY?: boolean | undefined; columns?: number | undefined; write(text: string): unknown };
 
 /**
- * Reports on a terminal in one line that is written over, ten times a second at most; elsewhere in lines, every 10 s. What
- * is done before the first is due is not talked about.
+ * Shows progress: on a terminal in one line that is overwritten, at most ten times a second; elsewhere as a line every 10 s.
+ * Work that ends before the first of them is due shows nothing.
  */
 export function reportOn(screen: Screen, now: () => number): (progress: string) => void {
   const interval = screen.isTTY ? 100 : 10_000; // ms
@@ -96,14 +96,14 @@ export function reportOn(screen: Screen, now: () => number): (progress: string) 
   };
 }
 
-// A reader that goes away (`| head`) is no fault, whatever is still to be done; a disk that is full is one.
+// A reader that goes away (`| head`) is not an error. A full disk is.
 let isUnread = false;
 let endWait = () => {};
 stdout.on("error", (error: NodeJS.ErrnoException) => {
   isUnread = true;
   endWait();
   if (error.code === "EPIPE") return;
-  stderr.write(`promptledger: standard output cannot be written: ${error.message}\n`);
+  stderr.write(`promptledger: cannot write to stdout: ${error.message}\n`);
   process.exit(1);
 });
 
@@ -122,12 +122,12 @@ let client: object | undefined;
 const createClient = (): object =>
   "Deno" in globalThis ? { client: Deno.createHttpClient({ poolMaxIdlePerHost: 0 }) } : {};
 
-/** Ends the process with this code as soon as nothing is left to do. */
+/** Exits with this code once no work is left. */
 export function exitWith(code: number): void {
   process.exitCode = code;
 }
 
-/** What a file is called in messages. */
+/** The name of a file in messages. */
 export const nameOfFile = (path: string): string => path === "-" ? "Standard input" : path;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -22,9 +22,9 @@ export type { DatabaseSource } from "../database/client.ts";
 export type { MigrateOptions } from "../database/migrate.ts";
 
 /**
- * Makes a service on a remote database, to be mounted in a Worker of one's own, at module scope too. Its requests share no
- * transaction: a Worker's request that waits for what another one does is never answered. Nor are they counted, so that
- * `close` and `drain` wait for none.
+ * Makes a service on a remote database, to be mounted in a Worker of your own, at module scope too. Its requests share no
+ * transaction, because a Worker never answers a request that waits for another one. Nor are they counted, so `close` and
+ * `drain` do not wait for them.
  */
 export function createService(options: ServiceOptions): Service {
   const source = requireRemote(checkSettings(options));
@@ -42,7 +42,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/** A request whose client resets the connection is not run on, not even what follows in `finally`: each counts itself alone. */
+/** A Worker stops a request whose client resets the connection, without running `finally`. So each has a count of its own. */
 export function answer(
   request: Request,
   source: DatabaseSource,
@@ -56,7 +56,7 @@ export function answer(
   return serveDatabase(openRemote(source, "serve"), settings, { ...shared, inFlight }).fetch(request);
 }
 
-/** Brings the schema of a remote database up to date and gives the names of the migrations it applied. */
+/** Migrates the schema of a remote database. Returns the names of the migrations that it applied. */
 export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {
   const database = openRemote(requireRemote(source), "manage");
   try {

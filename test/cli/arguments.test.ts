@@ -43,8 +43,8 @@ test("durations are read in ms, and a time may be a duration ago", () => {
 test("a duration is at most what the service takes", () => {
   assert.is(readArguments("x [--for DURATION]", ["--for", "3660d"]).number("for"), 3660 * 86_400_000);
   assert.match(message("x [--for DURATION]", "--for=3661d"), "--for must be a duration such as 45s, 30m, 12h or 90d, ");
-  assert.is(message("x [--older-than AGE]", "--older-than=23h"), "--older-than must be a duration from 1d to 3660d");
-  assert.is(message("x [--older-than AGE]", "--older-than=1w"), "--older-than must be a duration from 1d to 3660d");
+  assert.is(message("x [--older-than AGE]", "--older-than=23h"), "--older-than must be between 1d and 3660d");
+  assert.is(message("x [--older-than AGE]", "--older-than=1w"), "--older-than must be between 1d and 3660d");
 });
 
 test("an expiry is a time, or a duration from now", () => {

@@ -54,7 +54,7 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
   [
     "a file that is being written",
     `${folder}/place/begun.db`,
-    /begun.db.part exists: remove it if nothing is writing/,
+    /begun.db.part already exists; remove it if nothing is writing/,
   ],
   ["a folder that is not there", `${folder}/no/copy.db`, /no\/copy.db cannot be written: .*ENOENT/],
   ["what is no folder", `${folder}/place/taken.db/copy.db`, /copy.db cannot be written: .*ENOTDIR/],
@@ -68,7 +68,7 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
   [
     "a database on a server",
     `${folder}/place/copy.db`,
-    /http:\/\/127.0.0.1:1 is on a server, which has backups of its own$/,
+    /http:\/\/127.0.0.1:1 is on a server. Use the backups of that server$/,
     "http://127.0.0.1:1",
   ],
 ];

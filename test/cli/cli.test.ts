@@ -74,7 +74,7 @@ everywhere("makes a key that expires", async () => {
     "--json",
   ]);
   assert.is(expired.code, 0);
-  assert.match(expired.said, "has expired already");
+  assert.match(expired.said, "is already expired");
   const { key, expiresAt } = expired.json as Data;
   assert.is(expiresAt, Date.UTC(2020, 0, 1));
   assert.is((await request(key!, deployId)).status, 401);
@@ -84,7 +84,7 @@ everywhere("makes a key that expires", async () => {
   const { expiresAt: at } = short.json as Data;
   assert.ok(Math.abs(at! - Date.now() - 90 * 86_400_000) < 60_000);
   const until = new Date(at!).toISOString();
-  assert.is(short.said, `Keep the key: it is not shown again. It expires at ${until}\n`);
+  assert.is(short.said, `Store the key now: it is not shown again. It expires at ${until}\n`);
 });
 
 everywhere("pushes from a file and from standard input, and skips what is unchanged", async () => {
@@ -262,7 +262,7 @@ everywhere("without --json data is for people: tables, ISO times, and no control
   assert.match((await cli(["prompt", "list", "--workspace", workspaceId])).out, /^title +version +live +.* id$/m);
   const narrow = await place.cli(["call", "list", "--workspace", workspaceId], "", { columns: 80 });
   for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
-  assert.match(narrow.said, /^Not shown for lack of room, but by --json: .*keyId, .*deployId.*\n$/);
+  assert.match(narrow.said, /^Columns that do not fit: .*keyId, .*deployId.*\. See them with --json\n$/);
   const empty = await cli(["call", "list", "--workspace", (await data(["workspace", "create", "--name", "E"])).id!]);
   assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
 });
@@ -377,7 +377,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "a workspace to change without what to change",
     ["workspace", "update", workspaceId],
-    "Nothing to change: give --name, --limit or --upgrade-url\nUsage: promptledger workspace update ID",
+    "Nothing to change: set --name, --limit or --upgrade-url\nUsage: promptledger workspace update ID",
   ],
   ["all of a list and a part of it", ["call", "list", ...scope, "--all", "--limit", "5"], "--all and --limit exclude"],
   ["all of a list in pages", ["call", "list", ...scope, "--all", "--page"], "--all and --page exclude each other"],
@@ -385,7 +385,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "what is older than too little",
     ["prune", "--older-than", "1h"],
-    "--older-than must be a duration from 1d to 3660d",
+    "--older-than must be between 1d and 3660d",
   ],
   ["a text to look for that is empty", ["diagnosis", "list", "--deploy"], "--deploy needs a value: --deploy ID"],
   ["an option without its value", ["workspace", "create", "--name"], "--name"],
@@ -477,12 +477,12 @@ test("a database that is not there is made by what can be the first to use it, a
   const run = (...args: string[]) => cliWith({ DATABASE_URL: `file:${path}` }, args);
   for (const args of [["workspace", "list"], ["verify"], ["key", "create", "--workspace", "ws_x"]]) {
     const { code, said } = await run(...args);
-    const error = `The database file:${path} does not exist: workspace create and migrate make it`;
+    const error = `The database file:${path} does not exist. Create it with workspace create or migrate`;
     assert.equal([code, said], [1, `promptledger: ${error}\n`]);
   }
   assert.not.ok((await readdir(folder)).includes("new.db"));
   const { code, said } = await run("workspace", "create", "--name", "First");
-  assert.equal([code, said], [0, `Made a database: file:${path}\n`]);
+  assert.equal([code, said], [0, `Created the database file:${path}\n`]);
 });
 
 everywhere("a list that may go on says how to see more", async () => {

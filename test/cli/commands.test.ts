@@ -37,7 +37,7 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.is(id, keyId);
   assert.ok(Math.abs(overlapEndsAt - Date.now() - 12 * hour) < hour);
   const until = new Date(overlapEndsAt).toISOString();
-  assert.is(first.said, `Keep the key: it is not shown again. The old one is valid until ${until}\n`);
+  assert.is(first.said, `Store the key now: it is not shown again. The old one is valid until ${until}\n`);
   assert.equal([await status(key), await status(second)], [200, 200]);
   const again = await cli(["key", "rotate", keyId, "--expires", "2999-01-31", "--json"]);
   assert.match(again.said, "It expires at 2999-01-31T00:00:00.000Z. The old one is refused from now on\n");

@@ -23,7 +23,7 @@ async function refusesAllButTheFirst(DATABASE_URL: string): Promise<void> {
   const { json } = await runIn(["migrate", "--check", "--json"], { DATABASE_URL });
   assert.equal(json, { missing: migrationNames });
   const { code, said } = await runIn(["workspace", "create", "--name", "First"], { DATABASE_URL });
-  assert.equal([code, said], [0, `Made a database: ${DATABASE_URL}\n`]);
+  assert.equal([code, said], [0, `Created the database ${DATABASE_URL}\n`]);
   assert.is((await runIn(["workspace", "list"], { DATABASE_URL })).code, 0);
 }
 

@@ -79,7 +79,7 @@ test("ends where the log ends, begins where it is told to, and asks for no more 
 test("refuses an answer that is no list", async () => {
   const { call } = answering({ hello: "world" });
   await listAll(call, listWorkspaces, {}).then(() => assert.unreachable(), (error: Error) => {
-    assert.is(error.message, "The answer is no list: is this a promptledger service?");
+    assert.is(error.message, "Unexpected response. Is this a promptledger server?");
   });
 });
 

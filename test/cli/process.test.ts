@@ -18,11 +18,11 @@ const cli = (args: string[], input?: string) => runFile(currentRuntime, "src/cli
 
 test("prints JSON alone on standard output, and talks on standard error", async () => {
   const { code, out, said } = await cli(["workspace", "create", "--name", "Acme", "--json"]);
-  assert.equal([code, said], [0, `Made a database: ${DATABASE_URL}\n`]);
+  assert.equal([code, said], [0, `Created the database ${DATABASE_URL}\n`]);
   const { id } = JSON.parse(out);
   const key = await cli(["key", "create", "--workspace", id, "--json"]);
   assert.match(JSON.parse(key.out).key, /^pl_/);
-  assert.is(key.said, "Keep the key: it is not shown again\n");
+  assert.is(key.said, "Store the key now: it is not shown again\n");
   const pushed = await cli(["prompt", "push", "-", "--workspace", id, "--json"], JSON.stringify(promptFile));
   assert.is(JSON.parse(pushed.out).version, 1);
 });

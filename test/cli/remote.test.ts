@@ -117,7 +117,7 @@ test("refuses here what the service would refuse, and what would lead to another
 
 const list = ["workspace", "list"];
 const tokens: [name: string, token: string, error: string][] = [
-  ["without a token", "", "ADMIN_TOKEN must be set to the service's: --server needs it"],
+  ["without a token", "", "Set ADMIN_TOKEN to the admin token of the service: --server needs it"],
   ["with a short token", "short", "ADMIN_TOKEN must be at least 32 printable ASCII characters without spaces"],
   ["with an API key for a token", newApiKey(), "ADMIN_TOKEN must not be an API key"],
 ];
@@ -144,7 +144,7 @@ for (
   test(`refuses ${bad || "nothing"} for a URL`, async () => {
     const { code, said } = await cli([...list, "--server", bad]);
     assert.is(code, 1);
-    assert.is(said, "promptledger: --server must be an http or https URL without user, query and fragment\n");
+    assert.is(said, "promptledger: --server must be an http or https URL without user, query or fragment\n");
   });
 }
 
@@ -152,7 +152,7 @@ test("warns where the token travels unencrypted, but not to this machine", async
   answer = emptyList;
   assert.is((await far(...list)).said, "Nothing to list\n");
   const { code, said } = await cli([...list, "--server", `http://0.0.0.0:${port}`]);
-  assert.equal([code, said], [0, "Warning: the admin token travels unencrypted to 0.0.0.0\nNothing to list\n"]);
+  assert.equal([code, said], [0, "Warning: the admin token is sent unencrypted to 0.0.0.0\nNothing to list\n"]);
 });
 
 const html = (status: number): Answering => (response) =>
@@ -168,7 +168,7 @@ const faults: [name: string, answer: Answering, error: string][] = [
   [
     "a failure",
     json({ error: "Internal server error" }, 500, { "X-Request-Id": "req_1" }),
-    "Internal server error (req_1 in its log)",
+    "Internal server error (see req_1 in its log)",
   ],
   [
     "a service under another path",
@@ -184,7 +184,7 @@ const faults: [name: string, answer: Answering, error: string][] = [
   [
     "a redirection",
     json("", 308, { Location: `${url}/elsewhere` }),
-    `${url} redirects to ${url}/elsewhere: name the service itself`,
+    `${url} redirects to ${url}/elsewhere. Use the URL of the service itself`,
   ],
 ];
 for (const [name, fault, error] of faults) {
@@ -198,7 +198,7 @@ for (const [name, fault, error] of faults) {
 
 test("exits 1 where a list is asked for and none comes", async () => {
   answer = json({ hello: "world" });
-  assert.match((await far(...list)).said, "The answer is no list: is this a promptledger service?");
+  assert.match((await far(...list)).said, "Unexpected response. Is this a promptledger server?");
 });
 
 test("exits 1 where nothing listens", async () => {
@@ -208,14 +208,14 @@ test("exits 1 where nothing listens", async () => {
   await new Promise((resolve) => free.close(resolve));
   const { code, said } = await cli(["workspace", "create", "--name", "x", "--server", nowhere]);
   assert.is(code, 1);
-  assert.match(said, /^promptledger: http:\/\/127\.0\.0\.1:\d+ does not answer: [^\n]+\n$/);
+  assert.match(said, /^promptledger: http:\/\/127\.0\.0\.1:\d+ does not respond: [^\n]+\n$/);
   assert.not.match(said, "it may have done");
 });
 
 test("says in plain words that a service does not speak TLS, and that nothing was sent", async () => {
   const secure = url.replace("http:", "https:");
   const { code, said } = await cli(["workspace", "create", "--name", "x", "--server", secure]);
-  const error = `${secure} does not answer: the TLS handshake failed. Does it serve http:// on this port?`;
+  const error = `${secure} does not respond: the TLS handshake failed. Does it serve http:// on this port?`;
   assert.equal([code, said], [1, `promptledger: ${error}\n`]);
   assert.is(asked.length, 0);
 });
@@ -226,14 +226,14 @@ test("sends a change once, and says that it may have been made where the answer 
   await call(createWorkspace, { name: "kept alive" });
   answer = (response) => response.socket?.destroy();
   await call(createWorkspace, { name: "x" }).then(() => assert.unreachable(), (error: Error) => {
-    assert.match(error.message, /^http:\S+ does not answer: .+; it may have done what was asked$/s);
+    assert.match(error.message, /^http:\S+ does not respond: .+; the request may have taken effect$/s);
   });
   assert.is(asked.length, 2);
 });
 
 test("does not wait for ever, neither for an answer nor in the middle of one", async () => {
   const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { timeoutMs: 1_000 });
-  const silent = `${url} does not answer: nothing came for 1 s`;
+  const silent = `${url} does not respond: no data for 1 s`;
   answer = () => {};
   await call(getWorkspace, { id: "ws_1" }).then(
     () => assert.unreachable(),
@@ -265,7 +265,7 @@ test("an export that breaks off exits 1, and leaves the file that was there", as
   const command = ["diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json"];
   const { code, said, out } = await far(...command, "--force");
   assert.equal([code, out], [1, ""]);
-  assert.match(said, `promptledger: The export broke off after 2 records; what came is in ${path}.part: ${url} `);
+  assert.match(said, `promptledger: The export failed after 2 records; the partial file is ${path}.part: ${url} `);
   assert.is(await readFile(path, "utf8"), "old");
   assert.equal((await readdir(folder.path)).sort(), ["out.ndjson", "out.ndjson.part"]);
 });
@@ -274,7 +274,7 @@ test("an export that ends in the middle of a record exits 1, though its end was 
   answer = (response) => response.writeHead(200, ndjson).end('{"id":1}\n{"id":');
   const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1");
   assert.equal([code, out], [1, '{"id":1}\n{"id":']);
-  const error = `The export broke off after 1 records: ${url} broke off in the middle of a record`;
+  const error = `The export failed after 1 records: ${url} closed the connection in the middle of a record`;
   assert.is(said, `promptledger: ${error}\n`);
 });
 

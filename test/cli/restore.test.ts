@@ -181,7 +181,7 @@ const refusals: [name: string, make: () => Promise<string> | string, error: RegE
     /cannot be restored: The database is newer than this promptledger: it has migration 999-from-the-future/,
   ],
   ["a file that is not there", () => `${folder}/none.db`, /none.db cannot be read: .*ENOENT/],
-  ["a folder", () => folder, /is no file that can be restored/],
+  ["a folder", () => folder, /is not a regular file/],
   ["the database itself", () => `${folder}/target/../target/ledger.db`, /ledger.db is the database itself$/],
 ];
 
@@ -206,7 +206,7 @@ const badPlaces: [name: string, prepare: (place: string) => Promise<unknown>, er
   [
     "where the log of another database is left",
     (place) => writeFile(`${place}/ledger.db-wal`, "log"),
-    /ledger.db-wal is left of another database, and would be taken for this one's: move it away first$/,
+    /ledger.db-wal is left over from another database, and SQLite would apply it to this one. Move it away first$/,
   ],
   [
     "where a file is that is no database",
@@ -216,7 +216,7 @@ const badPlaces: [name: string, prepare: (place: string) => Promise<unknown>, er
   [
     "where another one is at work",
     (place) => writeFile(`${place}/ledger.db.part`, ""),
-    /ledger.db.part exists: remove it if nothing is writing to it$/,
+    /ledger.db.part already exists; remove it if nothing is writing to it$/,
   ],
   [
     "in a folder that is not there",
@@ -240,7 +240,7 @@ for (const [name, prepare, error, file = "ledger.db"] of badPlaces) {
 
 test("refuses a database on a server", async () => {
   const { code, said } = await runIn(["restore", good], { DATABASE_URL: "http://127.0.0.1:1" });
-  assert.equal([code, said.includes("is on a server, which has backups of its own")], [1, true]);
+  assert.equal([code, said.includes("is on a server. Use the backups of that server")], [1, true]);
 });
 
 test("what waits for a database while another takes its place writes to neither", async () => {

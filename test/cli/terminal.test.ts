@@ -83,7 +83,7 @@ test("a link of the name of the part is never followed, and a link that leads no
   const path = `${folder.path}/records.csv`, victim = `${folder.path}/victim`;
   await writeFile(victim, "precious");
   await symlink(victim, `${path}.part`);
-  assert.match(await create(path), `${path}.part exists: remove it if nothing is writing to it`);
+  assert.match(await create(path), `${path}.part already exists; remove it if nothing is writing to it`);
   const file = await terminal.create(path, { force: true });
   await file.write("new");
   await file.finish();

@@ -70,7 +70,7 @@ test("METRICS_PORT, SHUTDOWN_TIMEOUT in seconds and CORS_ORIGIN are read", () =>
 });
 
 test("ports and times must fit together", () => {
-  assert.match(refusal({ PORT: "9100", METRICS_PORT: "9100" }), "METRICS_PORT must be another port than PORT");
+  assert.match(refusal({ PORT: "9100", METRICS_PORT: "9100" }), "METRICS_PORT must differ from PORT");
   assert.match(refusal({ SHUTDOWN_DELAY: "10" }), "SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   assert.is(readConfig({ SHUTDOWN_DELAY: "5" }).shutdownDelay, 5_000);
   assert.is(readConfig({ PORT: "0", METRICS_PORT: "0" }).metricsPort, 0);
@@ -79,7 +79,7 @@ test("ports and times must fit together", () => {
 test("METRICS_HOST is loopback whatever HOST is, unless it is set", () => {
   assert.is(readConfig({ HOST: "0.0.0.0", METRICS_PORT: "9100" }).metricsHost, "127.0.0.1");
   assert.is(readConfig({ METRICS_PORT: "9100", METRICS_HOST: "10.0.0.7" }).metricsHost, "10.0.0.7");
-  assert.match(refusal({ METRICS_HOST: "a b" }), "METRICS_HOST must be a host name or an address");
+  assert.match(refusal({ METRICS_HOST: "a b" }), "METRICS_HOST must be a host name or an IP address");
 });
 
 test("MIGRATE is true or false", () => {
@@ -170,7 +170,7 @@ test("DATABASE_ADMIN_URL is a server's, and goes unread where the database is a 
   assert.is(readConfig({ DATABASE_ADMIN_URL }).databaseAdminUrl, undefined);
   for (const url of ["127.0.0.1:9090", "libsql://127.0.0.1:9090", "http://", "http://ann:secret@127.0.0.1:9090"]) {
     const message = refusal({ ...server, DATABASE_ADMIN_URL: url });
-    assert.match(message, "DATABASE_ADMIN_URL must be a URL");
+    assert.match(message, "DATABASE_ADMIN_URL must be an http: or https: URL");
     assert.not.match(message, "secret");
   }
 });

@@ -62,6 +62,13 @@ test("without an admin token there is none: whatever is asked for is 404, and sa
   }
 });
 
+test("paths that only begin with the same characters are not management's", async () => {
+  for (const path of ["/admin/v1x", "/admin/v10/workspaces", "/admin/v1-old"]) {
+    const answer = await readAnswer(await world.fetch(new Request(`http://ledger.test${path}`)));
+    assert.equal([answer.status, answer.text], [404, '{"error":"Not found"}'], path);
+  }
+});
+
 const other = await createTenant(world.admin);
 const expired = await createApiKey(world.admin, world.workspaceId, { expiresAt: world.now });
 const revoked = await createApiKey(world.admin, world.workspaceId, {});

@@ -16,7 +16,7 @@ const longPaths = ({ workspaceId, deployId }: { workspaceId: string; deployId: s
   `/admin/v1/workspaces/${workspaceId}/usage/2026-11`,
 ];
 
-const busy = { error: "Too much management work is under way", code: "overloaded" };
+const busy = { error: "Too many long-running management requests", code: "overloaded" };
 
 test("waits while too much is under way, and is 503 with Retry-After after a while", async () => {
   const gated = await openGated(2, 20);

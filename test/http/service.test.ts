@@ -44,15 +44,19 @@ test("takes a location, a clock and a log; a database that was not migrated is a
 const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map((name) => [name, () => {}]));
 
 const unusable: [name: string, options: object | undefined, error: string][] = [
-  ["no options", undefined, "createService needs an object of options"],
+  ["no options", undefined, "createService needs an options object"],
   ["no store", { database: undefined }, "createService needs a database or a client"],
   ["two stores", { client: createClient({ url: ":memory:" }) }, "createService takes a database or a client, not both"],
   ["a client that is none", { database: undefined, client: {} }, "client must be a client of @libsql/client"],
-  ["a database in memory", { database: ":memory:" }, "database must be a URL with the scheme file:"],
+  ["a database in memory", { database: ":memory:" }, "database must be a file:, http:, https: or libsql: URL"],
   ["a database in memory by its URL", { database: { url: "file::memory:" } }, "database must name a file"],
-  ["another database", { database: "postgres://localhost/x" }, "database must be a URL with the scheme file:"],
+  [
+    "another database",
+    { database: "postgres://localhost/x" },
+    "database must be a file:, http:, https: or libsql: URL",
+  ],
   ["a database of another type", { database: 7 }, "database must be a URL, or an object with url"],
-  ["an unknown option", { adminTokens: [] }, "Unknown option adminTokens: the options are database, client, "],
+  ["an unknown option", { adminTokens: [] }, "Unknown option adminTokens. Allowed: database, client, "],
   ["a base path without a slash", { basePath: "llm" }, "basePath must be a path such as /llm"],
   ["a base path with a bracket", { basePath: "/a(b" }, "basePath must be a path such as /llm"],
   ["a body limit of another type", { maxBodyBytes: "1mb" }, "maxBodyBytes must be a positive integer"],
@@ -74,7 +78,7 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
     { metricsToken: "secret" },
     "metricsToken must be at least 32 printable ASCII characters",
   ],
-  ["a clock that stands still", { clock: 1 }, "clock must be a function that gives Unix milliseconds"],
+  ["a clock that stands still", { clock: 1 }, "clock must be a function that returns Unix milliseconds"],
   ["origins that are none", { corsOrigins: "https://a.test" }, "corsOrigins must be * or origins"],
   ["a log that is none", { log: console.log }, "log must have the functions debug, info, warn and error"],
   ["a log of pino's", { log: pino }, "log must take (message, fields): wrap a logger that takes (fields, message)"],

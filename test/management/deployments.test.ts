@@ -442,7 +442,7 @@ test("publishing takes the ETag that is current, and pushes nothing with another
 test("If-Match is refused where nothing has a revision", async () => {
   const world = await createWorld();
   const answer = await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "x" }, { "If-Match": '"1"' });
-  refused(answer, 400, "If-Match header is for what changes a deployment");
+  refused(answer, 400, "If-Match header is only allowed when changing a deployment");
 });
 
 test("publishing at once under a new name makes one deployment, in which every content has been live", async () => {

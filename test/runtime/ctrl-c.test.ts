@@ -44,7 +44,7 @@ for (const command of terminal === "found" ? scripts : []) {
     assert.is(await service.ended, 0);
     // npm's own output may follow.
     const messages = service.output().match(/(?<=Z (info |warn |error) )[^\r\n]*/g)!;
-    assert.ok(messages.includes("Stopping; another SIGTERM or Ctrl-C ends it at once"));
+    assert.ok(messages.includes("Stopping; a second SIGTERM or Ctrl-C exits at once"));
     assert.is(messages.at(-1), "Stopped");
     held.close();
   });

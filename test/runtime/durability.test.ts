@@ -52,7 +52,7 @@ if ("binary" in sqld) {
 
 test("a server whose admin API does not answer is warned of", async () => {
   const [[message, { url, cause }]] = await warningsOf("http://127.0.0.1:1") as [[string, Record<string, string>]];
-  assert.is(message, "Cannot ask the database server for its durability (DATABASE_ADMIN_URL)");
+  assert.is(message, "Cannot check the durability of the database server (DATABASE_ADMIN_URL)");
   assert.is(url, "http://127.0.0.1:1");
   assert.type(cause, "string");
 });

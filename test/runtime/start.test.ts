@@ -65,7 +65,7 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     assert.equal(messages, [
       "Listening",
       "The database is empty",
-      "Stopping; another SIGTERM or Ctrl-C ends it at once",
+      "Stopping; a second SIGTERM or Ctrl-C exits at once",
       "Stopped",
     ]);
   });
