@@ -1,5 +1,6 @@
 // What tests ask of management, as functions: each calls an operation as an owner at the command line does.
 import type { Clock, PageRequest } from "../src/common/domain.ts";
+import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
 import type { Database } from "../src/database/database.ts";
 import * as keys from "../src/management/api-keys.ts";
 import { listCalls as calls } from "../src/management/calls.ts";
@@ -26,41 +27,42 @@ type Less<O, Name extends string> = Omit<InputOf<O>, Name>;
 
 export const createApiKey = (
   management: Management,
-  workspaceId: string,
+  workspaceId: WorkspaceId,
   input: Less<typeof keys.createApiKey, "workspaceId">,
 ) => keys.createApiKey.run(management, { workspaceId, ...input });
-export const revokeApiKey = (management: Management, id: string) => keys.revokeApiKey.run(management, { id });
+export const revokeApiKey = (management: Management, id: KeyId) => keys.revokeApiKey.run(management, { id });
 export const createWorkspace = (management: Management, input: InputOf<typeof create>) => create.run(management, input);
-export const updateWorkspace = (management: Management, id: string, change: Less<typeof update, "id">) =>
+export const updateWorkspace = (management: Management, id: WorkspaceId, change: Less<typeof update, "id">) =>
   update.run(management, { id, ...change });
-export const createPrompt = (management: Management, workspaceId: string, input: PromptInput) =>
+export const createPrompt = (management: Management, workspaceId: WorkspaceId, input: PromptInput) =>
   versions.createPrompt.run(management, { workspaceId, ...input });
-export const pushPrompt = (management: Management, id: string, input: PromptInput) =>
+export const pushPrompt = (management: Management, id: PromptId, input: PromptInput) =>
   versions.pushPrompt.run(management, { id, ...input });
 export const publishPrompt = (
   management: Management,
-  workspaceId: string,
+  workspaceId: WorkspaceId,
   input: Less<typeof publish, "workspaceId">,
 ) => publish.run(management, { workspaceId, ...input });
 export const createDeployment = (
   management: Management,
-  workspaceId: string,
+  workspaceId: WorkspaceId,
   input: Less<typeof deployments.createDeployment, "workspaceId">,
 ) => deployments.createDeployment.run(management, { workspaceId, ...input });
-export const promoteDeployment = (management: Management, id: string, input: { version: number }) =>
+export const promoteDeployment = (management: Management, id: DeploymentId, input: { version: number }) =>
   deployments.promoteDeployment.run(management, { id, ...input });
-export const setDeploymentActive = (management: Management, id: string, isActive: boolean) =>
+export const setDeploymentActive = (management: Management, id: DeploymentId, isActive: boolean) =>
   (isActive ? deployments.activateDeployment : deployments.deactivateDeployment).run(management, { id });
 export const listDiagnoses = (
   management: Management,
-  filter: Less<typeof records.listDiagnoses, "limit" | "cursor"> & { deployId: string },
+  filter: Less<typeof records.listDiagnoses, "limit" | "cursor"> & { deployId: DeploymentId },
   page: PageRequest = {},
 ): ReturnType<typeof records.listDiagnoses.run> => records.listDiagnoses.run(management, { ...filter, ...page });
 export const listCalls = (
   management: Management,
-  filter: Less<typeof calls, "limit" | "cursor"> & { workspaceId: string },
+  filter: Less<typeof calls, "limit" | "cursor"> & { workspaceId: WorkspaceId },
   page: PageRequest = {},
 ): ReturnType<typeof calls.run> => calls.run(management, { ...filter, ...page });
-export const readUsage = (management: Management, workspaceId: string, month = monthOf(management.clock())) =>
+export const readUsage = (management: Management, workspaceId: WorkspaceId, month = monthOf(management.clock())) =>
   usage.run(management, { workspaceId, month });
-export const verify = (management: Management, workspaceId?: string) => verifyLedgers.run(management, { workspaceId });
+export const verify = (management: Management, workspaceId?: WorkspaceId) =>
+  verifyLedgers.run(management, { workspaceId });

@@ -4,6 +4,7 @@ import { readPromptFile } from "../src/management/prompt-file.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf } from "./actions.ts";
 import type { LogLevel } from "../src/common/config.ts";
 import type { Clock } from "../src/common/domain.ts";
+import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
 import type { Database, Statement } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { migrate } from "../src/database/migrate.ts";
@@ -42,7 +43,13 @@ export const goodBody = { sessionId: "session-1", status: 1, content: { input: "
 /** An answer whose body has been read: `json` is undefined where the body is not JSON. */
 export type Answer = { status: number; headers: Headers; text: string; json: unknown };
 
-export type Tenant = { workspaceId: string; key: string; keyId: string; promptId: string; deployId: string };
+export type Tenant = {
+  workspaceId: WorkspaceId;
+  key: string;
+  keyId: KeyId;
+  promptId: PromptId;
+  deployId: DeploymentId;
+};
 
 export type World = Tenant & {
   /** What the clock says; assign to move it. */

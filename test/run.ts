@@ -10,7 +10,7 @@ const leastTests = { Node: 2300, Bun: 1750, Deno: 1750 }[currentRuntime];
 
 /** What takes a value and gives one, without a server, database, file, process or clock; and the layers of the source. */
 const pure = ["arguments", "cache", "charts", "config", "ids", "json-fault", "json-text", "layers", "log", "metrics"];
-pure.push("month", "prompt-text", "table");
+pure.push("month", "prompt-text", "struct", "table");
 
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>;
 type Globals = { UVU_DEFER: number; UVU_INDEX: number; UVU_QUEUE: (string | null | Suite)[][] };

@@ -5,9 +5,8 @@ import { convert } from "./placeholders.ts";
 
 /** The arguments by name: that of an option (`limit`), or the placeholder of a positional argument (`ID`). */
 export type Arguments = {
-  /** A required text. */
-  text(name: string): string;
-  /** An optional text. For a choice, `T` is the union of its values. */
+  /** A required text. `T` is its type: that of an id, or the union of the values of a choice. */
+  text<T extends string>(name: string): T;
   findText<T extends string>(name: string): T | undefined;
   /** A required number. */
   number(name: string): number;
@@ -69,7 +68,7 @@ export function readArguments(usage: string, argv: string[]): Arguments {
   const findText = (name: string) => find(name)[0]?.toString();
   const findNumber = (name: string) => find(name).find((value) => typeof value === "number");
   return {
-    text: (name) => findText(name) ?? "",
+    text: <T extends string>(name: string) => (findText(name) ?? "") as T,
     findText: <T extends string>(name: string) => findText(name) as T | undefined,
     number: (name) => findNumber(name) ?? NaN,
     findNumber,

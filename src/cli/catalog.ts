@@ -1,4 +1,5 @@
 // Lists of prompts with their deployments, of deployments with their prompts, and histories with the targets of a rollback.
+import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { listDeploymentChanges, listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
 import { findRollbackTargets } from "../management/history.ts";
@@ -8,7 +9,7 @@ import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
 
 /** The deployments of a workspace, each with the title of its prompt's newest version. */
-export async function listDeploymentsWithPrompts(call: Call, workspaceId: string): Promise<Outcome> {
+export async function listDeploymentsWithPrompts(call: Call, workspaceId: WorkspaceId): Promise<Outcome> {
   const deployments = await readAll(call, listDeployments, { workspaceId });
   const prompts = deployments.length === 0 ? [] : await readAll(call, listPrompts, { workspaceId });
   const titles = new Map(prompts.map(({ id, title }) => [id, title]));
@@ -20,7 +21,7 @@ export async function listDeploymentsWithPrompts(call: Call, workspaceId: string
 }
 
 /** The changes of a deployment, newest first, each with whether a rollback can return to it. */
-export async function listHistory(call: Call, id: string): Promise<Outcome> {
+export async function listHistory(call: Call, id: DeploymentId): Promise<Outcome> {
   const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, { id });
   const { live, previous, served } = findRollbackTargets([...changes].reverse());
   const marked = new Set<unknown>();
@@ -39,7 +40,7 @@ export async function listHistory(call: Call, id: string): Promise<Outcome> {
 }
 
 /** The prompts of a workspace, each with the deployments that serve it. */
-export async function listPromptsWithDeployments(call: Call, workspaceId: string): Promise<Outcome> {
+export async function listPromptsWithDeployments(call: Call, workspaceId: WorkspaceId): Promise<Outcome> {
   const prompts = await readAll(call, listPrompts, { workspaceId });
   const deployments = prompts.length === 0 ? [] : await readAll(call, listDeployments, { workspaceId });
   const byPrompt = new Map<string, Deployment[]>();

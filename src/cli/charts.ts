@@ -1,5 +1,7 @@
 // Numbers for people: tables with small bar charts of block characters.
-import type { DayUsage, Usage, VersionStats } from "../common/domain.ts";
+import type { Stats } from "../management/stats.ts";
+import type { Usage } from "../management/usage.ts";
+import type { DayUsage, VersionStats } from "../schema/ledger.ts";
 import { format } from "./format.ts";
 
 const barWidth = 20; // characters
@@ -12,7 +14,7 @@ export function bar(share: number): string {
 }
 
 /** The usage of a month: totals, and a line for each day from the first to the last one with requests. */
-export function usageText({ days, ...usage }: Usage & { days: DayUsage[] }, currentMonth: string): string {
+export function usageText({ days, ...usage }: Usage, currentMonth: string): string {
   const max = Math.max(...days.map(({ reads, submits }) => reads + submits));
   const rows = withEmptyDays(usage.month, days)
     .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / max)]);
@@ -21,7 +23,7 @@ export function usageText({ days, ...usage }: Usage & { days: DayUsage[] }, curr
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */
-const ofPastMonth = ({ limit, remaining: _, ...usage }: Usage) => ({ ...usage, "limit now": limit });
+const ofPastMonth = ({ limit, remaining: _, ...usage }: Omit<Usage, "days">) => ({ ...usage, "limit now": limit });
 
 function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
   const known = new Map(days.map((entry) => [entry.day, entry]));
@@ -29,8 +31,6 @@ function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
     .filter((day) => days.length > 0 && day >= days[0]!.day && day <= days.at(-1)!.day)
     .map((day) => known.get(day) ?? { day, reads: 0, submits: 0 });
 }
-
-type Stats = { deployId: string; records: number; versions: VersionStats[] };
 
 /** The records of each version: shares of statuses, percentiles of latency, and sums of tokens. */
 export const statsText = ({ versions, ...totals }: Stats): string =>

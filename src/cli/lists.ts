@@ -1,5 +1,5 @@
 // Lists, which operations return in pages.
-import type { Page } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
 import { unusable } from "../common/errors.ts";
 import type { Operation } from "../management/operation.ts";
 import { createCursorCheck, eachPage } from "../database/page.ts";
@@ -7,8 +7,7 @@ import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { show } from "./command.ts";
 
-type PageInput = { limit?: number | undefined; cursor?: string | undefined };
-type Listing<Input, Item> = Operation<Input & PageInput & object, Page<Item>>;
+type Listing<Input, Item> = Operation<Input & PageRequest & object, Page<Item>>;
 
 const maxPageSize = 1000;
 
@@ -82,7 +81,7 @@ const timeFirst = ({ createdAt, ...item }: Record<string, unknown>) =>
 async function readPage<Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
-  input: Input & PageInput,
+  input: Input & PageRequest,
 ): Promise<Page<Item>> {
   const page = await call(operation, input);
   // The URL may be that of another service.

@@ -1,7 +1,6 @@
 // Runs operations on the database in DATABASE_URL.
 import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { stringify } from "../common/json-text.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { openConfigured } from "../runtime/boot.ts";
@@ -28,7 +27,7 @@ export async function openLocal(
   const caller: Caller = { source: "command line", actor: "", role: "owner" };
   const management = { database, clock: Date.now, caller, report };
   return {
-    call: (operation, input) => perform(operation, management, stringify(input)),
+    call: (operation, input) => perform(operation, management, { value: input }),
     applied,
     close: database.close,
   };

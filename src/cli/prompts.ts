@@ -1,11 +1,12 @@
 // Commands for prompts and their versions, and how the command line shows them.
 import { notFound } from "../common/errors.ts";
+import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { readPromptFile } from "../management/prompt-file.ts";
 import { describePrompt } from "../management/prompt-text.ts";
 import { listPrompts } from "../management/prompts.ts";
 import { publishPrompt } from "../management/publications.ts";
 import * as versions from "../management/versions.ts";
-import type { PromptVersion, PushResult } from "../management/versions.ts";
+import type { PromptDiff, PromptVersion, PushResult } from "../management/versions.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
@@ -19,10 +20,10 @@ const describePush = ({ isNew, id, version }: PushResult): string =>
   isNew ? `Pushed version ${version} of ${id}` : `Unchanged: version ${version} has this content already`;
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
-  const workspaceId = args.text("workspace");
+  const workspaceId = args.text<WorkspaceId>("workspace");
   const file = args.text("FILE");
   const content = readPromptFile(await terminal.read(file), nameOfFile(file));
-  const promptId = args.findText("prompt");
+  const promptId = args.findText<PromptId>("prompt");
   const deploy = args.findText("deploy");
   const note = args.findText("note");
   if (deploy !== undefined) {
@@ -59,7 +60,7 @@ const summaryOf = ({ id, version, title, variables }: PromptVersion) => ({
 });
 
 /** Refuses a prompt of another workspace, because the ids are probably mixed up. */
-async function checkWorkspace(call: Call, workspaceId: string, promptId: string): Promise<void> {
+async function checkWorkspace(call: Call, workspaceId: WorkspaceId, promptId: PromptId): Promise<void> {
   for await (const page of pagesOf(call, listPrompts, { workspaceId })) {
     if (page.some(({ id }) => id === promptId)) return;
   }
@@ -67,7 +68,7 @@ async function checkWorkspace(call: Call, workspaceId: string, promptId: string)
 }
 
 async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
-  const id = args.text("ID");
+  const id = args.text<PromptId>("ID");
   const version = args.findNumber("version");
   const prompt = version === undefined
     ? await call(versions.getPrompt, { id })
@@ -90,7 +91,7 @@ function toText({ title, description, messages, llmConfig, variables, ...meta }:
 ${describePrompt({ title, description, messages, llmConfig })}`);
 }
 
-function showDiff(data: { id: string; from: number; to: number; diff: string }, { terminal }: CommandContext): Outcome {
+function showDiff(data: PromptDiff, { terminal }: CommandContext): Outcome {
   return {
     data,
     text: () => terminal.isColoured ? coloured(stripControls(data.diff)) : stripControls(data.diff),

@@ -3,11 +3,12 @@ import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/management-openapi.ts";
-import { readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
+import { stringify } from "../common/json-text.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { read, receive } from "../schema/parse.ts";
+import { receive } from "../schema/parse.ts";
+import { check } from "../schema/struct.ts";
 import type { Call } from "./command.ts";
 
 // ms without any data. A service sends some every 20 s, and the runtimes' own limit is 5 minutes.
@@ -29,7 +30,7 @@ export function connectTo(
     say(`Warning: the admin token is sent unencrypted to ${hostname}\n`);
   }
   return async (operation, input) => {
-    const { method, path, body } = toRequest(operation, stringify(input));
+    const { method, path, body } = toRequest(operation, input);
     const idle = idleTimeout(base, method === "GET", timeoutMs);
     // Redirects are not followed, because the token is for this service alone.
     const init = { method, headers, redirect: "manual", signal: idle.signal, ...(body === undefined ? {} : { body }) };
@@ -64,21 +65,21 @@ function readToken(token: string | undefined, name: string): string {
 }
 
 /** Puts the ids of an input into the path, and its other members into the query or the body. */
-function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method" | "path">, source: string) {
+function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method" | "path">, value: object) {
   // Input that the service would refuse is not sent.
-  read(input, source);
-  const members = readMembers(source);
-  const toText = (json: string) => String(JSON.parse(json));
+  const members = new Map(Object.entries(check(input, value)).filter(([, member]) => member !== undefined));
   const target = path.replace(/{(\w+)}/g, (_, name: string) => {
-    const text = toText(members.get(name)!);
+    const text = String(members.get(name));
     members.delete(name);
     // These would change the path.
     if (text === "." || text === "..") throw notFound("Id", text);
     return encodeURIComponent(text);
   });
-  if (method === "POST" || method === "PATCH") return { method, path: target, body: stringifyMembers(members) };
+  if (method === "POST" || method === "PATCH") {
+    return { method, path: target, body: stringify(Object.fromEntries(members)) };
+  }
   const query = new URLSearchParams();
-  for (const [name, json] of members) query.set(name, toText(json));
+  for (const [name, member] of members) query.set(name, String(member));
   return { method, path: query.size === 0 ? target : `${target}?${query}` };
 }
 

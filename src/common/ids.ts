@@ -6,8 +6,21 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** The prefix of an id, which says what the id names. */
 export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call";
 
+/**
+ * An id of one noun, which is not assignable to that of another. The type says what an id is of, not how it looks: those
+ * that clients name, and those in a database, are taken as they are.
+ */
+export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
+export type WorkspaceId = Id<"ws">;
+export type KeyId = Id<"key">;
+export type PromptId = Id<"prompt">;
+export type DeploymentId = Id<"dep">;
+export type RecordId = Id<"diag">;
+export type CallId = Id<"call">;
+
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
-export const newId = (prefix: IdPrefix, at: number): string => `${prefix}_${timeText(at)}${randomText(16)}`;
+export const newId = <Prefix extends IdPrefix>(prefix: Prefix, at: number): Id<Prefix> =>
+  `${prefix}_${timeText(at)}${randomText(16)}`;
 
 /** A new id for a request. Nothing sorts these by time, and a UUID costs a fraction of `newId`. */
 export const newRequestId = (): string => `req_${crypto.randomUUID()}`;
@@ -16,7 +29,7 @@ export const newRequestId = (): string => `req_${crypto.randomUUID()}`;
 export const newCommitId = (at: number): string => `${timeText(at)}${randomText(14)}`;
 
 /** The id of the call or record in a slot of a commit, from 0 to 255. */
-export const slotId = (prefix: "call" | "diag", commitId: string, slot: number): string =>
+export const slotId = <Prefix extends "call" | "diag">(prefix: Prefix, commitId: string, slot: number): Id<Prefix> =>
   `${prefix}_${commitId}${slot.toString(16).padStart(2, "0")}`;
 
 /** The commit and the slot in the id of a call or record; undefined for any other id. */

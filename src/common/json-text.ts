@@ -12,7 +12,8 @@ export type JsonText = { readonly [isRaw]: true; readonly text: string };
 /** Marks valid JSON text as such. */
 export const jsonText = (text: string): JsonText => ({ [isRaw]: true, text });
 
-const isJsonText = (value: object): value is JsonText => isRaw in value;
+export const isJsonText = (value: unknown): value is JsonText =>
+  typeof value === "object" && value !== null && isRaw in value;
 
 /** JSON.stringify for plain values that may contain JsonText. */
 export function stringify(value: unknown): string {

@@ -1,9 +1,13 @@
 // References to deployments: `NAME@DEPLOYMENT`, the name of a prompt and that of a deployment of it.
+import type { DeploymentId } from "./ids.ts";
+
+/** What requests name a deployment by: its id or a reference. */
+export type DeploymentRef = DeploymentId | `${string}@${string}`;
 
 export type Reference = { promptName: string; deploymentName: string };
 
 /** Reads a reference; undefined for anything else, such as an id, which has no `@`. */
-export function readReference(text: string): Reference | undefined {
-  const at = text.indexOf("@");
-  return at < 0 ? undefined : { promptName: text.slice(0, at), deploymentName: text.slice(at + 1) };
+export function readReference(ref: string): Reference | undefined {
+  const at = ref.indexOf("@");
+  return at < 0 ? undefined : { promptName: ref.slice(0, at), deploymentName: ref.slice(at + 1) };
 }

@@ -1,10 +1,11 @@
 // Reads columns of a row. Throws on a column that is missing or has another type, which is a bug in the query.
 import type { Row } from "./database.ts";
 
-export function text(row: Row, column: string): string {
+/** A column of text, whose type is up to what it is read for: of an id, or one of several texts. */
+export function text<T extends string>(row: Row, column: string): T {
   const value = row[column];
   if (typeof value !== "string") throw new TypeError(`Column ${column} is no text`);
-  return value;
+  return value as T;
 }
 
 export function integer(row: Row, column: string): number {

@@ -1,6 +1,7 @@
 // Authenticates requests by their bearer token. An invalid key is refused before anything else.
 import { invalidAdminToken, invalidApiKey, missingAuthorization, noApiKey, Refusal } from "../common/errors.ts";
 import { hashApiKey, isApiKey, sha256 } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Caller } from "../ledger/admission.ts";
 import { whileUnread } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
@@ -52,7 +53,7 @@ export async function readAuthorized<T>(
 export async function readValidKey(
   ctx: RequestContext,
   context: Context,
-): Promise<{ keyHash: string; workspaceId: string }> {
+): Promise<{ keyHash: string; workspaceId: WorkspaceId }> {
   const { request } = ctx;
   const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
   const workspaceId = known === undefined ? undefined : context.validKeys.get(known);

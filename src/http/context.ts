@@ -1,6 +1,7 @@
 // What every handler gets: the request with its log context, and the parts of the service. There are no globals.
 import type { Cache } from "../common/cache.ts";
 import type { Clock } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Log } from "../common/log.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -40,7 +41,7 @@ export type Context = {
   /** The hashes of keys, by Authorization header. Hashing costs more than the rest of authorization. */
   keyHashes: Cache<string>;
   /** The workspaces of the keys that were valid when the ledger last saw them, by the hash of the key. */
-  validKeys: Cache<string>;
+  validKeys: Cache<WorkspaceId>;
   /** Secrets that must not show up in logs and responses. */
   secrets: readonly string[];
   /** The routes of faces, by path. */

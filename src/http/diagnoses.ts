@@ -1,8 +1,7 @@
 // POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in their order.
 import { invalidApiKey, Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
-import type { Quota } from "../common/domain.ts";
-import type { Recorded, Refused, Submit } from "../ledger/admission.ts";
+import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
 import { parse } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/serving.ts";
 import { admit } from "./admit.ts";
@@ -49,7 +48,7 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
 /** A record as it is to be submitted, or why it cannot be. */
 async function readItem(source: string): Promise<Item | Refusal> {
   try {
-    const { value, members } = parse(DiagnosisItem, source, "Record");
+    const { value, members } = parse(DiagnosisItem, source);
     const { deployId, idempotencyKey: key } = value;
     members.delete("deployId");
     members.delete("idempotencyKey");

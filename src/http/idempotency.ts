@@ -1,6 +1,7 @@
 // Idempotency keys, with which a client can safely retry a submit whose response was lost.
 import { invalidIdempotencyKey } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
+import type { DeploymentRef } from "../common/reference.ts";
 import type { IdempotencyKey } from "../ledger/admission.ts";
 import { isIdempotencyKey } from "../schema/values.ts";
 import type { Submitted } from "./record.ts";
@@ -8,7 +9,7 @@ import type { Submitted } from "./record.ts";
 /** The key, bare or quoted, and a fingerprint of the request; undefined without the header. */
 export async function readIdempotencyKey(
   request: Request,
-  deployId: string,
+  deployId: DeploymentRef,
   submitted: Submitted,
 ): Promise<IdempotencyKey | undefined> {
   const header = request.headers.get("Idempotency-Key");

@@ -13,16 +13,16 @@ import {
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";
-import { stringify, stringifyMembers } from "../common/json-text.ts";
+import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { operations } from "../management/index.ts";
 import { exportDiagnoses } from "../management/records.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
-import { parse } from "../schema/parse.ts";
+import { parseObject } from "../schema/parse.ts";
+import type { Unchecked } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";
-import { anyObject } from "../schema/values.ts";
 import { readText } from "./body.ts";
 import { requireBearer } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
@@ -113,7 +113,7 @@ const caller: Caller = { source: "api", actor: "", role: "owner" };
  */
 async function answerLong(
   operation: AnyOperation,
-  input: string,
+  input: Unchecked,
   ctx: RequestContext,
   context: Context,
   { store, longWork, exports, quietMs }: State,
@@ -156,38 +156,36 @@ function toReference(path: string, operation: AnyOperation, { url }: Request): s
 }
 
 /** The input of an operation as the text of a JSON object. JSON that the client sent stays as written. */
-async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<string> {
+async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<Unchecked> {
   const { request, params } = ctx;
   const { method, input: { schema } } = operation;
-  const elsewhere = pathMembers(operation);
-  const members = method === "GET" || method === "DELETE"
-    ? readQueryMembers(operation, request)
-    : parse(anyObject, await readText(ctx, context) || "{}").members;
-  for (const name of elsewhere) if (members.has(name)) throw fieldInUrl(name);
-  if (members.has("ifRevision")) throw revisionInBody();
-  for (const name of elsewhere) members.set(name, toJson(schema[name]!, decode(params[name]!)));
+  const sent: Unchecked = method === "GET" || method === "DELETE"
+    ? { value: readQueryMembers(operation, request) }
+    : parseObject(await readText(ctx, context) || "{}");
+  const inUrl = pathMembers(operation);
+  for (const name of inUrl) if (Object.hasOwn(sent.value, name)) throw fieldInUrl(name);
+  if (Object.hasOwn(sent.value, "ifRevision")) throw revisionInBody();
+  const others = inUrl.map((name) => [name, toValue(schema[name]!, decode(params[name]!))]);
   const match = request.headers.get("If-Match")?.trim() ?? "*";
   if (match !== "*" && method !== "GET") {
     if (!("ifRevision" in schema)) throw noRevision();
-    members.set("ifRevision", readRevision(match));
+    others.push(["ifRevision", readRevision(match)]);
   }
-  return stringifyMembers(members);
+  return { ...sent, value: { ...sent.value, ...Object.fromEntries(others) } };
 }
 
-function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): Map<string, string> {
-  const members = new Map<string, string>();
-  for (const [name, value] of readQuery(request)) {
+function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): object {
+  const members = new Map<string, string | number>();
+  for (const [name, text] of readQuery(request)) {
     if (members.has(name)) throw givenTwice(name);
-    members.set(name, schema[name] === undefined ? JSON.stringify(value) : toJson(schema[name], value));
+    members.set(name, Object.hasOwn(schema, name) ? toValue(schema[name]!, text) : text);
   }
-  return members;
+  return Object.fromEntries(members);
 }
 
 /** A text of the URL as JSON: a number if the schema expects an integer and the text is one, else a string. */
-function toJson(struct: object, text: string): string {
-  const { type } = schemaOf(struct);
-  return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? text : JSON.stringify(text);
-}
+const toValue = (struct: object, text: string): string | number =>
+  schemaOf(struct).type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
 
 /** A malformed encoding stays as it is. It matches no id. */
 function decode(text: string): string {
@@ -199,10 +197,10 @@ function decode(text: string): string {
 }
 
 /** The revision that an entity tag names. A weak or foreign tag gives 0, which no deployment has. */
-function readRevision(header: string): string {
+function readRevision(header: string): number {
   const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
   if (tag === undefined) throw invalidRevision();
-  return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? tag : "0";
+  return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : 0;
 }
 
 const maxExports = 4; // at once: each holds a page of records, however slowly its client reads

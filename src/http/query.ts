@@ -1,6 +1,7 @@
 // Reads the query of a request.
 import { invalidDeployId } from "../common/errors.ts";
 import { isDeployId } from "../schema/values.ts";
+import type { DeploymentRef } from "../common/reference.ts";
 import type { RequestContext } from "./context.ts";
 import { setId } from "./log-context.ts";
 
@@ -11,7 +12,7 @@ export function readQuery({ url }: Request): URLSearchParams {
 }
 
 /** The `deployId` of a request. Refuses one that is missing, empty, repeated or too long. */
-export function readDeployId({ request, logContext }: RequestContext): string {
+export function readDeployId({ request, logContext }: RequestContext): DeploymentRef {
   const [deployId = "", ...more] = readQuery(request).getAll("deployId");
   if (more.length > 0 || !isDeployId(deployId)) throw invalidDeployId();
   setId(logContext, deployId);

@@ -1,5 +1,4 @@
 // The bodies and headers of responses. Only this file knows status codes.
-import type { Quota } from "../common/domain.ts";
 import {
   databaseAway,
   databaseBusy,
@@ -14,7 +13,7 @@ import {
 import type { ErrorKind } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { failureOf } from "../database/database.ts";
-import type { Refused } from "../ledger/admission.ts";
+import type { Quota, Refused } from "../ledger/admission.ts";
 import { maxSentAtOnce, partsOf, toStream } from "./stream.ts";
 import type { Sending } from "./stream.ts";
 

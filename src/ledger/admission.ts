@@ -1,6 +1,8 @@
 // What the ledger is asked, what it decides, and how the requests of a group are put into batches.
-import type { Quota, Usage } from "../common/domain.ts";
+import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
+import type { DeploymentRef } from "../common/reference.ts";
+import type { QuotaState } from "../schema/serving.ts";
 
 /** A record to store. `document` is the JSON object that is read back, `measures` what stands in the column of that name. */
 export type NewDiagnosis = { sessionId: string; status: number; measures: string; document: string };
@@ -12,15 +14,15 @@ export type IdempotencyKey = { key: string; fingerprint: string };
 type Asking = {
   keyHash: string;
   /** The key's workspace, where it was valid when it was last looked up; an idempotency key needs it. */
-  workspaceId?: string | undefined;
-  deployId: string;
+  workspaceId?: WorkspaceId | undefined;
   /** Tells whether the client has closed its connection, if the runtime can tell. */
   isGone?: (() => boolean) | undefined;
 };
 
-export type Read = Asking & { operation: "read" };
+export type Read = Asking & { operation: "read"; deployId: DeploymentRef };
 export type Submit = Asking & {
   operation: "submit";
+  deployId: DeploymentRef;
   record: NewDiagnosis;
   /** The version of the prompt that the record is for; the live one without it. */
   promptVersion?: number | undefined;
@@ -33,8 +35,11 @@ export type Check = Asking & { operation: "check" | "revisions"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
 /** For the log: whose key it is, where it is valid, the deployment found, and how many requests were decided together. */
-export type Audit = { caller: Caller | undefined; deployId: string | undefined; groupSize: number };
-export type Caller = { workspaceId: string; keyId: string };
+export type Audit = { caller: Caller | undefined; deployId: DeploymentId | undefined; groupSize: number };
+export type Caller = { workspaceId: WorkspaceId; keyId: KeyId };
+
+/** A workspace's quota in one month. `used` counts accepted requests; `resetsAt` is the end of the month in Unix ms. */
+export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
 
 /** Why a request was not accepted. It has left nothing in the database. */
 export type Refused =
@@ -45,9 +50,9 @@ export type Refused =
   );
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
-export type Recorded = { outcome: "recorded"; recordId: string; quota: Quota; audit: Audit };
+export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
 /** `revisions` is JSON text, where it was asked for. */
-export type Checked = { outcome: "checked"; usage: Usage; revisions: string | null; audit: Audit };
+export type Checked = { outcome: "checked"; usage: QuotaState; revisions: string | null; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 
 export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined =>

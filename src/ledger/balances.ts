@@ -1,6 +1,7 @@
 // The proof that the books balance: quota, call log and records are recounted, each on its own, range by range, so that
 // it takes no more memory the longer the log is, and others get their turn in between.
-import type { LedgerBalance } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import type { LedgerBalance } from "../schema/ledger.ts";
 import { commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
 import { allWorkspaces, bookOf, defaultPageRows, readCounts } from "./books.ts";
@@ -17,7 +18,7 @@ const rangeLength = 1_024; // positions that one query looks at: some 5 ms, in w
  */
 export async function listBalances(
   database: Database,
-  workspaceId: string | undefined,
+  workspaceId: WorkspaceId | undefined,
   report: (share: number) => void,
   pageRows = defaultPageRows,
 ): Promise<LedgerBalance[]> {

@@ -1,10 +1,11 @@
 // What verify counts into: a book for each workspace and month, which begins with what was counted of the quota.
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 
 /** One workspace and month, as far as it has been counted. */
 export type Book = {
-  workspaceId: string;
+  workspaceId: WorkspaceId;
   month: string;
   counted: { reads: number; submits: number };
   pruned: { reads: number; submits: number };
@@ -22,7 +23,7 @@ export type Book = {
 export type Books = Map<string, Book>;
 
 export function bookOf(books: Books, row: Row): Book {
-  const workspaceId = text(row, "workspace_id");
+  const workspaceId = text<WorkspaceId>(row, "workspace_id");
   const month = text(row, "month");
   const name = `${workspaceId} ${month}`;
   const none = { reads: 0, submits: 0 };

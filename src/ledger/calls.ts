@@ -1,5 +1,7 @@
 // Reads of the call log. It is written by the ledger alone.
-import type { Call, DayUsage, Operation, Page, PageRequest } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
+import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
+import type { Call, DayUsage, Operation } from "../schema/ledger.ts";
 import { blocksOfRange, commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -8,9 +10,9 @@ import { integer, text } from "../database/row.ts";
 
 /** Which accepted requests of a workspace to list. */
 export type CallFilter = TimeRange & {
-  workspaceId: string;
-  keyId?: string | undefined;
-  deployId?: string | undefined;
+  workspaceId: WorkspaceId;
+  keyId?: KeyId | undefined;
+  deployId?: DeploymentId | undefined;
   promptVersion?: number | undefined;
   operation?: Operation | undefined;
 };
@@ -55,7 +57,7 @@ export async function listCalls(
 
 const toCall = (row: Row): Call => ({
   id: text(row, "id"),
-  operation: row.operation as Call["operation"],
+  operation: text(row, "operation"),
   number: integer(row, "number"),
   month: text(row, "month"),
   keyId: text(row, "api_key_id"),
@@ -67,7 +69,7 @@ const toCall = (row: Row): Call => ({
 /** How many requests of a workspace were accepted on each day of a range of the log; those of a month. */
 export async function countDays(
   database: Database,
-  workspaceId: string,
+  workspaceId: WorkspaceId,
   month: string,
   { first, end }: LogRange,
 ): Promise<DayUsage[]> {

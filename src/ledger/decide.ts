@@ -2,6 +2,7 @@
 // for each, and a state becomes the decisions of its requests. Both formats are declared here, and read nowhere else:
 // `batchColumns` on the way to SQL, `BatchState` on the way back.
 import { slotId } from "../common/ids.ts";
+import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { readReference } from "../common/reference.ts";
@@ -133,7 +134,7 @@ const logSql = `
 /** What was found for a batch whose key is valid. */
 export type BatchState = {
   /** Null if the key's workspace has no such deployment, or it is not open to requests. */
-  deployId: string | null;
+  deployId: DeploymentId | null;
   /** Whether the deployment's prompt has the version that the records are for. */
   isVersion: 0 | 1;
   limit: number;
@@ -147,9 +148,9 @@ export type BatchState = {
   sequence: number;
   prompt: FoundPrompt | null;
   /** What is stored under the idempotency key. */
-  kept: { recordId: string; fingerprint: string } | null;
-  workspaceId: string;
-  keyId: string;
+  kept: { recordId: RecordId; fingerprint: string } | null;
+  workspaceId: WorkspaceId;
+  keyId: KeyId;
   /** The deployments of the workspace as JSON text, where they were asked for. */
   revisions: string | null;
 };
@@ -267,7 +268,7 @@ function toDecision(
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
-  serve: (deployId: string, found: FoundPrompt) => JsonText,
+  serve: (deployId: DeploymentId, found: FoundPrompt) => JsonText,
   audit: Audit,
 ): Decision | undefined {
   if (admission.operation === "check" || admission.operation === "revisions") {

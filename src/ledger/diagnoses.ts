@@ -1,8 +1,10 @@
 // Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
-import type { Diagnosis, Page, PageRequest } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
 import { readSlotId } from "../common/ids.ts";
+import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
 import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, ScanLimit, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -11,7 +13,7 @@ import { integer, text } from "../database/row.ts";
 
 /** Which records of a deployment to list; `text` stands in the input or the output, whatever the case of its ASCII letters. */
 export type DiagnosisFilter = TimeRange & {
-  deployId: string;
+  deployId: DeploymentId;
   sessionId?: string | undefined;
   status?: number | undefined;
   promptVersion?: number | undefined;
@@ -132,7 +134,7 @@ const recordsAt = (positions: string, isSearch: boolean): string => `
 /** Where a record of this id stands in the log, whether or not it was deleted; undefined where there was never one. */
 export async function findDiagnosis(
   database: Database,
-  id: string,
+  id: RecordId,
 ): Promise<{ position: number; diagnosis: Diagnosis | undefined } | undefined> {
   const slot = readSlotId("diag", id);
   if (slot === undefined) return undefined;

@@ -1,12 +1,14 @@
 // The ledger: decides requests, and counts them, logs them and stores their records in the same transaction.
 // Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
-import type { Clock, Usage } from "../common/domain.ts";
+import type { Clock } from "../common/domain.ts";
 import { newCommitId } from "../common/ids.ts";
 import { endOfMonth, monthOf } from "../common/month.ts";
 import { createTelemetry } from "../common/telemetry.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import { failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
+import type { QuotaState } from "../schema/serving.ts";
 import { idempotencyOf, toBatches, toSubmitSlots } from "./admission.ts";
 import type { Admission, Caller, Check, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
@@ -24,14 +26,14 @@ export type Ledger = {
   /** The caller that a key belongs to, for a request that is refused for another reason. Undefined if the key is invalid. */
   findCaller(keyHash: string): Promise<Caller | undefined>;
   /** What the key's workspace has used of this month's quota. Undefined if the key is invalid. Costs no quota. */
-  readUsage(keyHash: string): Promise<{ usage: Usage; caller: Caller | undefined } | undefined>;
+  readUsage(keyHash: string): Promise<{ usage: QuotaState; caller: Caller | undefined } | undefined>;
   /**
    * The deployments of the key's workspace as JSON text: by their ids, reference, revision, live version and whether they are
    * active. Undefined if the key is invalid. Costs no quota. `workspaceId` is the key's workspace where that is known.
    */
   readRevisions(
     keyHash: string,
-    workspaceId?: string,
+    workspaceId?: WorkspaceId,
   ): Promise<{ deployments: string; caller: Caller | undefined } | undefined>;
   /** How many requests wait for a decision. */
   countWaiting(): number;
@@ -73,7 +75,7 @@ export function createLedger(
     },
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
   }, { ...groupLimits, ...limits });
-  const check = (keyHash: string, operation: Check["operation"] = "check", workspaceId?: string) =>
+  const check = (keyHash: string, operation: Check["operation"] = "check", workspaceId?: WorkspaceId) =>
     admit({ operation, keyHash, workspaceId, deployId: "" });
   return {
     admit: admit as Ledger["admit"],

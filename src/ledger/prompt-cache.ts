@@ -1,6 +1,7 @@
 // Prompts as the specification serves them, cached as the JSON text of the response. A version never changes, so its texts
 // are read once. The database says with every read which version is current.
 import { createCache } from "../common/cache.ts";
+import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Cache } from "../common/cache.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
@@ -11,10 +12,10 @@ import type { CallBatch } from "./admission.ts";
 
 /** What SQL finds for a read. The time and the texts are null if it was not accepted, and the texts if they are known. */
 export type FoundPrompt = {
-  workspaceId: string;
+  workspaceId: WorkspaceId;
   workspaceName: string;
   deployName: string;
-  promptId: string;
+  promptId: PromptId;
   version: number;
   /** In Unix ms. */
   publishedAt: number | null;
@@ -47,11 +48,11 @@ export type PromptCache = Cache<ServedPrompt>;
 export const createPromptCache = (): PromptCache => createCache(mostCharacters);
 
 /** Returns the prompt of a batch's deployment as JSON text. */
-export type Serve = (batch: Asked, deployId: string, found: FoundPrompt) => JsonText;
+export type Serve = (batch: Asked, deployId: DeploymentId, found: FoundPrompt) => JsonText;
 
 type Asked = Pick<CallBatch, "keyHash" | "deployId">;
 /** An accepted batch, its deployment, and the prompt if it was read. */
-type Accepted = { batch: Asked; deployId: string; prompt: FoundPrompt | null };
+type Accepted = { batch: Asked; deployId: DeploymentId; prompt: FoundPrompt | null };
 
 /** What the prompt of a batch is cached under: a reference means another deployment in another workspace. */
 const nameOf = ({ keyHash, deployId }: Asked): string =>
@@ -114,14 +115,19 @@ async function readTexts(database: Database, prompts: FoundPrompt[]): Promise<vo
   }
 }
 
-const stampOf = (deployId: string, { version, publishedAt }: FoundPrompt) => `${deployId}@${version}@${publishedAt}`;
+const stampOf = (deployId: DeploymentId, { version, publishedAt }: FoundPrompt) =>
+  `${deployId}@${version}@${publishedAt}`;
 
-const isCurrent = (known: ServedPrompt | undefined, deployId: string, found: FoundPrompt): known is ServedPrompt =>
+const isCurrent = (
+  known: ServedPrompt | undefined,
+  deployId: DeploymentId,
+  found: FoundPrompt,
+): known is ServedPrompt =>
   known?.stamp === stampOf(deployId, found) && known.workspaceName === found.workspaceName &&
   known.deployName === found.deployName;
 
 /** Composes the seven fields in the order of the specification. */
-function compose(deployId: string, found: FoundPrompt, known: ServedPrompt | undefined): ServedPrompt {
+function compose(deployId: DeploymentId, found: FoundPrompt, known: ServedPrompt | undefined): ServedPrompt {
   const { workspaceId, workspaceName, deployName, promptId: id, version } = found;
   const content = readContent(found) ?? known?.content;
   if (content === undefined) throw new Error(`Prompt ${id} has no version ${version}`);

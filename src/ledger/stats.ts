@@ -1,5 +1,6 @@
 // What the records of a deployment say in numbers, from the index alone: a million of them is read in half a second.
-import type { VersionStats } from "../common/domain.ts";
+import type { DeploymentId } from "../common/ids.ts";
+import type { VersionStats } from "../schema/ledger.ts";
 import { blocksOfRange, findLogRange, inTime } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database } from "../database/database.ts";
@@ -8,7 +9,7 @@ import { integerOrNull, textOrNull } from "../database/row.ts";
 const rangeLength = 4_096; // positions that one query looks at: 5 ms, in which no one else gets a turn
 
 /** Which records of a deployment to look at. */
-export type StatsFilter = TimeRange & { deployId: string; promptVersion?: number | undefined };
+export type StatsFilter = TimeRange & { deployId: DeploymentId; promptVersion?: number | undefined };
 
 /** Statistics of each version that has records, newest first; `report` is told how far it is, from 0 to 1. */
 export async function findStats(

@@ -1,12 +1,19 @@
 // Reads of the counted quota. The ledger alone writes it.
-import type { MonthUsage, Page, PageRequest, Usage } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth } from "../common/month.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
+import type { MonthUsage } from "../schema/ledger.ts";
+import type { QuotaState } from "../schema/serving.ts";
 
 /** What a workspace used of a month's quota; the limit is today's. Undefined where there is no such workspace. */
-export async function findUsage(database: Database, workspaceId: string, month: string): Promise<Usage | undefined> {
+export async function findUsage(
+  database: Database,
+  workspaceId: WorkspaceId,
+  month: string,
+): Promise<QuotaState | undefined> {
   const rows = await database.read({
     sql: `select w.monthly_limit, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
       from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
@@ -24,7 +31,9 @@ export async function findUsage(database: Database, workspaceId: string, month: 
 }
 
 /** What was counted, and what follows from it. */
-export function usageOf({ month, limit, reads, submits }: Pick<Usage, "month" | "limit" | "reads" | "submits">): Usage {
+export function usageOf(
+  { month, limit, reads, submits }: Pick<QuotaState, "month" | "limit" | "reads" | "submits">,
+): QuotaState {
   const used = reads + submits;
   return {
     month,
@@ -38,7 +47,11 @@ export function usageOf({ month, limit, reads, submits }: Pick<Usage, "month" | 
 }
 
 /** The months in which a workspace used anything, newest first. */
-export function listMonths(database: Database, workspaceId: string, request: PageRequest): Promise<Page<MonthUsage>> {
+export function listMonths(
+  database: Database,
+  workspaceId: WorkspaceId,
+  request: PageRequest,
+): Promise<Page<MonthUsage>> {
   const sql = `select month, reads, submits from quota_usage
     where workspace_id = :workspaceId and month < coalesce(replace(:cursor, '_', '-'), '~') order by month desc limit :rows`;
   return readPage(

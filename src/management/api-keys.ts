@@ -1,6 +1,7 @@
 // API keys: what applications authenticate with. A secret is shown once, when it is made; the database has its hash.
 import { conflict, invalid, notFound } from "../common/errors.ts";
 import { hashApiKey, isApiKey, keyPrefixLength, newApiKey, newId } from "../common/ids.ts";
+import type { KeyId, WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -11,8 +12,8 @@ import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const apiKey = {
-  id: v.text,
-  workspaceId: v.text,
+  id: v.textAs<KeyId>(),
+  workspaceId: v.textAs<WorkspaceId>(),
   name: v.text,
   prefix: described(v.text, "The first characters of the secret, to tell keys apart"),
   createdAt: v.timestamp,
@@ -36,7 +37,7 @@ const table = tableOf(
 );
 
 /** Makes a secret with this hash the one of a key, until the key expires. */
-const addSecret = (id: string, hash: string): Statement => ({
+const addSecret = (id: KeyId, hash: string): Statement => ({
   sql: `insert into api_key_secrets (hash, api_key_id, workspace_id, expires_at)
     select ?, id, workspace_id, expires_at from api_keys where id = ? and revoked_at is null`,
   args: [hash, id],
@@ -51,7 +52,7 @@ export const createApiKey = operation({
   role: "admin",
   command: "key create --workspace ID [--name NAME] [--expires EXPIRY]",
   input: {
-    workspaceId: v.id,
+    workspaceId: v.id<WorkspaceId>(),
     name: optional(described(v.label, "To tell keys apart")),
     expiresAt: optional(apiKey.expiresAt),
   },
@@ -84,7 +85,7 @@ export const listApiKeys = operation({
   path: "/workspaces/{workspaceId}/keys",
   role: "viewer",
   command: "key list --workspace ID",
-  input: { workspaceId: v.id, ...v.page },
+  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
   output: pageOf(ApiKey),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {
@@ -101,7 +102,7 @@ export const getApiKey = operation({
   path: "/keys/{id}",
   role: "viewer",
   command: "key show ID",
-  input: { id: v.id },
+  input: { id: v.id<KeyId>() },
   output: ApiKey,
   refusals: ["not_found"],
   run: (management, { id }) => requireApiKey(management, id),
@@ -115,7 +116,7 @@ export const revokeApiKey = operation({
   path: "/keys/{id}/revoke",
   role: "admin",
   command: "key revoke ID",
-  input: { id: v.id },
+  input: { id: v.id<KeyId>() },
   output: ApiKey,
   refusals: ["not_found"],
   async run({ database, clock }, { id }) {
@@ -138,7 +139,7 @@ export const rotateApiKey = operation({
   role: "admin",
   command: "key rotate ID [--overlap DURATION] [--expires EXPIRY]",
   input: {
-    id: v.id,
+    id: v.id<KeyId>(),
     overlapMs: optional(
       described(v.period, "How long the secrets before it stay valid, in milliseconds", { default: 0 }),
     ),
@@ -178,16 +179,16 @@ export const rotateApiKey = operation({
   },
 });
 
-const requireApiKey = async ({ database }: Store, id: string): Promise<ApiKey> =>
+const requireApiKey = async ({ database }: Store, id: KeyId): Promise<ApiKey> =>
   firstOf(await database.read(table.byId(checkId(id))), id);
 
 /** A caller who names a key by its secret learns so, and the secret is not repeated. */
-function checkId(id: string): string {
+function checkId(id: KeyId): KeyId {
   if (isApiKey(id)) throw invalid("A key is named by its id, key_…, not by its secret");
   return id;
 }
 
-function firstOf(rows: Row[], id: string): ApiKey {
+function firstOf(rows: Row[], id: KeyId): ApiKey {
   const key = rows.map(table.toItem)[0];
   if (key === undefined) throw notFound("API key", id);
   return key;

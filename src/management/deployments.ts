@@ -2,9 +2,10 @@
 // history in the same transaction.
 import { conflict, notFound, outdated } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
+import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
-import type { Infer } from "../schema/struct.ts";
+import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
   addChange,
@@ -16,17 +17,17 @@ import {
 } from "./history.ts";
 import type { Action } from "./history.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
-import type { ChangeInfo, Management, Store } from "./operation.ts";
+import type { Management, Store } from "./operation.ts";
 import { requirePrompt } from "./prompts.ts";
 import { tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const deployment = {
-  id: v.text,
-  workspaceId: v.text,
+  id: v.textAs<DeploymentId>(),
+  workspaceId: v.textAs<WorkspaceId>(),
   name: v.text,
-  promptId: v.text,
+  promptId: v.textAs<PromptId>(),
   currentVersion: described(v.positive, "The version of the prompt that is live"),
   isActive: described(v.isTrue, "Whether it is open to requests"),
   revision: described(v.positive, "How often it has changed, its creation included; the ETag has it too"),
@@ -43,8 +44,8 @@ export type DeploymentResult = Infer<typeof DeploymentResult>;
 const table = tableOf(Deployment, "select * from deployments");
 
 /** Members of the input of whatever changes the deployment `id`. */
-const change = { id: v.id, ...changeInfo, ifRevision: optional(v.count) };
-type ChangeInput = ChangeInfo & { id: string; ifRevision?: number | undefined };
+const change = { id: v.id<DeploymentId>(), ...changeInfo, ifRevision: optional(v.count) };
+type ChangeInput = Members<typeof change>;
 
 /** The statement that makes a deployment live, where a condition holds. `version` is SQL. */
 export const addDeployment = (
@@ -72,9 +73,9 @@ export const createDeployment = operation({
   role: "editor",
   command: "deploy create --workspace ID --name NAME --prompt ID [--version N] [--note TEXT] [--actor NAME]",
   input: {
-    workspaceId: v.id,
+    workspaceId: v.id<WorkspaceId>(),
     name: v.name,
-    promptId: v.id,
+    promptId: v.id<PromptId>(),
     version: optional(described(v.positive, "The newest version unless given")),
     ...changeInfo,
   },
@@ -104,7 +105,7 @@ export const listDeployments = operation({
   path: "/workspaces/{workspaceId}/deployments",
   role: "viewer",
   command: "deploy list --workspace ID",
-  input: { workspaceId: v.id, ...v.page },
+  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
   output: pageOf(Deployment),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {
@@ -121,7 +122,7 @@ export const getDeployment = operation({
   path: "/deployments/{id}",
   role: "viewer",
   command: "deploy show ID",
-  input: { id: v.id },
+  input: { id: v.id<DeploymentId>() },
   output: Deployment,
   refusals: ["not_found"],
   run: (management, { id }) => requireDeployment(management, id),
@@ -230,7 +231,7 @@ export const listDeploymentChanges = operation({
   path: "/deployments/{id}/history",
   role: "viewer",
   command: "deploy history ID",
-  input: { id: v.id, ...v.numberedPage },
+  input: { id: v.id<DeploymentId>(), ...v.numberedPage },
   output: pageOf(DeploymentChange),
   refusals: ["not_found"],
   async run(management, { id, ...page }) {
@@ -269,10 +270,10 @@ async function changeDeployment(
 }
 
 /** The deployment; refused where there is none. */
-export const requireDeployment = async ({ database }: Store, id: string): Promise<Deployment> =>
+export const requireDeployment = async ({ database }: Store, id: DeploymentId): Promise<Deployment> =>
   await table.find(database, id) ?? missing(id);
 
-function missing(id: string): never {
+function missing(id: DeploymentId): never {
   throw notFound("Deployment", id);
 }
 

@@ -1,8 +1,9 @@
 // Records as files: one JSON document per line, or CSV (RFC 4180).
 import { stringify } from "../common/json-text.ts";
-import type { Diagnosis } from "../common/domain.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
 
-export type ExportFormat = "ndjson" | "csv";
+export const exportFormats = ["ndjson", "csv"] as const;
+export type ExportFormat = (typeof exportFormats)[number];
 export type Export = { format: ExportFormat; text: AsyncGenerator<string> };
 
 /** The text of an export in parts, one for each page of records. */

@@ -1,11 +1,13 @@
 // The history of a deployment: one entry for each change, and where a rollback can go.
 import type { Page, PageRequest } from "../common/domain.ts";
+import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { sources } from "./operation.ts";
 import type { ChangeInfo, Management, Source } from "./operation.ts";
 
 const action = oneOf("created", "promoted", "rolled_back", "activated", "deactivated", "renamed");
@@ -21,7 +23,7 @@ export const DeploymentChange = named(
       "The version, whether it was active, or the name before; null where it was created",
     ),
     to: described(v.versionStateOrName, "The version, whether it is active, or the name after"),
-    source: described(oneOf("api", "command line"), "How the change was made"),
+    source: described(oneOf(...sources), "How the change was made"),
     actor: described(v.text, "The name that the caller gave; may be empty"),
     note: described(v.text, "Why; may be empty"),
     createdAt: v.timestamp,
@@ -56,7 +58,11 @@ export const addChange = (
 });
 
 /** The changes of a deployment, newest first. */
-export function listChanges(database: Database, id: string, request: PageRequest): Promise<Page<DeploymentChange>> {
+export function listChanges(
+  database: Database,
+  id: DeploymentId,
+  request: PageRequest,
+): Promise<Page<DeploymentChange>> {
   const sql = `select * from deployment_changes where deployment_id = :id
       and revision < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
     order by revision desc limit :rows`;
@@ -65,21 +71,21 @@ export function listChanges(database: Database, id: string, request: PageRequest
 }
 
 /** The changes that made a version live, oldest first. */
-export async function listVersionChanges(database: Database, id: string): Promise<VersionChange[]> {
+export async function listVersionChanges(database: Database, id: DeploymentId): Promise<VersionChange[]> {
   const rows = await database.read({
     sql: `select action, to_value from deployment_changes
       where deployment_id = ? and action in ('created', 'promoted', 'rolled_back') order by revision`,
     args: [id],
   });
-  return rows.map((row) => ({ action: row.action as Action, to: Number(text(row, "to_value")) }));
+  return rows.map((row) => ({ action: text(row, "action"), to: Number(text(row, "to_value")) }));
 }
 
 const toChange = (row: Row): DeploymentChange => ({
   revision: integer(row, "revision"),
-  action: row.action as Action,
+  action: text(row, "action"),
   from: row.from_value === null ? null : JSON.parse(text(row, "from_value")),
   to: JSON.parse(text(row, "to_value")),
-  source: row.source as Source,
+  source: text(row, "source"),
   actor: text(row, "actor"),
   note: text(row, "note"),
   createdAt: integer(row, "created_at"),

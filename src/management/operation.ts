@@ -3,13 +3,15 @@
 import type { Clock, Page } from "../common/domain.ts";
 import { roleRequired } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
-import { read } from "../schema/parse.ts";
+import { take } from "../schema/parse.ts";
+import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
 /** How a caller reaches management. */
-export type Source = "api" | "command line";
+export const sources = ["api", "command line"] as const;
+export type Source = (typeof sources)[number];
 
 /** What a caller may do; each role may do all that those before it may. */
 export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
@@ -65,14 +67,14 @@ export const operation = <S extends Schema, Output>(
   { input, ...declared }: Omit<Operation<Members<S>, Output>, "input"> & { input: S },
 ): Operation<Members<S>, Output> => ({ ...declared, input: exactly<Schema>(input) });
 
-/** Runs an operation on input as JSON text, once caller and input have been checked. */
+/** Runs an operation, once caller and input have been checked. */
 export async function perform<Output>(
   { input, role, run }: Pick<Operation<never, Output>, "input" | "role" | "run">,
   management: Management,
-  source: string,
+  unchecked: Unchecked,
 ): Promise<Output> {
   if (roles.indexOf(management.caller.role) < roles.indexOf(role)) throw roleRequired(role);
-  return await run(management, read(input, source) as never);
+  return await run(management, take(input, unchecked) as never);
 }
 
 /** The struct of a page of a list. */
@@ -87,7 +89,7 @@ export const changeInfo = {
   actor: optional(described(v.label, "Who makes the change, for the history")),
   note: optional(described(v.note, "Why, for the history")),
 };
-export type ChangeInfo = { actor?: string | undefined; note?: string | undefined };
+export type ChangeInfo = Members<typeof changeInfo>;
 
 /** A share of the whole, for people. */
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;

@@ -1,5 +1,6 @@
 // Prompts: each belongs to a workspace, and has versions.
 import { notFound } from "../common/errors.ts";
+import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { exactly, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -11,7 +12,13 @@ import { requireWorkspace } from "./workspaces.ts";
 
 const Prompt = named(
   "Prompt",
-  exactly({ id: v.text, workspaceId: v.text, title: v.text, latestVersion: v.positive, createdAt: v.timestamp }),
+  exactly({
+    id: v.textAs<PromptId>(),
+    workspaceId: v.textAs<WorkspaceId>(),
+    title: v.text,
+    latestVersion: v.positive,
+    createdAt: v.timestamp,
+  }),
 );
 export type Prompt = Infer<typeof Prompt>;
 
@@ -29,7 +36,7 @@ export const listPrompts = operation({
   path: "/workspaces/{workspaceId}/prompts",
   role: "viewer",
   command: "prompt list --workspace ID",
-  input: { workspaceId: v.id, ...v.page },
+  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
   output: pageOf(Prompt),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {
@@ -62,7 +69,7 @@ export const addPrompt = (
 });
 
 /** The prompt; refused where there is none, or none in the workspace named. */
-export async function requirePrompt({ database }: Store, id: string, workspaceId?: string): Promise<Prompt> {
+export async function requirePrompt({ database }: Store, id: PromptId, workspaceId?: WorkspaceId): Promise<Prompt> {
   const prompt = await table.find(database, id);
   const isElsewhere = workspaceId !== undefined && prompt?.workspaceId !== workspaceId;
   if (prompt === undefined || isElsewhere) throw notFound("Prompt", id);

@@ -1,6 +1,7 @@
 // Publishing: a push that also makes the version live. Version and deployment are written in one transaction.
 import { conflict, deployNameInUse, notFound, outdated } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
+import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -31,9 +32,11 @@ export const publishPrompt = operation({
   path: "/workspaces/{workspaceId}/publish",
   role: "editor",
   input: {
-    workspaceId: v.id,
+    workspaceId: v.id<WorkspaceId>(),
     deploy: described(v.name, "The name or id of a deployment of the workspace, or the name of a new one"),
-    promptId: optional(described(v.id, "The prompt that gets the version, where the deployment does not tell")),
+    promptId: optional(
+      described(v.id<PromptId>(), "The prompt that gets the version, where the deployment does not tell"),
+    ),
     ...newVersion,
     actor: changeInfo.actor,
     ifRevision: optional(v.count),
@@ -68,7 +71,7 @@ export const publishPrompt = operation({
 });
 
 /** The deployments of a workspace that have this name or id. */
-async function findCalled({ database }: Management, workspaceId: string, call: string): Promise<Deployment[]> {
+async function findCalled({ database }: Management, workspaceId: WorkspaceId, call: string): Promise<Deployment[]> {
   const sql =
     "select * from deployments where workspace_id = :workspaceId and (id = :call or name = :call) order by id";
   return (await database.read({ sql, args: { workspaceId, call } })).map(toDeployment);
@@ -88,7 +91,7 @@ const newestVersion = "(select max(version) from prompt_versions where prompt_id
 
 /** Creates a deployment of the pushed version, and the prompt too unless named, where the deployment's name is free. */
 function createBoth(
-  { workspaceId, name, promptId: known }: { workspaceId: string; name: string; promptId: string | undefined },
+  { workspaceId, name, promptId: known }: { workspaceId: WorkspaceId; name: string; promptId: PromptId | undefined },
   content: PromptContent,
   origin: Origin,
 ): Statements {

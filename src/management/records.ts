@@ -1,44 +1,21 @@
 // Diagnosis records: listed, exported and deleted. The ledger alone writes them.
-import type { Diagnosis as DiagnosisRecord, Page } from "../common/domain.ts";
+import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
+import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
-import { DiagnosisContent } from "../schema/serving.ts";
-import { described, exactly, named, nullable, object, oneOf, optional, predicate } from "../schema/struct.ts";
-import type { Infer, Struct } from "../schema/struct.ts";
+import { Diagnosis } from "../schema/ledger.ts";
+import { described, exactly, named, oneOf, optional, predicate } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { toText } from "./export.ts";
+import { exportFormats, toText } from "./export.ts";
 import type { Export } from "./export.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
-
-const Shape = object({
-  id: v.text,
-  sessionId: v.text,
-  status: v.integer,
-  content: DiagnosisContent,
-  latency: nullable(v.duration),
-  startAt: v.moment,
-  endAt: v.moment,
-  additional_properties: nullable(v.anyObject),
-  promptVersion: described(v.positive, "The version that was live when the record was stored"),
-  createdAt: v.timestamp,
-  submitted: optional(
-    described(v.anyObject, "Further members whose names are those of the service: id, createdAt …"),
-  ),
-});
-
-const Diagnosis = named(
-  "Diagnosis",
-  described(
-    Shape,
-    "A stored record: its members as they were submitted, further ones too, and null where one was not given",
-  ),
-) as Struct<unknown, unknown> as Struct<DiagnosisRecord, unknown>;
 
 const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
@@ -52,7 +29,7 @@ export const promptVersion = optional(described(v.positive, "Only of this versio
 
 const sessionId = described(v.text, "Only of this session");
 const filter = {
-  deployId: v.id,
+  deployId: v.id<DeploymentId>(),
   sessionId: optional(sessionId),
   status: optional(described(v.integer, "Only with this status")),
   promptVersion,
@@ -76,7 +53,7 @@ export const listDiagnoses = operation({
   output: pageOf(Diagnosis),
   refusals: ["not_found"],
   isLong: true,
-  async run(management, { limit, cursor, ...filter }): Promise<Page<DiagnosisRecord>> {
+  async run(management, { limit, cursor, ...filter }): Promise<Page<Diagnosis>> {
     await requireDeployment(management, filter.deployId);
     return await diagnoses.listDiagnoses(management.database, filter, { limit, cursor });
   },
@@ -85,7 +62,7 @@ export const listDiagnoses = operation({
 const exportPage = 256; // records: some 5 ms, in which nothing else runs
 
 /** All records that match, newest first, page by page: no more than a page is held at a time. */
-export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<DiagnosisRecord[]> {
+export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
   const stretch = await findLogRange(database, filter);
   yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
 }
@@ -103,7 +80,7 @@ export const exportDiagnoses = operation({
     ...filter,
     format: optional(
       described(
-        oneOf("ndjson", "csv"),
+        oneOf(...exportFormats),
         "One JSON document per line, or RFC 4180 with ' before a text that a spreadsheet would run",
         { default: "ndjson" },
       ),
@@ -126,7 +103,7 @@ export const getDiagnosis = operation({
   path: "/diagnoses/{id}",
   role: "viewer",
   command: "diagnosis show ID",
-  input: { id: v.id },
+  input: { id: v.id<RecordId>() },
   output: Diagnosis,
   refusals: ["not_found", "gone"],
   async run(management, { id }) {
@@ -144,7 +121,7 @@ export const deleteDiagnosis = operation({
   path: "/diagnoses/{id}",
   role: "admin",
   command: "diagnosis delete ID",
-  input: { id: v.id },
+  input: { id: v.id<RecordId>() },
   output: Deletion,
   refusals: ["not_found"],
   async run(management, { id }) {
@@ -163,7 +140,7 @@ export const deleteSession = operation({
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
   command: "diagnosis delete --deploy ID --session S",
-  input: { deployId: v.id, sessionId },
+  input: { deployId: v.id<DeploymentId>(), sessionId },
   output: Deletion,
   refusals: ["not_found"],
   isLong: true,
@@ -183,7 +160,7 @@ export const deleteSession = operation({
 });
 
 /** Where the record stands in the log; refused where there never was one. Without `diagnosis` it was deleted. */
-async function requirePosition({ database }: Store, id: string) {
+async function requirePosition({ database }: Store, id: RecordId) {
   const found = await diagnoses.findDiagnosis(database, id);
   if (found === undefined) throw notFound("Diagnosis", id);
   return found;

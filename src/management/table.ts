@@ -34,12 +34,12 @@ export function insertInto(table: string, item: Record<string, string | number |
 /** Finds and lists what a query selects, whose rows have an `id` that grows with time. */
 export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, select: string) {
   const toItem = readerOf(struct);
-  const byId = (id: string): Statement => ({ sql: `select * from (${select}) where id = ?`, args: [id] });
+  const byId = (id: T["id"]): Statement => ({ sql: `select * from (${select}) where id = ?`, args: [id] });
   return {
     toItem,
     /** The statement that finds an item, for a transaction. */
     byId,
-    find: async (database: Database, id: string): Promise<T | undefined> =>
+    find: async (database: Database, id: T["id"]): Promise<T | undefined> =>
       (await database.read(byId(id))).map(toItem)[0],
     /** The items whose members have these values, newest first. */
     list(database: Database, filter: Record<string, string>, request: PageRequest): Promise<Page<T>> {

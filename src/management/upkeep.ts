@@ -1,6 +1,8 @@
 // Upkeep of the ledger: verifying that it balances, and pruning what is old.
+import type { WorkspaceId } from "../common/ids.ts";
 import { listBalances } from "../ledger/balances.ts";
 import { findPruneEnd, pruneBefore } from "../ledger/deletions.ts";
+import { LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -49,20 +51,6 @@ export const prune = operation({
   },
 });
 
-const LedgerBalance = named(
-  "LedgerBalance",
-  exactly({
-    workspaceId: v.text,
-    month: described(v.text, "A month, UTC; unknown, and out of balance, where the calls are in none"),
-    used: described(v.count, "What was counted of the quota"),
-    calls: described(v.count, "Entries of the call log, the pruned ones included"),
-    reads: described(v.count, "Those of them that are reads"),
-    records: described(v.count, "Records, the deleted and pruned ones included"),
-    deleted: described(v.count, "How many of the records were deleted"),
-    pruned: described(v.count, "How many of the calls were pruned, with their records"),
-    balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
-  }),
-);
 const Verification = named(
   "Verification",
   exactly({
@@ -84,7 +72,7 @@ export const verify = operation({
   path: "/verify",
   role: "viewer",
   command: "verify [--workspace ID]",
-  input: { workspaceId: optional(described(v.id, "All workspaces unless given")) },
+  input: { workspaceId: optional(described(v.id<WorkspaceId>(), "All workspaces unless given")) },
   output: Verification,
   refusals: ["not_found"],
   isLong: true,

@@ -1,9 +1,11 @@
 // Usage: what a workspace has used of its monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { countDays } from "../ledger/calls.ts";
 import { findUsage, listMonths as list } from "../ledger/usage.ts";
+import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";
 import { described, exactly, listOf, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -11,16 +13,11 @@ import * as v from "./values.ts";
 import { operation, pageOf, percent } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const DayUsage = exactly({ day: described(v.text, "YYYY-MM-DD, UTC"), reads: v.count, submits: v.count });
 const Usage = named(
   "Usage",
   exactly({ ...quotaState, days: described(listOf(DayUsage), "The days of the calls that are still in the log") }),
 );
 export type Usage = Infer<typeof Usage>;
-const MonthUsage = named(
-  "MonthUsage",
-  exactly({ month: v.month, used: v.count, reads: v.count, submits: v.count }),
-);
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
 
@@ -32,14 +29,14 @@ export const readUsage = operation({
   path: "/workspaces/{workspaceId}/usage/{month}",
   role: "viewer",
   command: "usage --workspace ID [--month YYYY-MM]",
-  input: { workspaceId: v.id, month: v.month },
+  input: { workspaceId: v.id<WorkspaceId>(), month: v.month },
   output: Usage,
   refusals: ["not_found"],
   isLong: true,
   async run({ database, report }, { workspaceId, month }) {
     const found = await findUsage(database, workspaceId, month);
     if (found === undefined) throw notFound("Workspace", workspaceId);
-    const days = new Map<string, Infer<typeof DayUsage>>();
+    const days = new Map<string, DayUsage>();
     const { first, end } = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
     for (let start = first; start < end; start += sliceLength) {
       const slice = { first: start, end: Math.min(end, start + sliceLength) };
@@ -61,7 +58,7 @@ export const listMonths = operation({
   path: "/workspaces/{workspaceId}/usage",
   role: "viewer",
   command: "usage months --workspace ID",
-  input: { workspaceId: v.id, ...v.page },
+  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
   output: pageOf(MonthUsage),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {

@@ -1,6 +1,7 @@
 // What single values of management must be, besides those that applications send and get.
+import type { Id, IdPrefix } from "../common/ids.ts";
 import { countSchema, filledText, isCount, timestamp } from "../schema/values.ts";
-import { isObject, nullable, oneOf, optional, predicate, refined } from "../schema/struct.ts";
+import { isObject, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
 export * from "../schema/values.ts";
 
@@ -58,12 +59,13 @@ export const needle = refined(
 );
 /** A moment, or none. */
 export const moment = nullable(timestamp);
-/** What names a thing: an id that the service has made. */
-export const id = predicate<string>(
-  "an id of 1 to 128 characters",
-  (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
-  { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
-);
+/** What a caller names a thing by. Any text may be an id of any noun: ids are opaque. */
+export const id = <T extends Id<IdPrefix>>() =>
+  predicate<T>(
+    "an id of 1 to 128 characters",
+    (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
+    { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
+  );
 
 /** How a list is asked for: so many entries, beginning where an earlier answer ended. */
 const pageSize = predicate<number>(
@@ -94,13 +96,6 @@ export const numberedPage = {
   ),
 };
 
-export const operation = oneOf("read", "submit");
-export const number = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
-export const share = predicate<number>(
-  "a number from 0 to 1",
-  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
-  { type: "number", minimum: 0, maximum: 1 },
-);
 /** What a deployment's history tells of. */
 export const versionStateOrName = predicate<number | boolean | string>(
   "a version, true, false or a name",

@@ -2,6 +2,7 @@
 // version makes no new one.
 import { conflict, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
+import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
@@ -18,7 +19,7 @@ import { readerOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const stored = {
-  id: described(v.text, "The id of the prompt"),
+  id: described(v.textAs<PromptId>(), "The id of the prompt"),
   version: v.positive,
   title: v.text,
   description: v.text,
@@ -54,6 +55,7 @@ const PromptDiff = named(
     diff: described(v.text, "A unified diff, for people; empty where nothing differs"),
   }),
 );
+export type PromptDiff = Infer<typeof PromptDiff>;
 
 /** What an author writes. Members of a message that are not named here are kept and served. */
 export const promptContent = {
@@ -81,7 +83,7 @@ export function toVersion(row: Row): PromptVersion {
 }
 
 /** Finds a version of a prompt, or the newest. */
-export const findVersion = (promptId: string, version?: number): Statement => ({
+export const findVersion = (promptId: PromptId, version?: number): Statement => ({
   sql: `select prompt_id as id, version, title, description, messages, llm_config, note, created_at
     from prompt_versions where prompt_id = ? and version = coalesce(?, version) order by version desc limit 1`,
   args: [promptId, version ?? null],
@@ -91,7 +93,7 @@ type Condition = { sql: string; args: Record<string, string | number | null> };
 
 /** Adds the next version where a condition holds, unless the newest has the same content. Gives a row where it did. */
 export const addVersion = (
-  promptId: string,
+  promptId: PromptId,
   { title, description, messages, llmConfig }: PromptContent,
   note: string,
   now: number,
@@ -126,7 +128,7 @@ export const createPrompt = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/prompts",
   role: "editor",
-  input: { workspaceId: v.id, ...newVersion },
+  input: { workspaceId: v.id<WorkspaceId>(), ...newVersion },
   output: PushResult,
   locate: ({ id }) => `/prompts/${id}`,
   refusals: ["not_found"],
@@ -145,7 +147,7 @@ export const pushPrompt = operation({
   method: "POST",
   path: "/prompts/{id}/versions",
   role: "editor",
-  input: { id: v.id, ...newVersion },
+  input: { id: v.id<PromptId>(), ...newVersion },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
   refusals: ["not_found"],
@@ -157,7 +159,7 @@ export const pushPrompt = operation({
 
 async function push(
   { database, clock }: Management,
-  id: string,
+  id: PromptId,
   input: PromptInput,
   before: Statement[] = [],
 ): Promise<PushResult> {
@@ -178,7 +180,7 @@ export const listPromptVersions = operation({
   path: "/prompts/{id}/versions",
   role: "viewer",
   command: "prompt versions ID",
-  input: { id: v.id, ...v.numberedPage },
+  input: { id: v.id<PromptId>(), ...v.numberedPage },
   output: pageOf(VersionSummary),
   refusals: ["not_found"],
   async run(management, { id, ...page }) {
@@ -198,7 +200,7 @@ export const getPrompt = operation({
   method: "GET",
   path: "/prompts/{id}",
   role: "viewer",
-  input: { id: v.id },
+  input: { id: v.id<PromptId>() },
   output: PromptVersion,
   refusals: ["not_found"],
   run: (management, { id }) => requireVersion(management, id),
@@ -211,7 +213,7 @@ export const getPromptVersion = operation({
   method: "GET",
   path: "/prompts/{id}/versions/{version}",
   role: "viewer",
-  input: { id: v.id, version: described(v.positive, "The number of the version") },
+  input: { id: v.id<PromptId>(), version: described(v.positive, "The number of the version") },
   output: PromptVersion,
   refusals: ["not_found"],
   run: (management, { id, version }) => requireVersion(management, id, version),
@@ -225,7 +227,7 @@ export const renderPrompt = operation({
   path: "/prompts/{id}/render",
   role: "viewer",
   input: {
-    id: v.id,
+    id: v.id<PromptId>(),
     version: optional(described(v.positive, "The newest version unless given")),
     values: described(v.texts, "A text for each variable, by its name"),
   },
@@ -248,7 +250,7 @@ export const diffVersions = operation({
   role: "viewer",
   command: "prompt diff ID --from N [--to N]",
   input: {
-    id: v.id,
+    id: v.id<PromptId>(),
     from: described(v.positive, "The version before"),
     to: optional(described(v.positive, "The version after; the newest unless given")),
   },
@@ -263,7 +265,7 @@ export const diffVersions = operation({
 });
 
 /** A version of a prompt, the newest unless named; refused where there is none. */
-export async function requireVersion(store: Store, id: string, version?: number): Promise<PromptVersion> {
+export async function requireVersion(store: Store, id: PromptId, version?: number): Promise<PromptVersion> {
   const [row] = await store.database.read(findVersion(id, version));
   if (row !== undefined) return toVersion(row);
   await requirePrompt(store, id);

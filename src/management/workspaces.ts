@@ -1,6 +1,7 @@
 // Workspaces: tenants, each with keys, prompts and deployments of its own, and a monthly quota of accepted requests.
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -12,7 +13,7 @@ import { insertInto, tableOf } from "./table.ts";
 export const Workspace = named(
   "Workspace",
   exactly({
-    id: v.text,
+    id: v.textAs<WorkspaceId>(),
     name: v.text,
     monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
     upgradeUrl: described(v.webUrl, "The link that clients get once the quota is used up, or null"),
@@ -74,7 +75,7 @@ export const getWorkspace = operation({
   path: "/workspaces/{id}",
   role: "viewer",
   command: "workspace show ID",
-  input: { id: v.id },
+  input: { id: v.id<WorkspaceId>() },
   output: Workspace,
   refusals: ["not_found"],
   run: (management, { id }) => requireWorkspace(management, id),
@@ -89,7 +90,7 @@ export const updateWorkspace = operation({
   role: "admin",
   command: "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL]",
   input: {
-    id: v.id,
+    id: v.id<WorkspaceId>(),
     name: optional(v.name),
     monthlyLimit: optional(monthlyLimit),
     upgradeUrl: optional(upgradeUrl),
@@ -109,13 +110,13 @@ export const updateWorkspace = operation({
 });
 
 /** The workspace; refused where there is none. */
-export const requireWorkspace = async ({ database }: Store, id: string): Promise<Workspace> =>
+export const requireWorkspace = async ({ database }: Store, id: WorkspaceId): Promise<Workspace> =>
   await table.find(database, id) ?? missing(id);
 
 export const hasWorkspaces = async (database: Database): Promise<boolean> =>
   (await database.read({ sql: "select 1 from workspaces limit 1" })).length > 0;
 
-function missing(id: string): never {
+function missing(id: WorkspaceId): never {
   throw notFound("Workspace", id);
 }
 

@@ -8,11 +8,14 @@ import type { Schema, Struct } from "./struct.ts";
 
 const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
 
+/** An object that is yet to be checked. `members` has the text of each member that was parsed. */
+export type Unchecked = { value: object; members?: Map<string, string> };
+
 /**
- * Parses the JSON text of an object and checks it. Gives its value, and the text of each member, in which every digit
- * and key is as it was sent; only ill-formed Unicode has been made well-formed.
+ * Parses the JSON text of an object. Gives its value, and the text of each member, in which every digit and key is as it was
+ * sent; only ill-formed Unicode has been made well-formed.
  */
-export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Request body") {
+export function parseObject(source: string, whole = "Request body") {
   const text = makeWellFormed(source);
   if (isDeeper(text, mostLevels)) throw wrongWhole(whole, `nested at most ${mostLevels} levels deep`);
   let value: unknown;
@@ -21,12 +24,22 @@ export function parse<T>(struct: Struct<T, unknown>, source: string, whole = "Re
   } catch {
     throw notJson(whole);
   }
-  const checked = check(struct, value, whole);
-  const members = readMembers(text);
+  if (!isObject(value)) throw wrongWhole(whole, "an object");
+  return { value, members: readMembers(text) };
+}
+
+/** Parses the JSON text of an object and checks it. Gives what `parseObject` does. */
+export function parse<T>(struct: Struct<T, unknown>, source: string) {
+  const { value, members } = parseObject(source);
+  return { value: checkParsed(struct, value, members), members };
+}
+
+function checkParsed<T>(struct: Struct<T, unknown>, value: object, members: Map<string, string>): T {
+  const checked = check(struct, value);
   for (const name of metaOf(struct).numbers ?? []) {
     checkNumber(name, members.get(name), (checked as Record<string, unknown>)[name], struct.schema);
   }
-  return { value: checked, members };
+  return checked;
 }
 
 /** Refuses a number that fits only because a double rounds it. */
@@ -37,11 +50,15 @@ function checkNumber(name: string, text: string | undefined, value: unknown, sch
   if (hasType(struct, "integer") || Object.is(value, -0)) throw wrongField(name, struct.type);
 }
 
-/** Parses and checks as `parse` does, and gives the value, in which members that are kept are their text. */
-export function read<T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T {
-  const { value, members } = parse(struct, source, whole);
-  return { ...value, ...rawJsonOf(struct, members) };
-}
+/** Checks an object. Gives its value, in which parsed members that are kept are their text. */
+export const take = <T extends object>(
+  struct: Struct<T, Schema>,
+  { value, members = new Map() }: Unchecked,
+): T => ({ ...checkParsed(struct, value, members), ...rawJsonOf(struct, members) });
+
+/** Parses and checks; gives what `take` does. */
+export const read = <T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T =>
+  take(struct, parseObject(source, whole));
 
 /** Reads the text of an object that is known to be JSON, in which members that are kept are their text, as `read` does. */
 export const receive = (struct: object, text: string): object => ({

@@ -198,3 +198,4 @@ export const quotaState = {
   resetTime: described(v.seconds, "When the month ends, in Unix seconds"),
 };
 export const QuotaState = named("QuotaState", exactly(quotaState));
+export type QuotaState = Infer<typeof QuotaState>;

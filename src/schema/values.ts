@@ -1,12 +1,16 @@
 // What single values must be, wherever they stand.
 import { isMonth } from "../common/month.ts";
+import type { DeploymentRef } from "../common/reference.ts";
 import { described, isObject, predicate } from "./struct.ts";
 
 const most = Number.MAX_SAFE_INTEGER;
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 export const countSchema = { type: "integer", minimum: 0, maximum: most };
 
-export const text = predicate<string>("a string", (value) => typeof value === "string", { type: "string" });
+/** A text of a type of its own, such as an id in an answer. */
+export const textAs = <T extends string>() =>
+  predicate<T>("a string", (value) => typeof value === "string", { type: "string" });
+export const text = textAs<string>();
 const longestName = 512; // characters
 /** A client's own name for something, which stands in an index too. */
 export const clientName = predicate<string>(
@@ -16,11 +20,11 @@ export const clientName = predicate<string>(
 );
 const longestDeployId = 300; // characters
 /** Whether a value can name a deployment. Most need not be counted: no text has more characters than units. */
-export const isDeployId = (value: unknown): value is string =>
+export const isDeployId = (value: unknown): value is DeploymentRef =>
   typeof value === "string" && value !== "" &&
   (value.length <= longestDeployId || [...value].length <= longestDeployId);
 /** An id of a deployment, or a reference. */
-export const deployId = predicate<string>(
+export const deployId = predicate<DeploymentRef>(
   `a string of 1 to ${longestDeployId} characters`,
   isDeployId,
   { type: "string", minLength: 1, maxLength: longestDeployId },

@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { promisify } from "node:util";
-import type { Tenant } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";
 
 export type Method = "GET" | "POST";
@@ -11,7 +10,7 @@ export const methods: Method[] = ["GET", "POST"];
 /** A request that is sent in turn with others. */
 export type Call = { method: Method; deployId: string; key: string; idempotencyKey?: string };
 
-export const callOf = (method: Method) => ({ deployId, key }: Pick<Tenant, "deployId" | "key">): Call => ({
+export const callOf = (method: Method) => ({ deployId, key }: { deployId: string; key: string }): Call => ({
   method,
   deployId,
   key,

@@ -1,9 +1,32 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import type { Call } from "../../src/cli/command.ts";
 import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, slotId } from "../../src/common/ids.ts";
+import { countDays } from "../../src/ledger/calls.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { requireDeployment } from "../../src/management/deployments.ts";
+import type { Management } from "../../src/management/operation.ts";
+import { getWorkspace } from "../../src/management/workspaces.ts";
 
 const test = suite("ids");
+
+/** Never called: the compiler holds each of these to be a mistake. */
+export function mixUp(management: Management, call: Call, ledger: Ledger): unknown[] {
+  const workspaceId = newId("ws", noon), deployId = newId("dep", noon), keyHash = "";
+  return [
+    // @ts-expect-error: A deployment's id is not a workspace's.
+    getWorkspace.run(management, { id: deployId }),
+    // @ts-expect-error: Nor is it in what a command calls,
+    call(getWorkspace, { id: deployId }),
+    // @ts-expect-error: in a filter,
+    countDays(management.database, deployId, "2026-11", { first: 1, end: 2 }),
+    // @ts-expect-error: in what the ledger is asked,
+    ledger.admit({ operation: "read", keyHash, deployId: workspaceId }),
+    // @ts-expect-error: or in an answer.
+    getWorkspace.run(management, { id: workspaceId }).then(({ id }) => requireDeployment(management, id)),
+  ];
+}
 
 const noon = Date.UTC(2026, 10, 15, 12);
 

@@ -2,6 +2,7 @@
 // up over the management API, so a target is any service whose admin token is known.
 import * as assert from "uvu/assert";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
+import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../../src/common/ids.ts";
 import type { Tenant } from "../helpers.ts";
 import type { HttpAnswer, HttpRequest } from "./http-client.ts";
 
@@ -17,7 +18,7 @@ export type Target = Tenant & {
   /** Makes a workspace with a key, a prompt and an active deployment. */
   createTenant(settings?: { name?: string; monthlyLimit?: number; upgradeUrl?: string }): Promise<Tenant>;
   /** Makes a prompt and a deployment of it. */
-  deploy(workspaceId: string, name: string, prompt: string | object): Promise<{ promptId: string; deployId: string }>;
+  deploy(workspaceId: string, name: string, prompt: string | object): Promise<Pick<Tenant, "promptId" | "deployId">>;
 };
 
 export type Case = [name: string, run: (target: Target) => Promise<void>];
@@ -32,24 +33,26 @@ export async function createTarget(send: Send): Promise<Target> {
     assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
     return JSON.parse(text);
   }
-  const make = (path: string, body: string | object) => manage<{ id: string; key: string }>("POST", path, body);
+  const make = <T extends string>(path: string, body: string | object) =>
+    manage<{ id: T; key: string }>("POST", path, body);
 
   async function deploy(workspaceId: string, name: string, prompt: string | object) {
-    const { id: promptId } = await make(`/workspaces/${workspaceId}/prompts`, prompt);
-    const { id: deployId } = await make(`/workspaces/${workspaceId}/deployments`, { name, promptId });
+    const { id: promptId } = await make<PromptId>(`/workspaces/${workspaceId}/prompts`, prompt);
+    const { id: deployId } = await make<DeploymentId>(`/workspaces/${workspaceId}/deployments`, { name, promptId });
     return { promptId, deployId };
   }
 
   async function createTenant(settings = {}): Promise<Tenant> {
-    const workspace = await make("/workspaces", { name: "Acme", monthlyLimit: 100_000, ...settings });
-    const { key, id: keyId } = await make(`/workspaces/${workspace.id}/keys`, {});
+    const workspace = await make<WorkspaceId>("/workspaces", { name: "Acme", monthlyLimit: 100_000, ...settings });
+    const { key, id: keyId } = await make<KeyId>(`/workspaces/${workspace.id}/keys`, {});
     return { workspaceId: workspace.id, key, keyId, ...await deploy(workspace.id, "production", promptFile) };
   }
 
   return { send, manage, createTenant, deploy, ...await createTenant() };
 }
 
-type Caller = Pick<Target, "send" | "key" | "deployId">;
+/** Whoever calls: any text may be sent as an id. */
+type Caller = Pick<Target, "send" | "key"> & { deployId: string };
 
 export const read = ({ send, key, deployId }: Caller, ...headers: string[]) =>
   send(`/v1/prompts?deployId=${deployId}`, { headers: [bearer(key), ...headers] });

@@ -338,6 +338,25 @@ for (const [parameter, wanted] of [["limit", "1 to 1000"], ["promptVersion", "1 
   }
 }
 
+test("a body is parsed once, and a query is not JSON", async () => {
+  const { parse } = JSON;
+  let parsed: string[] = [];
+  JSON.parse = (text: string, ...rest) => {
+    parsed.push(text);
+    return parse(text, ...rest);
+  };
+  try {
+    const body = JSON.stringify({ name: "Parsed once" });
+    taken(await world.manage("POST", "/workspaces", body), 201);
+    assert.equal(parsed.filter((text) => text.startsWith('{"name"')), [body]);
+    parsed = [];
+    taken(await world.manage("GET", `/workspaces/${world.workspaceId}/calls?limit=1&from=1234567`));
+    assert.equal(parsed.filter((text) => text.includes("1234567")), []);
+  } finally {
+    JSON.parse = parse;
+  }
+});
+
 test("a query's numbers reach as far as they may", async () => {
   const most = Number.MAX_SAFE_INTEGER;
   for (

@@ -10,7 +10,11 @@ import { taken } from "../management/management.ts";
 const test = suite("ETag of GET /v1/prompts");
 
 /** Reads the prompt as one who may have it already. */
-const readIf = ({ send, key, deployId }: World, known: string, method = "GET") =>
+const readIf = (
+  { send, key, deployId }: Pick<World, "send" | "key"> & { deployId: string },
+  known: string,
+  method = "GET",
+) =>
   send(`/v1/prompts?deployId=${deployId}`, {
     method,
     headers: { Authorization: `Bearer ${key}`, "If-None-Match": known },

@@ -15,6 +15,7 @@ import {
   verify,
 } from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";
+import type { DeploymentId } from "../../src/common/ids.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { toBatches, toSubmitSlots } from "../../src/ledger/admission.ts";
 import type { Decision } from "../../src/ledger/admission.ts";
@@ -48,7 +49,7 @@ const numbersOf = (answers: Answer[]) =>
   answers.filter(isAccepted).map(({ headers }) => Number(headers.get("X-RateLimit-Used"))).sort((a, b) => a - b);
 
 /** The records of a deployment, as `ID SESSION`, sorted. */
-const recordsOf = async ({ admin }: World, deployId: string) =>
+const recordsOf = async ({ admin }: World, deployId: DeploymentId) =>
   (await listDiagnoses(admin, { deployId }, { limit: 10_000 })).items
     .map(({ id, sessionId }) => `${id} ${JSON.parse(stringify(sessionId))}`).sort();
 
@@ -358,7 +359,7 @@ test("a request that the database cannot take fails alone, whoever else is in it
 
 test("no statement goes through a table", async () => {
   const database = await openMemory();
-  const by = { keyHash: "0".repeat(64), deployId: "dep_1" };
+  const by = { keyHash: "0".repeat(64), deployId: "dep_1" } as const;
   const record = { sessionId: "s", status: 1, measures: "1,2,3", document: "{}" };
   const idempotency = { key: "key", fingerprint: "f" };
   const batches = toBatches([{ ...by, operation: "read" }, { ...by, operation: "submit", record, idempotency }]);
@@ -568,7 +569,7 @@ test("whatever groups come, they are decided as if their requests came one after
         const admissions = await Promise.all(steps.map(({ tenant, kind, idempotencyKey }) => {
           const from = { ...tenants[tenant]! };
           if (kind === "bad key") from.key = "unknown";
-          if (kind === "inactive") from.deployId = "inactive";
+          if (kind === "inactive") from.deployId = "dep_inactive";
           return kind === "read" ? readBy(from) : submitBy(from, idempotencyKey);
         }));
         const before = [...model.used];

@@ -1,6 +1,7 @@
 // A service with its model beside it: runs commands on both, and compares them.
 import * as assert from "uvu/assert";
-import type { Call, Diagnosis, MonthUsage } from "../../src/common/domain.ts";
+import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
+import type { Call, Diagnosis, MonthUsage } from "../../src/schema/ledger.ts";
 import { balancedBooks, readAll, refused, taken } from "../management/management.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";
@@ -42,7 +43,10 @@ export async function createStage() {
   }
   const [first] = workspaces as [Workspace];
   const body = { name: "second", promptId: first.promptId };
-  const made = taken<{ id: string }>(await world.manage("POST", `/workspaces/${first.id}/deployments`, body), 201);
+  const made = taken<{ id: DeploymentId }>(
+    await world.manage("POST", `/workspaces/${first.id}/deployments`, body),
+    201,
+  );
   deployments.push({ id: made.id, workspace: first, name: "second", stack: [1], isActive: true });
   const [, keeperKey, keeperDeployment] = take(world, 1e9);
 
@@ -100,7 +104,7 @@ export async function createStage() {
       const workspace = at(workspaces, command.workspace);
       const expiry = momentOf(now, command.lifetime);
       const answer = await world.manage("POST", `/workspaces/${workspace.id}/keys`, { expiresAt: toJson(expiry) });
-      const { id, key } = taken<{ id: string; key: string }>(answer, 201);
+      const { id, key } = taken<{ id: KeyId; key: string }>(answer, 201);
       keys.push({ id, workspace, expiry, isRevoked: false, secrets: [{ key, until: expiry }] });
     } else if ("revoke" in command) {
       const key = at(keys, command.revoke);

@@ -1,13 +1,14 @@
 // The service as it is thought, in memory: it decides one request after the other, and knows what must be in the books.
-import type { Call, LedgerBalance } from "../../src/common/domain.ts";
+import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../../src/common/ids.ts";
+import type { Call, LedgerBalance } from "../../src/schema/ledger.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import type { Answer } from "../helpers.ts";
 
-export type Workspace = { id: string; name: string; limit: number; promptId: string; titles: string[] };
+export type Workspace = { id: WorkspaceId; name: string; limit: number; promptId: PromptId; titles: string[] };
 export type Secret = { key: string; until: number };
-export type Key = { id: string; workspace: Workspace; expiry: number; isRevoked: boolean; secrets: Secret[] };
+export type Key = { id: KeyId; workspace: Workspace; expiry: number; isRevoked: boolean; secrets: Secret[] };
 export type Deployment = {
-  id: string;
+  id: DeploymentId;
   workspace: Workspace;
   name: string;
   /** The versions that a rollback goes back along; the last is live. */
@@ -168,7 +169,7 @@ export function createModel() {
       books.set(name, [...books.get(name) ?? [], entry]);
     }
     return [...books].sort(([a], [b]) => a < b ? -1 : 1).map(([name, own]) => {
-      const [workspaceId, month] = name.split(" ") as [string, string];
+      const [workspaceId, month] = name.split(" ") as [WorkspaceId, string];
       const records = own.filter(({ record }) => record !== undefined).length;
       return {
         ...{ workspaceId, month, used: own.length, calls: own.length, reads: own.length - records, records },

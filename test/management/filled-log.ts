@@ -1,7 +1,8 @@
 // A log to be looked through: requests of all kinds, one by one and at once, by a clock that now and then steps back.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import type { Call } from "../../src/common/domain.ts";
+import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
+import type { Call } from "../../src/schema/ledger.ts";
 import { createTenant, createWorld, promptFile } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";
 import { taken } from "./management.ts";
@@ -71,11 +72,11 @@ export async function fillLog(batches: Batch[]): Promise<FilledLog> {
   const { workspaceId, promptId } = world;
   const body = { ...promptFile, title: "Second" };
   taken(await world.manage("POST", `/prompts/${promptId}/versions`, body), 201);
-  const second = taken<{ id: string; key: string }>(
+  const second = taken<{ id: KeyId; key: string }>(
     await world.manage("POST", `/workspaces/${workspaceId}/keys`, {}),
     201,
   );
-  const twin = taken<{ id: string }>(
+  const twin = taken<{ id: DeploymentId }>(
     await world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: "x", promptId, version: 1 }),
     201,
   );

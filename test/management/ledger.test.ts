@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { Call } from "../../src/common/domain.ts";
+import type { Call } from "../../src/schema/ledger.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import { createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -13,7 +13,7 @@ test("an operation refuses every role below its own, before it looks at its inpu
   for (const operation of operations) {
     for (const role of roles) {
       const caller = { ...management.caller, role };
-      const refusal = await perform(operation as never, { ...management, caller }, '{"unknown":1}').catch((
+      const refusal = await perform(operation as never, { ...management, caller }, { value: { unknown: 1 } }).catch((
         error: unknown,
       ) => error) as Refusal;
       const isAllowed = roles.indexOf(role) >= roles.indexOf(operation.role);

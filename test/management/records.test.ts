@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { pagesOf } from "../../src/management/records.ts";
-import type { Diagnosis } from "../../src/common/domain.ts";
+import type { Diagnosis } from "../../src/schema/ledger.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { newestPositions, readNewest } from "../../src/ledger/blocks.ts";
 import type { Database } from "../../src/database/database.ts";

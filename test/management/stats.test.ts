@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { VersionStats } from "../../src/common/domain.ts";
+import type { DeploymentId } from "../../src/common/ids.ts";
+import type { VersionStats } from "../../src/schema/ledger.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { minute } from "./filled-log.ts";
@@ -203,7 +204,7 @@ test("count what is recorded: not reads, not what was deleted, not another deplo
   const { records, versions: [version] } = await readStats(world);
   assert.equal([records, version!.statuses], [1, [{ status: 2, records: 1, share: 1 }]]);
   assert.equal(version!.latency, { records: 0, p50: null, p95: null, p99: null });
-  const twin = taken<{ id: string }>(
+  const twin = taken<{ id: DeploymentId }>(
     await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, { name: "x", promptId: world.promptId }),
     201,
   );

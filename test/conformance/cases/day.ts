@@ -1,6 +1,6 @@
 // A team's day: everything it does to its prompts, keys and records from another machine.
 import * as assert from "uvu/assert";
-import type { LedgerBalance } from "../../../src/common/domain.ts";
+import type { LedgerBalance } from "../../../src/schema/ledger.ts";
 import { assertBalanced } from "../../balanced.ts";
 import { adminToken, goodBody, promptFile } from "../../helpers.ts";
 import { bearer, createTarget, read, recordsOf, submit, usageOf } from "../target.ts";

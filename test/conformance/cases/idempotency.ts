@@ -1,6 +1,7 @@
 // Submits under an Idempotency-Key.
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../../src/common/ids.ts";
+import type { DeploymentId } from "../../../src/common/ids.ts";
 import { goodBody } from "../../helpers.ts";
 import { isExhausted, isNotFound, isRecorded, isRefusal, limit, usedOf } from "../answers.ts";
 import { bearer, read, recordsOf, submit, usageOf } from "../target.ts";
@@ -69,7 +70,7 @@ export const idempotencyCases: Case[] = [
   own("another body or deployment under a key is 422, and the first can still be repeated", async (target) => {
     const { promptId, workspaceId } = target;
     const body = { name: "other", promptId };
-    const other = await target.manage<{ id: string }>("POST", `/workspaces/${workspaceId}/deployments`, body);
+    const other = await target.manage<{ id: DeploymentId }>("POST", `/workspaces/${workspaceId}/deployments`, body);
     const id = isRecorded(await submitUnder(target, "a"));
     isRefusal(await submitUnder(target, "a", otherBody), 422, reused);
     isRefusal(await submitUnder({ ...target, deployId: other.id }, "a"), 422, reused);

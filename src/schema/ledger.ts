@@ -1,0 +1,119 @@
+// What the ledger counts and records, as management shows it. The ledger takes the types alone from here, so that a shape is
+// written once and the core has nothing of it. Times named …At are Unix milliseconds, UTC; months are `YYYY-MM`, UTC.
+import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
+import type { JsonText } from "../common/json-text.ts";
+import { DiagnosisContent } from "./serving.ts";
+import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
+import type { Infer, Struct } from "./struct.ts";
+import * as v from "./values.ts";
+
+/** What an accepted request did. */
+export const operation = oneOf("read", "submit");
+export type Operation = Infer<typeof operation>;
+
+/** One accepted request: an entry of the call log. */
+export const Call = named(
+  "Call",
+  exactly({
+    id: v.textAs<CallId>(),
+    operation,
+    number: described(v.positive, "Its number among the requests of its workspace and month, from 1"),
+    month: v.month,
+    keyId: v.textAs<KeyId>(),
+    deployId: v.textAs<DeploymentId>(),
+    promptVersion: v.positive,
+    createdAt: v.timestamp,
+  }),
+);
+export type Call = Infer<typeof Call>;
+
+const submittedMoment = nullable(v.timestamp);
+const storedRecord = object({
+  id: v.textAs<RecordId>(),
+  sessionId: v.text,
+  status: v.integer,
+  content: DiagnosisContent,
+  latency: nullable(v.duration),
+  startAt: submittedMoment,
+  endAt: submittedMoment,
+  additional_properties: nullable(v.anyObject),
+  promptVersion: described(v.positive, "The version that was live when the record was stored"),
+  createdAt: v.timestamp,
+  submitted: optional(
+    described(v.anyObject, "Further members whose names are those of the service: id, createdAt …"),
+  ),
+});
+
+/** A stored record: what the service knows of it, and all that was submitted, which stays as it was sent. */
+export type Diagnosis =
+  & Pick<Infer<typeof storedRecord>, "id" | "promptVersion" | "createdAt">
+  & Record<string, JsonText | string | number | null>;
+
+export const Diagnosis = named(
+  "Diagnosis",
+  described(
+    storedRecord,
+    "A stored record: its members as they were submitted, further ones too, and null where one was not given",
+  ),
+) as Struct<unknown, unknown> as Struct<Diagnosis, unknown>;
+
+/** A day's accepted requests. */
+export const DayUsage = exactly({ day: described(v.text, "YYYY-MM-DD, UTC"), reads: v.count, submits: v.count });
+export type DayUsage = Infer<typeof DayUsage>;
+
+/** A month's accepted requests. */
+export const MonthUsage = named(
+  "MonthUsage",
+  exactly({ month: v.month, used: v.count, reads: v.count, submits: v.count }),
+);
+export type MonthUsage = Infer<typeof MonthUsage>;
+
+/** The recount of one workspace and month. */
+export const LedgerBalance = named(
+  "LedgerBalance",
+  exactly({
+    workspaceId: v.textAs<WorkspaceId>(),
+    month: described(v.text, "A month, UTC; unknown, and out of balance, where the calls are in none"),
+    used: described(v.count, "What was counted of the quota"),
+    calls: described(v.count, "Entries of the call log, the pruned ones included"),
+    reads: described(v.count, "Those of them that are reads"),
+    records: described(v.count, "Records, the deleted and pruned ones included"),
+    deleted: described(v.count, "How many of the records were deleted"),
+    pruned: described(v.count, "How many of the calls were pruned, with their records"),
+    balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
+  }),
+);
+export type LedgerBalance = Infer<typeof LedgerBalance>;
+
+const percentile = described(nullable(v.duration), "Milliseconds; null where no record has a latency");
+const measured = described(v.count, "How many records these numbers are of");
+const sum = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
+const share = described(
+  predicate<number>(
+    "a number from 0 to 1",
+    (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
+    { type: "number", minimum: 0, maximum: 1 },
+  ),
+  "Of the version's records",
+);
+
+/** What was recorded of one version of a deployment's prompt. */
+export const VersionStats = named(
+  "VersionStats",
+  exactly({
+    version: v.positive,
+    records: v.count,
+    statuses: described(
+      listOf(exactly({ status: v.integer, records: v.count, share })),
+      "The ten most frequent; approximate where a version has more than 2000 different ones",
+    ),
+    otherStatuses: exactly({ records: v.count, share }),
+    latency: exactly({ records: measured, p50: percentile, p95: percentile, p99: percentile }),
+    tokens: exactly({
+      records: measured,
+      prompt: described(sum, "The sum of prompt_tokens"),
+      completion: described(sum, "The sum of completion_tokens"),
+    }),
+  }),
+);
+export type VersionStats = Infer<typeof VersionStats>;

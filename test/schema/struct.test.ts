@@ -1,0 +1,35 @@
+// The vocabulary of structs: what every body, query and answer is described with.
+import { string } from "superstruct";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { jsonText } from "../../src/common/json-text.ts";
+import { read } from "../../src/schema/parse.ts";
+import { check, listOf, named, object, optional, rawJson, schemaOf } from "../../src/schema/struct.ts";
+import { text } from "../../src/schema/values.ts";
+
+const test = suite("structs");
+
+test("a struct that this vocabulary did not make is refused, wherever it stands", () => {
+  const foreign = string();
+  const uses: Record<string, () => unknown> = {
+    check: () => check(foreign, "text"),
+    schemaOf: () => schemaOf({}),
+    object: () => object({ member: foreign }),
+    listOf: () => listOf(foreign),
+    optional: () => optional(foreign),
+    named: () => named("Name", foreign),
+    rawJson: () => rawJson(foreign),
+  };
+  for (const [name, use] of Object.entries(uses)) assert.throws(use, "Not a struct made by schema/struct.ts", name);
+});
+
+test("JSON that is kept fits when it is parsed, and as its text", () => {
+  const struct = object({ items: rawJson(listOf(text)) });
+  const input = { items: jsonText('["a"]') };
+  assert.is(check(struct, input), input);
+  check(struct, { items: ["a"] });
+  assert.throws(() => check(struct, { items: [1] }), "Field items[0] must be a string");
+  assert.equal(read(struct, '{ "items": [ "\\u0061" ] }').items.text, '["\\u0061"]');
+});
+
+test.run();
