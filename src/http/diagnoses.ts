@@ -3,7 +3,7 @@ import { invalidApiKey, Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
 import { parse } from "../schema/parse.ts";
-import { DiagnosisBatch, DiagnosisItem } from "../schema/serving.ts";
+import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";

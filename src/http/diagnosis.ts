@@ -1,6 +1,6 @@
 // POST /v1/prompts and POST /v1/diagnosis: stores a record of what came of a prompt.
 import { parse } from "../schema/parse.ts";
-import { DiagnosisRequest } from "../schema/serving.ts";
+import { DiagnosisRequest } from "../schema/submits.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";

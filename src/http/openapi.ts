@@ -1,6 +1,6 @@
 // Describes the whole service in OpenAPI 3.1, from the schemas that check its requests. A face.
-import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest, DiagnosisResponse } from "../schema/serving.ts";
-import { DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
+import { DiagnosisResponse, DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
+import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest } from "../schema/submits.ts";
 import { refer } from "../schema/struct.ts";
 import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";

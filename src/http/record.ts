@@ -1,7 +1,7 @@
 // Makes a record of a submit's body.
 import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
 import type { NewDiagnosis } from "../ledger/admission.ts";
-import type { DiagnosisRequest } from "../schema/serving.ts";
+import type { DiagnosisRequest } from "../schema/submits.ts";
 
 export type Submitted = { record: NewDiagnosis; promptVersion: number | undefined };
 

@@ -2,7 +2,7 @@
 // written once and the core has nothing of it. Times named …At are Unix milliseconds, UTC; months are `YYYY-MM`, UTC.
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { DiagnosisContent } from "./serving.ts";
+import { DiagnosisContent } from "./submits.ts";
 import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
 import * as v from "./values.ts";

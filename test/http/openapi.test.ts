@@ -4,7 +4,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { operations } from "../../src/management/index.ts";
-import { DiagnosisRequest } from "../../src/schema/serving.ts";
+import { DiagnosisRequest } from "../../src/schema/submits.ts";
 import { check, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
 import { serveDatabase } from "../../src/http/service.ts";
