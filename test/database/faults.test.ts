@@ -8,10 +8,10 @@ import { createLog } from "../../src/common/log.ts";
 import { failureOf } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import {
-  adminOf,
   adminToken,
   createTenant,
   goodBody,
+  managementOf,
   noon,
   openMemory,
   promptFile,
@@ -32,7 +32,7 @@ async function createStage(protocol: "file" | "http", timeoutMs: number) {
   const { client, fail, seen } = createFaultyClient(memory, protocol);
   const database = openDatabase(client);
   const clock = () => noon;
-  const books = adminOf(memory, clock);
+  const books = managementOf(memory, clock);
   const tenant = await createTenant(books, 1e9);
   const logged: string[] = [];
   const log = createLog({ level: "error", format: "json", clock, write: (line) => void logged.push(line) });

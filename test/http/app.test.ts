@@ -5,7 +5,7 @@ import { newApiKey } from "../../src/common/ids.ts";
 import { createLog } from "../../src/common/log.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { adminOf, adminToken, createTenant, goodBody, serveContext, withManagement } from "../helpers.ts";
+import { adminToken, createTenant, goodBody, managementOf, serveContext, withManagement } from "../helpers.ts";
 import { noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("internal errors");
@@ -41,7 +41,7 @@ test("answers 500 and logs the cause while the clock throws, and serves again af
   const logged: string[] = [];
   const log = createLog({ level: "error", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
   const database = await openMemory();
-  const tenant = await createTenant(adminOf(database));
+  const tenant = await createTenant(managementOf(database));
   let isBroken = true;
   const clock = () => {
     if (isBroken) throw new Error("no time source");

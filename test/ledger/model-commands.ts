@@ -20,12 +20,17 @@ const request = fc.record({
   isBad: fc.constantFrom(false, false, false, false, false, false, true),
 });
 
+/** How often in a row the reply of the database is lost. */
+const losses = fc.constantFrom(0, 0, 0, 1, 2);
+
 export const command = fc.oneof(
-  { weight: 9, arbitrary: fc.record({ requests: fc.array(request, { minLength: 1, maxLength: 7 }) }) },
+  { weight: 9, arbitrary: fc.record({ requests: fc.array(request, { minLength: 1, maxLength: 7 }), losses }) },
+  // As many as race for the last units of a quota.
+  { weight: 1, arbitrary: fc.record({ requests: fc.array(request, { minLength: 20, maxLength: 40 }), losses }) },
   {
     weight: 5,
     arbitrary: fc.record({
-      wait: fc.constantFrom(-30 * minute, -1, 1, hour, day, day + 1, 2 * day, 2 * day + 1, 20 * day),
+      wait: fc.constantFrom(-30 * minute, -1, 1, hour - 1, hour, day, day + 1, 2 * day, 2 * day + 1, 20 * day),
     }),
   },
   { weight: 2, arbitrary: fc.record({ turnOfMonth: fc.constantFrom(-1, 0, 1) }) },

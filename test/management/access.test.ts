@@ -1,5 +1,4 @@
 // Workspaces and their keys, as they are managed over HTTP.
-import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { ApiKey } from "../../src/management/api-keys.ts";
@@ -274,57 +273,6 @@ test("of two rotations at once one secret is the key's in the end, and the other
   const { prefix } = await showKey(world, world.keyId);
   const last = both.findIndex((made) => made.prefix === prefix);
   assert.equal(await tryKeys(world, both[last]!.key, both[1 - last]!.key, world.key), [200, 401, 401]);
-});
-
-test("whatever is done to a key, each of its secrets is valid just as long as a model says", async () => {
-  const step = fc.oneof(
-    { weight: 5, arbitrary: fc.record({ wait: fc.constantFrom(0, 1, 9, 10, 11) }) },
-    {
-      weight: 5,
-      arbitrary: fc.record({
-        overlapMs: fc.constantFrom(undefined, 0, 1, 10, 30),
-        lifetime: fc.constantFrom(undefined, null, 0, 1, 15),
-      }),
-    },
-    { weight: 1, arbitrary: fc.constant("revoke" as const) },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(null, 12), fc.array(step, { maxLength: 14 }), async (lifetime, steps) => {
-      const world = await createWorld({ monthlyLimit: 1e6 });
-      let expiry = lifetime === null ? Infinity : world.now + lifetime;
-      let isRevoked = false;
-      const { id, key } = await makeKey(world, { expiresAt: lifetime === null ? null : expiry });
-      const secrets = [{ key, until: expiry }];
-      for (const step of steps) {
-        if (step === "revoke") {
-          taken(await world.manage("POST", `/keys/${id}/revoke`));
-          isRevoked = true;
-          for (const secret of secrets) secret.until = 0;
-        } else if ("wait" in step) {
-          world.now += step.wait;
-        } else {
-          const { overlapMs, lifetime } = step;
-          const renewal = lifetime === undefined ? expiry : lifetime === null ? Infinity : world.now + lifetime;
-          const expiresAt = lifetime === undefined ? undefined : lifetime === null ? null : renewal;
-          const answer = await rotate(world, id, { overlapMs, expiresAt });
-          assert.is(answer.status, isRevoked || renewal <= world.now ? 409 : 200);
-          if (answer.status === 200) {
-            const end = overlapMs ? world.now + overlapMs : 0;
-            for (const secret of secrets) secret.until = Math.min(secret.until, end, renewal);
-            secrets.push({ key: taken<NewKey>(answer).key, until: renewal });
-            expiry = renewal;
-          }
-        }
-        for (const secret of secrets) {
-          const { status } = await world.send("/v1/usage", { headers: { Authorization: `Bearer ${secret.key}` } });
-          assert.is(status, secret.until > world.now ? 200 : 401);
-        }
-        const wanted = secrets.map(({ until }) => until > world.now ? 200 : 401);
-        assert.equal(await tryKeys(world, ...secrets.map(({ key }) => key)), wanted);
-      }
-    }),
-    { seed: 20261115, numRuns: 25 },
-  );
 });
 
 test("a key tells when it was last used, to the hour", async () => {

@@ -1,5 +1,4 @@
 // Deployments: what is live, how it changes, and what their history tells of it.
-import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
@@ -240,53 +239,6 @@ test("without a version before there is no rollback, but an outdated ETag is tol
     `Deployment ${world.deployId} has changed: read it again and repeat`,
   );
   assert.is((await history(world)).length, 4);
-});
-
-test("rollbacks go back along what was promoted, as a stack says, whatever else changes in between", async () => {
-  const step = fc.oneof(
-    { weight: 4, arbitrary: fc.record({ action: fc.constant("promote"), version: fc.integer({ min: 1, max: 3 }) }) },
-    { weight: 4, arbitrary: fc.record({ action: fc.constant("rollback") }) },
-    { weight: 1, arbitrary: fc.record({ action: fc.constantFrom("activate", "deactivate") }) },
-    { weight: 1, arbitrary: fc.record({ action: fc.constant("rename"), name: fc.constantFrom("a", "b") }) },
-  );
-  const world = await createThree();
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 16 }), fc.boolean(), async (steps, isMatched) => {
-      const { id: deployId } = taken<Deployment>(
-        await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, {
-          name: "a",
-          promptId: world.promptId,
-          version: 1,
-        }),
-        201,
-      );
-      const own = { ...world, deployId };
-      const stack = [1];
-      let revision = 1, isActive = true, name = "a";
-      for (const { action, ...body } of steps) {
-        const answer = await change(own, action, body, isMatched ? `"${revision}"` : undefined);
-        if (action === "rollback" && stack.length === 1) {
-          assert.is(answer.status, 409);
-          continue;
-        }
-        const before = JSON.stringify([stack, isActive, name]);
-        if (action === "rollback") stack.pop();
-        else if ("version" in body && body.version !== stack.at(-1)) stack.push(body.version);
-        else if ("name" in body) name = body.name;
-        else if (action.endsWith("activate")) isActive = action === "activate";
-        const changed = JSON.stringify([stack, isActive, name]) !== before;
-        if (changed) revision++;
-        const result = taken<Result>(answer);
-        assert.equal(
-          [result.currentVersion, result.isActive, result.name, result.revision, result.changed],
-          [stack.at(-1), isActive, name, revision, changed],
-        );
-      }
-      assert.equal(await served(own), isActive ? [titles[stack.at(-1)! - 1], name] : undefined);
-      assert.is((await history(own)).length, revision);
-    }),
-    { seed: 20261115, numRuns: 40 },
-  );
 });
 
 test("a rollback to a version that was served before goes there, and the next one goes on from it", async () => {

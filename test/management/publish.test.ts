@@ -9,7 +9,7 @@ import type { Statement } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
-import { adminOf, createTenant, createWorld, openMemory, promptFile, toPrompt } from "../helpers.ts";
+import { createTenant, createWorld, managementOf, openMemory, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { dump, readAll, taken } from "./management.ts";
 
@@ -59,7 +59,7 @@ for (const kind of ["a file", "a server"] as const) {
     await migrate(url);
     const databases = Array.from({ length: 3 }, () => openDatabase(url, "manage"));
     try {
-      const [admin, ...others] = databases.map((database) => adminOf(database)) as [Management, ...Management[]];
+      const [admin, ...others] = databases.map((database) => managementOf(database)) as [Management, ...Management[]];
       const { workspaceId } = await createTenant(admin);
       for (let round = 0; round < 5; round++) {
         const deploy = `new ${round}`;
