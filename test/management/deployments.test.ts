@@ -1,7 +1,9 @@
 // Deployments: what is live, how it changes, and what their history tells of it.
+import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
+import { findRollbackTargets } from "../../src/management/history.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import { promoteDeployment } from "../actions.ts";
 import type { Database } from "../../src/database/database.ts";
@@ -239,6 +241,27 @@ test("without a version before there is no rollback, but an outdated ETag is tol
     `Deployment ${world.deployId} has changed: read it again and repeat`,
   );
   assert.is((await history(world)).length, 4);
+});
+
+test("rollbacks go back along what was promoted, as a stack says, whatever else changes in between", () => {
+  const step = fc.constantFrom(1, 2, 3, "rollback", "rename");
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      const history: Pick<DeploymentChange, "action" | "to">[] = [{ action: "created", to: 1 }];
+      const stack = [1];
+      for (const step of steps) {
+        const to = step === "rollback" ? stack.at(-2) : step;
+        if (typeof to === "string") history.push({ action: "renamed", to });
+        if (typeof to !== "number" || to === stack.at(-1)) continue;
+        history.push({ action: step === "rollback" ? "rolled_back" : "promoted", to });
+        if (step === "rollback") stack.pop();
+        else stack.push(to);
+      }
+      const { live, previous } = findRollbackTargets(history);
+      assert.equal([live, previous], [stack.at(-1), stack.at(-2)]);
+    }),
+    { seed: 20261115, numRuns: 1000 },
+  );
 });
 
 test("a rollback to a version that was served before goes there, and the next one goes on from it", async () => {
