@@ -137,7 +137,10 @@ export async function createStage() {
       if (expiry <= now) return refused(answer, 409, `API key ${key.id} has expired: give it a new expiry`);
       const end = command.overlapMs === 0 ? 0 : now + command.overlapMs;
       for (const secret of key.secrets) secret.until = Math.min(secret.until, end, expiry);
-      key.secrets.push({ key: taken<{ key: string }>(answer).key, until: expiry });
+      const { key: secret, overlapEndsAt, expiresAt } = taken<Record<string, never>>(answer);
+      const overlap = Math.min(end, key.expiry, expiry);
+      assert.equal([overlapEndsAt, expiresAt], [overlap > now ? overlap : null, toJson(expiry)]);
+      key.secrets.push({ key: secret!, until: expiry });
       key.expiry = expiry;
     } else if ("lifetime" in command) {
       const workspace = at(workspaces, command.workspace);

@@ -420,14 +420,4 @@ test("If-Match is refused where nothing has a revision", async () => {
   refused(answer, 400, "If-Match header is only allowed when changing a deployment");
 });
 
-test("publishing at once under a new name makes one deployment, in which every content has been live", async () => {
-  const world = await createWorld();
-  const answers = await Promise.all(["a", "b", "c"].map((title) => publish(world, { deploy: "new", title })));
-  const ids = new Set(answers.map(({ json }) => (json as Publication).deployment.id));
-  assert.is(ids.size, 1);
-  assert.equal(answers.map(({ status }) => status).sort(), [200, 200, 201]);
-  const own = { ...world, deployId: [...ids][0]! };
-  assert.equal((await history(own)).map(({ to }) => to), [3, 2, 1]);
-});
-
 test.run();
