@@ -211,6 +211,15 @@ test("after a rotation the new secret is valid at once, and the old one until th
   assert.equal(await tryKeys(world, world.key, key), [401, 200]);
 });
 
+test("without an overlap the old secret is refused on the very next request, by whichever clock", async () => {
+  const world = await createWorld();
+  const zero = await rotated(world, world.keyId, { overlapMs: 0 });
+  assert.equal(await tryKeys(world, world.key, zero.key), [401, 200]);
+  const none = await rotated(world, world.keyId);
+  world.now -= hour;
+  assert.equal(await tryKeys(world, world.key, zero.key, none.key), [401, 401, 200]);
+});
+
 test("an expired key is rotated only with a new expiry, which does not bring its old secret back", async () => {
   const world = await createWorld();
   const { id, key } = await makeKey(world, { expiresAt: noon + 1 });

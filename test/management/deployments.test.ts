@@ -6,8 +6,7 @@ import type { Deployment } from "../../src/management/deployments.ts";
 import { findRollbackTargets } from "../../src/management/history.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import { promoteDeployment } from "../actions.ts";
-import type { Database } from "../../src/database/database.ts";
-import { createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
+import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, refused, taken } from "./management.ts";
 
@@ -285,31 +284,6 @@ test("a rollback to a version that was served before goes there, and the next on
     "rolled_back 1",
   ]);
   assert.is(taken<Result>(await change(world, "rollback", { version: 1 })).changed, false);
-});
-
-test("a change and its entry in the history are made together or not at all", async () => {
-  const memory = await openMemory();
-  let failing = -1;
-  const write: Database["write"] = (statements) =>
-    memory.write(
-      statements.map((statement, index) => index === failing ? { sql: "select * from no_table" } : statement),
-    );
-  const world = await createWorld({ database: { ...memory, write } });
-  await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, title: "Second" });
-  const before = [taken(await show(world)), await history(world)];
-  const make = () =>
-    world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, { name: "x", promptId: world.promptId });
-  for (failing = 0; failing < 3; failing++) {
-    for (
-      const [action, body] of [["promote", { version: 2 }], ["deactivate", {}], ["rename", { name: "b" }]] as const
-    ) {
-      assert.is((await change(world, action, body)).status, 500);
-    }
-    if (failing < 2) assert.is((await make()).status, 500);
-  }
-  failing = -1;
-  assert.equal([taken(await show(world)), await history(world)], before);
-  assert.is((await readAll(world, `/workspaces/${world.workspaceId}/deployments`)).length, 1);
 });
 
 type Publication = { id: string; version: number; isNew: boolean; deployment: Result };

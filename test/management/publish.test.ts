@@ -5,13 +5,12 @@ import type { Deployment, DeploymentResult } from "../../src/management/deployme
 import type { Management } from "../../src/management/operation.ts";
 import { publishPrompt } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
-import type { Statement } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
-import { createTenant, createWorld, managementOf, openMemory, promptFile, toPrompt } from "../helpers.ts";
+import { createTenant, createWorld, managementOf, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { dump, readAll, taken } from "./management.ts";
+import { readAll, taken } from "./management.ts";
 
 const test = suite("publishing");
 
@@ -32,22 +31,6 @@ test("publishing at once under a new name makes one prompt, whose newest version
   assert.equal(prompts.map(({ id }) => id).sort(), [id, world.promptId].sort());
   const { currentVersion } = taken<Deployment>(await world.manage("GET", `/deployments/${deployment.id}`));
   assert.is(currentVersion, titles.length);
-});
-
-test("a publication that fails half-way leaves nothing of it", async () => {
-  const memory = await openMemory();
-  let isBroken = false;
-  const write = (statements: Statement[]) => {
-    const isDeployment = statements.some(({ sql }) => /into deployments|update deployments/.test(sql));
-    return memory.write(isBroken && isDeployment ? [...statements, { sql: "select nothing" }] : statements);
-  };
-  const world = await createWorld({ database: { ...memory, write } });
-  const state = await dump(world);
-  isBroken = true;
-  for (const deploy of ["new", "production"]) {
-    assert.is((await publish(world, { deploy, title: "Second" })).status, 500);
-    assert.is(await dump(world), state);
-  }
 });
 
 for (const kind of ["a file", "a server"] as const) {
