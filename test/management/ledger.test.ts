@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Call, LedgerBalance } from "../../src/common/domain.ts";
-import type { Database, Statement } from "../../src/database/database.ts";
+import type { Statement } from "../../src/database/database.ts";
 import { assertBalanced, verifyBalanced } from "../balanced.ts";
-import { createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import { counting, createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { batches, fillLog, minute, moveCommits } from "./filled-log.ts";
 import type { Entry, FilledLog } from "./filled-log.ts";
@@ -241,20 +241,18 @@ test("the newest commit stays, however old it is, so that positions are never gi
 });
 
 test("pruning goes in small transactions, and stops at the first commit that is not older", async () => {
-  const memory = await openMemory();
-  let writes = 0;
-  const write: Database["write"] = (statements) => (writes++, memory.write(statements));
-  const world = await createWorld({ database: { ...memory, write } });
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
   for (let nth = 0; nth < 12; nth++) {
     // The tenth is of yesterday, and those after it are older again.
     world.now = nth === 9 ? noon + 9 * day : noon + nth * minute;
     await (nth % 2 === 0 ? world.read() : world.submit());
   }
   await moveCommits(world, (position, index) => position + 600 * index);
-  writes = 0;
+  counts.writes = 0;
   world.now = noon + 10 * day - 1;
   assert.equal(await prune(world), { calls: 9, records: 4, isDone: true });
-  assert.ok(writes > 3, `${writes}`);
+  assert.ok(counts.writes > 3, `${counts.writes}`);
   assert.equal((await readAll<Call>(world, callsOf(world))).map(({ number }) => number), [12, 11, 10]);
   await verifyBalanced(world.admin);
 });
@@ -315,14 +313,11 @@ test("verify tells of each workspace and month, or of one workspace", async () =
 });
 
 test("large records are searched, deleted and pruned some at a time", async () => {
-  const memory = await openMemory();
-  let operations = 0;
-  const read: Database["read"] = (statement) => (operations++, memory.read(statement));
-  const write: Database["write"] = (statements) => (operations++, memory.write(statements));
-  const world = await createWorld({ database: { ...memory, read, write }, maxBodyBytes: 2 ** 20 });
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, maxBodyBytes: 2 ** 20 });
   const count = async <T>(work: Promise<T>): Promise<[result: T, operations: number]> => {
-    const before = operations;
-    return [await work, operations - before];
+    counts.reads = counts.writes = 0;
+    return [await work, counts.reads + counts.writes];
   };
   for (let index = 0; index < 16; index++) {
     const content = { input: "x".repeat(500_000), output: index % 2 === 0 ? "even" : "odd" };
