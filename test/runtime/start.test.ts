@@ -128,6 +128,16 @@ test("a client that stalls does not keep it from stopping", async () => {
   held.close();
 });
 
+test("a second signal more than a second after the first ends it at once", async () => {
+  const service = await startService(currentRuntime, managed());
+  const held = await holdRequest(service.url);
+  void service.stop();
+  await untilDraining(service.url);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assert.is(await service.stop(), 1);
+  held.close();
+});
+
 test("signals within a second of the first count as the first, and SIGHUP never ends it at once", async () => {
   const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
