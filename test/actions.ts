@@ -15,8 +15,11 @@ import { readUsage as usage } from "../src/management/usage.ts";
 import { createWorkspace as create, updateWorkspace as update } from "../src/management/workspaces.ts";
 import { monthOf } from "../src/common/month.ts";
 
+/** The moment at which tests begin, unless they say otherwise: 2026-11-15T12:00:00Z. */
+export const noon = Date.UTC(2026, 10, 15, 12);
+
 /** The management of a database, as the command line has it. */
-export const managementOf = (database: Database, clock: Clock): Management => ({
+export const managementOf = (database: Database, clock: Clock = () => noon): Management => ({
   database,
   clock,
   caller: { source: "command line", actor: "", role: "owner" },

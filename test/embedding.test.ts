@@ -12,7 +12,7 @@ import { openDatabase } from "../src/database/open.ts";
 import { usedIn } from "./balanced.ts";
 import { createFolder, until } from "./conformance/processes.ts";
 import { heldBody } from "./held-body.ts";
-import { adminOf, createTenant, goodBody, readAnswer } from "./helpers.ts";
+import { createTenant, goodBody, managementOf, readAnswer } from "./helpers.ts";
 import type { Tenant } from "./helpers.ts";
 import { currentRuntime } from "./runtimes.ts";
 
@@ -31,7 +31,7 @@ async function inPlace(run: (place: Place) => Promise<void>): Promise<void> {
   const log = { debug: () => {}, info: () => {}, warn: write, error: write };
   await migrate(url);
   const database = openDatabase(url);
-  const tenant = await createTenant(adminOf(database, Date.now), 1e6);
+  const tenant = await createTenant(managementOf(database, Date.now), 1e6);
   database.close();
   const open = (options = {}) => {
     const service = createService({ database: url, log, ...options } as ServiceOptions);
@@ -66,7 +66,7 @@ test("opens its database with the first request, and makes no file", async () =>
     assert.equal(await readdir(folder.path), []);
     await migrate(`file:${folder.path}/ledger.db`);
     const database = openDatabase(`file:${folder.path}/ledger.db`);
-    const tenant = await createTenant(adminOf(database, Date.now));
+    const tenant = await createTenant(managementOf(database, Date.now));
     database.close();
     assert.is(await submit(service, tenant), 201);
   } finally {
@@ -245,7 +245,7 @@ test("what the service does to its file itself is no mishap: checkpoints, large 
     assert.ok((await stat(path)).size > 10_000_000);
     await migrate(url);
     const database = openDatabase(url);
-    await createTenant(adminOf(database, Date.now));
+    await createTenant(managementOf(database, Date.now));
     await database.read({ sql: "vacuum into ?", args: [`${path}.backup`] });
     database.close();
     await new Promise((resolve) => setTimeout(resolve, 1_100));

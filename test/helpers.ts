@@ -1,9 +1,8 @@
 // A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
 import type { Management } from "../src/management/operation.ts";
 import { readPromptFile } from "../src/management/prompt-file.ts";
-import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf } from "./actions.ts";
+import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
 import type { LogLevel } from "../src/common/config.ts";
-import type { Clock } from "../src/common/domain.ts";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
 import type { Database, Statement } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/open.ts";
@@ -19,17 +18,13 @@ import { createContext, createShared, serveDatabase } from "../src/http/service.
 import type { ServiceSettings } from "../src/http/service.ts";
 import type { GroupLimits } from "../src/ledger/waiting-room.ts";
 
+export { managementOf, noon };
+
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";
 
 /** All faces; management is for `adminToken`. */
 export const withManagement = [management({ adminToken }), openapi()];
-
-/** What management works on, as the command line has it. */
-export const adminOf = (database: Database, clock: Clock = () => noon): Management => managementOf(database, clock);
-
-/** The moment at which a world begins: 2026-11-15T12:00:00Z. */
-export const noon = Date.UTC(2026, 10, 15, 12);
 
 export const promptFile = {
   title: "Greeting",
@@ -133,7 +128,7 @@ export async function createWorld(
 ): Promise<World> {
   const database = options.database ?? await openMemory();
   const clock = () => world.now;
-  const admin = adminOf(database, clock);
+  const admin = managementOf(database, clock);
   const logged: string[] = [];
   const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel: level = "warn" } = options;
   const log = createLog({ level, format: "json", clock, write: (line) => void logged.push(line) });

@@ -8,7 +8,7 @@ import { migrationNames } from "../src/database/migrations.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createFolder, startSqld } from "./conformance/processes.ts";
 import { findSqld } from "./conformance/sqld.ts";
-import { adminOf, createTenant, goodBody, readAnswer } from "./helpers.ts";
+import { createTenant, goodBody, managementOf, readAnswer } from "./helpers.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite("worker");
@@ -61,7 +61,7 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
   try {
     assert.equal(await named.migrate(server.url), migrationNames);
     assert.equal(await named.migrate({ url: server.url }), []);
-    const { key, deployId } = await createTenant(adminOf(database, Date.now));
+    const { key, deployId } = await createTenant(managementOf(database, Date.now));
     const env: Env = { DATABASE_URL: server.url, LOG_LEVEL: "warn", BUCKET: {} };
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
     const headers = { Authorization: `Bearer ${key}` };

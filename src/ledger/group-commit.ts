@@ -39,10 +39,14 @@ type Pending<Item, Result> = Waiter & {
 const sweepInterval = 250; // ms between checks for overdue items
 const longestPause = 500; // ms between two attempts
 
-/** `submit` decides an item in a group with others; `countWaiting` counts the items without a result. */
+/**
+ * `submit` decides an item in a group with others; `countWaiting` counts the items without a result. The clock tells the time
+ * that timeouts are measured in, in ms.
+ */
 export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
+  clock = () => performance.now(),
 ): { submit(item: Item): Promise<Result>; countWaiting(): number } {
   type Group = Pending<Item, Result>[];
   const room = createWaitingRoom<Pending<Item, Result>>(limits);
@@ -55,7 +59,7 @@ export function groupCommit<Item, Result, Attempt>(
       const waiter: Pending<Item, Result> = {
         item,
         size: decider.sizeOf(item),
-        deadline: performance.now() + limits.timeoutMs,
+        deadline: clock() + limits.timeoutMs,
         owner: decider.ownerOf(item),
         conflictKey: decider.conflictKey(item),
         resolve(result) {
@@ -117,7 +121,7 @@ export function groupCommit<Item, Result, Attempt>(
           return await settleInHalves(group);
         }
         const mayPass = failure === "retryable" || failure !== "unavailable" && indeterminate !== undefined;
-        const { inTime, overdue } = mayPass ? splitByTime(group) : { inTime: [], overdue: group };
+        const { inTime, overdue } = mayPass ? splitByTime(group, clock()) : { inTime: [], overdue: group };
         for (const { reject } of overdue) reject(indeterminate === undefined ? error : indeterminate.error);
         if (inTime.length === 0) return;
         if (indeterminate === undefined) group = inTime;
@@ -133,15 +137,17 @@ export function groupCommit<Item, Result, Attempt>(
 
   /** An item whose timeout has passed fails, and is never decided. */
   function rejectOverdue(): void {
-    for (const { reject } of room.takeOverdue(performance.now())) reject(waitedTooLong(limits.timeoutMs));
+    for (const { reject } of room.takeOverdue(clock())) reject(waitedTooLong(limits.timeoutMs));
   }
 
   return { submit, countWaiting: () => room.count() + underWay };
 }
 
-/** Reads the clock once, so that every item is in exactly one of the lists. */
-function splitByTime<Item extends { deadline: number }>(items: Item[]): { inTime: Item[]; overdue: Item[] } {
-  const now = performance.now();
+/** Takes the time once, so that every item is in exactly one of the lists. */
+function splitByTime<Item extends { deadline: number }>(
+  items: Item[],
+  now: number,
+): { inTime: Item[]; overdue: Item[] } {
   const inTime: Item[] = [];
   const overdue: Item[] = [];
   for (const item of items) (now > item.deadline ? overdue : inTime).push(item);

@@ -13,7 +13,7 @@ export type GroupLimits = {
 
 export type Waiter = {
   size: number;
-  /** On the clock of `performance.now`, in ms. */
+  /** On the clock of the group commit, in ms. */
   deadline: number;
   owner: string;
   /** Items with the same key are decided one after the other. */

@@ -1,6 +1,7 @@
 // `growth`: requests per second of the service on a file that grows to millions of records, and how long `verify` then
 // takes.
-import { adminOf } from "../helpers.ts";
+import { verifyBalanced } from "../balanced.ts";
+import { managementOf } from "../helpers.ts";
 import type { Management } from "../../src/management/operation.ts";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -9,7 +10,7 @@ import type { Runtime } from "../runtimes.ts";
 import { fillCatalog, fillRecords, keys, workspaces } from "./fill.ts";
 import { callOf, measure } from "./load.ts";
 import type { Options } from "./options.ts";
-import { checkBooks, createTenants, say, withService, withStore } from "./stage.ts";
+import { createTenants, say, withService, withStore } from "./stage.ts";
 import type { Store } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -48,7 +49,7 @@ export const growth = (options: Options): Promise<Table[]> =>
 async function onFile<T>({ url }: Store, use: (admin: Management) => Promise<T>): Promise<T> {
   const database = openDatabase(url, "serve");
   try {
-    return await use(adminOf(database, Date.now));
+    return await use(managementOf(database, Date.now));
   } finally {
     database.close();
   }
@@ -84,7 +85,7 @@ async function measureAt(runtime: Runtime, store: Store, tenants: Tenant[], opti
 
 async function timeVerify(admin: Management): Promise<Row> {
   const start = performance.now();
-  await checkBooks(admin);
+  await verifyBalanced(admin);
   const seconds = round((performance.now() - start) / 1000, 1);
   return { records: (await sizeOf(admin)).records, seconds, balanced: "yes" };
 }

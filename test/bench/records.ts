@@ -4,7 +4,7 @@ import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
-import { adminOf, adminToken } from "../helpers.ts";
+import { adminToken, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { fillHistory } from "./fill.ts";
 import { callOf, load, pause, postBody, warmUp } from "./load.ts";
@@ -29,7 +29,7 @@ export async function records(options: Options): Promise<Table[]> {
           say(`records: making ${count} records`);
           await migrate(url);
           const database = openDatabase(url, "serve");
-          const admin = adminOf(database, Date.now);
+          const admin = managementOf(database, Date.now);
           const [tenant] = await createTenants(admin, 1);
           await fillHistory(admin, tenant!, { count, days: history.days });
           database.close();

@@ -5,7 +5,7 @@ import process from "node:process";
 import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import { audit, createBooks } from "../faults/books.ts";
-import { adminOf, adminToken, createTenant } from "../helpers.ts";
+import { adminToken, createTenant, managementOf } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { pause } from "./load.ts";
 import { startMixture } from "./mixed.ts";
@@ -37,7 +37,7 @@ const watch = (runtime: Runtime, { minutes, connections }: Options): Promise<Row
   withStore("file", async ({ url, folder }) => {
     const books = await createBooks(url);
     const database = openDatabase(url, "manage");
-    const exhausted = await createTenant(adminOf(database, Date.now), 0, "Exhausted");
+    const exhausted = await createTenant(managementOf(database, Date.now), 0, "Exhausted");
     database.close();
     const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
     const samples = [await sample(service.pid, folder, 0)];

@@ -2,11 +2,11 @@
 import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
 import type { Management } from "../../src/management/operation.ts";
-import { verify } from "../actions.ts";
+import { verifyBalanced } from "../balanced.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
-import { adminOf, createTenant } from "../helpers.ts";
+import { createTenant, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { methods } from "./load.ts";
@@ -50,7 +50,7 @@ export async function withService<T>(
   const service = await startFile(runtime, "test/bench/service.ts", env, /url=(\S+)/, [], logFile);
   const database = openDatabase(store.url, "manage");
   try {
-    const admin = adminOf(database, Date.now);
+    const admin = managementOf(database, Date.now);
     const result = await use({ url: service.seen, pid: service.pid, store, admin, printed: service.out });
     const code = await service.stop();
     if (code !== 0) throw new Error(`The service on ${runtime} ended with ${code}`);
@@ -75,20 +75,12 @@ export const withFreshService = <T>(
     const result = await withService(runtime, store, use, settings);
     const database = openDatabase(store.url, "manage");
     try {
-      await checkBooks(adminOf(database, Date.now));
+      await verifyBalanced(managementOf(database, Date.now));
     } finally {
       database.close();
     }
     return result;
   });
-
-/** Throws unless the books balance. */
-export async function checkBooks(admin: Management): Promise<void> {
-  const { balanced, ledgers } = await verify(admin);
-  if (balanced) return;
-  const wrong = ledgers.filter(({ balanced }) => !balanced).slice(0, 5);
-  throw new Error(`The books do not balance: ${JSON.stringify(wrong)}`);
-}
 
 /** Makes workspaces with a key and a deployment each. */
 export async function createTenants(

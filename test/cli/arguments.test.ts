@@ -51,10 +51,10 @@ test("an expiry is a time, or a duration from now", () => {
   const at = (text: string) => readArguments("x [--expires EXPIRY]", ["--expires", text]).number("expires");
   assert.is(at("2026-12-31"), Date.UTC(2026, 11, 31));
   assert.ok(Math.abs(at("90d") - (Date.now() + 90 * 86_400_000)) < 10_000);
-  assert.match(
-    message("x [--expires EXPIRY]", "--expires", "soon"),
-    "--expires must be a time such as 2027-01-31T18:00",
-  );
+  for (const text of ["soon", "2027-01-01T00:00", "2027-02-30"]) {
+    const error = "--expires must be a time such as 2027-01-31T18:00";
+    assert.match(message("x [--expires EXPIRY]", "--expires", text), error);
+  }
 });
 
 test("a number that is too small and one that is none are told the same", () => {

@@ -11,6 +11,13 @@ import { currentRuntime } from "../runtimes.ts";
 
 export type Result = { code: number; out: string; said: string; reports: string[]; json: unknown };
 
+/** The words of a command as it is typed. What is put in is part of a word, whatever it holds; a list is as many words. */
+export const words = (texts: TemplateStringsArray, ...values: (string | string[])[]): string[] =>
+  texts.map((text, index) => index === 0 ? text : `\0${index - 1}\0${text}`).join("").split(" ").flatMap((word) => {
+    const [, whole] = /^\0(\d+)\0$/.exec(word) ?? [];
+    return whole === undefined ? word.replace(/\0(\d+)\0/g, (_, at) => String(values[at])) : values[Number(whole)]!;
+  });
+
 /** Printed JSON; each field is taken for what the test expects it to be. */
 export type Data = Record<string, never>;
 

@@ -12,7 +12,7 @@ import { createFolder, readFiles, runFile, startService } from "../conformance/p
 import { send } from "../conformance/http-client.ts";
 import { audit, createBooks } from "../faults/books.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
-import { adminOf } from "../helpers.ts";
+import { managementOf } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { runIn } from "./places.ts";
 
@@ -98,7 +98,7 @@ test("a backup is put where no database is, for its owner alone, and can be serv
 test("a database that was moved with its log is restored with what stands in it", async () => {
   const { place, url } = await openPlace();
   const { database } = await openMigrated(`file:${place}/used.db`, "manage");
-  await createWorkspace(adminOf(database), { name: "In the log", monthlyLimit: 1, upgradeUrl: null });
+  await createWorkspace(managementOf(database), { name: "In the log", monthlyLimit: 1, upgradeUrl: null });
   for (const suffix of ["", "-wal"]) await copyFile(`${place}/used.db${suffix}`, `${place}/copy.db${suffix}`);
   database.close();
   assert.is((await runIn(["restore", `${place}/copy.db`], { DATABASE_URL: url })).code, 0);

@@ -9,7 +9,7 @@ import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { assertBalanced } from "../balanced.ts";
 import { createBooks } from "../faults/books.ts";
-import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
+import { adminToken, createTenant, goodBody, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { isSame, membersOf, tokensOf } from "../common/json-tokens.ts";
 import { seed } from "./malformed.ts";
@@ -56,7 +56,7 @@ test("the service starts", async () => {
   const url = `file:${folder.path}/ledger.db`;
   sound = (await createBooks(url)).tenant;
   const database = openDatabase(url, "manage");
-  const admin = adminOf(database, Date.now);
+  const admin = managementOf(database, Date.now);
   exhausted = await createTenant(admin, 0, "Exhausted");
   hit = await createTenant(admin, 1e9, "Hit");
   const tenant = await createTenant(admin, 1e9, "Managed");

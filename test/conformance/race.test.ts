@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { verifyBalanced } from "../balanced.ts";
-import { adminOf, createTenant } from "../helpers.ts";
+import { createTenant, managementOf } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { race } from "./load.ts";
 import { createFolder, startService, startSqld } from "./processes.ts";
@@ -29,7 +29,7 @@ else if (currentRuntime === "Node") {
     );
     const database = openDatabase(DATABASE_URL);
     try {
-      const admin = adminOf(database, Date.now);
+      const admin = managementOf(database, Date.now);
       await migrate(database, migrations, Date.now());
       const { key, deployId, workspaceId } = await createTenant(admin, limit);
       const { key: otherKey } = await createApiKey(admin, workspaceId, { name: "another", expiresAt: null });

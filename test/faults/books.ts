@@ -12,7 +12,7 @@ import { fileOf, openDatabase } from "../../src/database/open.ts";
 import { copyTo, findDamage } from "../../src/database/maintenance.ts";
 import { unbalanced } from "../balanced.ts";
 import { createFolder } from "../conformance/processes.ts";
-import { adminOf, createTenant } from "../helpers.ts";
+import { createTenant, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Outcomes } from "./load.ts";
 
@@ -26,7 +26,7 @@ export async function createBooks(url: string, monthlyLimit = 1_000_000_000): Pr
   const { path: folder, remove } = await createFolder();
   const database = openDatabase(path === undefined ? url : `file:${folder}/seed.db`, "manage");
   await migrate(database, migrations, Date.now());
-  const tenant = await createTenant(adminOf(database, Date.now), monthlyLimit);
+  const tenant = await createTenant(managementOf(database, Date.now), monthlyLimit);
   if (path !== undefined) await copyTo(database, path);
   database.close();
   await remove();
@@ -56,7 +56,7 @@ async function auditDatabase(url: string, { statuses, recorded }: Outcomes): Pro
     // Before anything else, as what is read from a damaged file may abort this process.
     const damage = await findDamage(database).catch(describeError);
     if (damage !== undefined) return { lost: 0, doubled: 0, faults: [`the database is damaged: ${damage}`] };
-    const { ledgers } = await verify(adminOf(database, Date.now));
+    const { ledgers } = await verify(managementOf(database, Date.now));
     const used = ledgers.reduce((sum, ledger) => sum + ledger.used, 0);
     const stored = await database.read({
       sql: `select ${idAt("diag", "d.position")} as id, d.session_id from diagnoses d cross join ${

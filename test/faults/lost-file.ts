@@ -2,7 +2,7 @@
 import { copyFile, rename, rm } from "node:fs/promises";
 import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
-import { adminOf, createTenant } from "../helpers.ts";
+import { createTenant, managementOf } from "../helpers.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { removeLog } from "../../src/database/maintenance.ts";
 import { audit, createBooks } from "./books.ts";
@@ -27,7 +27,7 @@ async function makeBackup(url: string, backup: string): Promise<void> {
   await database.read({ sql: "vacuum into ?", args: [backup] });
   database.close();
   const copy = openDatabase(`file:${backup}`);
-  await createTenant(adminOf(copy, Date.now));
+  await createTenant(managementOf(copy, Date.now));
   await removeLog(copy);
   copy.close();
 }

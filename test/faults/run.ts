@@ -59,7 +59,7 @@ function brokenOff(error: unknown): Report {
 }
 
 async function versionOf(runtime: Runtime): Promise<string> {
-  const { stdout } = await promisify(execFile)(commandOf[runtime]("")[0], ["--version"]);
+  const { stdout } = await promisify(execFile)(commandOf[runtime]("test/bench/run.ts")[0], ["--version"]);
   return /\d+\.\d+\.\d+/.exec(stdout)![0];
 }
 

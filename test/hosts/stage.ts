@@ -10,7 +10,7 @@ import type { Connection, HttpRequest } from "../conformance/http-client.ts";
 import { createFolder, startFile, startSqld, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { startWorker } from "../conformance/workerd.ts";
-import { adminOf, adminToken, createTenant, goodBody } from "../helpers.ts";
+import { adminToken, createTenant, goodBody, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import type { Host } from "./hosts.ts";
@@ -59,7 +59,7 @@ const recordLength = 16_384; // more than 16 MB in all: more than a connection t
 async function fill(url: string): Promise<Tenant> {
   await migrate(url);
   const database = openDatabase(url, "serve");
-  const tenant = await createTenant(adminOf(database, Date.now), 1e9);
+  const tenant = await createTenant(managementOf(database, Date.now), 1e9);
   const service = serveDatabase(database, limits);
   const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(recordLength) } });
   const target = `http://ledger.test/v1/diagnosis?deployId=${tenant.deployId}`;

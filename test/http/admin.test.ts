@@ -329,13 +329,12 @@ const numbers = [
   ...["null", "true", "[1]"],
 ];
 
-for (const [parameter, wanted] of [["limit", "1 to 1000"], ["promptVersion", "1 to 9007199254740991"]]) {
-  for (const number of [...numbers, "0", ...(parameter === "limit" ? ["1001"] : [])]) {
-    test(`a query's ${parameter} is no "${number}"`, async () => {
-      const path = `/deployments/${world.deployId}/diagnoses?${parameter}=${encodeURIComponent(number)}`;
-      refused(await world.manage("GET", path), 400, `Field ${parameter} must be an integer from ${wanted}`);
-    });
-  }
+// That the limit of a list is read alike is stated for every list.
+for (const number of [...numbers, "0"]) {
+  test(`a query's promptVersion is no "${number}"`, async () => {
+    const path = `/deployments/${world.deployId}/diagnoses?promptVersion=${encodeURIComponent(number)}`;
+    refused(await world.manage("GET", path), 400, "Field promptVersion must be an integer from 1 to 9007199254740991");
+  });
 }
 
 test("a body is parsed once, and a query is not JSON", async () => {

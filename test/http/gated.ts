@@ -5,7 +5,7 @@ import { createLog } from "../../src/common/log.ts";
 import { managementWith } from "../../src/http/management.ts";
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
-import { adminOf, adminToken, createTenant, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
+import { adminToken, createTenant, managementOf, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
 /**
  * Makes such a service, which does so much long work at once; more of it waits for `timeout` ms, and its responses begin
@@ -13,7 +13,7 @@ import { adminOf, adminToken, createTenant, noon, openMemory, readAnswer, serveC
  */
 export async function openGated(most: number, timeout: number, quietMs?: number) {
   const memory = await openMemory();
-  const tenant = await createTenant(adminOf(memory), 1e6);
+  const tenant = await createTenant(managementOf(memory), 1e6);
   const state = { reads: 0, begun: 0, pass: (_isOpen: boolean) => {}, gate: Promise.resolve(true) };
   const database: Database = {
     ...memory,

@@ -5,10 +5,10 @@ import { createLog } from "../../src/common/log.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import {
-  adminOf,
   adminToken,
   createTenant,
   goodBody,
+  managementOf,
   noon,
   openMemory,
   promptFile,
@@ -129,7 +129,7 @@ const shapes = {
 for (const format of ["text", "json"] as const) {
   test(`each event is one line, whatever a client writes and the database says: ${format}`, async () => {
     const memory = await openMemory();
-    const tenant = await createTenant(adminOf(memory), 1e9);
+    const tenant = await createTenant(managementOf(memory), 1e9);
     const told = { text: "" };
     const lines: string[] = [];
     const log = createLog({ level: "debug", format, clock: () => noon, write: (line) => void lines.push(line) });

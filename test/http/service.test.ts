@@ -6,13 +6,13 @@ import { createService } from "../../src/index.ts";
 import type { ServiceOptions } from "../../src/index.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { createFolder } from "../conformance/processes.ts";
-import { adminOf, createTenant, noon, openMemory, readAnswer } from "../helpers.ts";
+import { createTenant, managementOf, noon, openMemory, readAnswer } from "../helpers.ts";
 
 const test = suite("createService");
 
 test("mounts under a base path, and answers 404 to all else", async () => {
   const database = await openMemory();
-  const { key, deployId } = await createTenant(adminOf(database, Date.now));
+  const { key, deployId } = await createTenant(managementOf(database, Date.now));
   const service = serveDatabase(database, { basePath: "/tools/llm" });
   const get = async (path: string) => {
     const headers = { Authorization: `Bearer ${key}` };
@@ -31,7 +31,7 @@ test("takes a location, a clock and a log; a database that was not migrated is a
   const write = (message: string) => void logged.push(message);
   const log = { debug: write, info: write, warn: write, error: write };
   const service = createService({ database: { url: `file:${folder.path}/ledger.db` }, clock: () => noon, log });
-  const { key } = await createTenant(adminOf(await openMemory()));
+  const { key } = await createTenant(managementOf(await openMemory()));
   const headers = { Authorization: `Bearer ${key}` };
   const answer = await readAnswer(
     await service.fetch(new Request("https://example.com/v1/prompts?deployId=x", { headers })),

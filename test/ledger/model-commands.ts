@@ -7,7 +7,7 @@ const hour = 60 * minute;
 
 /** Indexes are taken modulo what there is. */
 const index = fc.nat({ max: 11 });
-const lifetime = fc.constantFrom(null, 0, 1, hour, 3 * day);
+const lifetime = fc.constantFrom(null, 0, 1, hour, hour, 3 * day);
 
 const request = fc.record({
   kind: fc.constantFrom("read", "read", "submit", "submit", "submit", "usage"),
@@ -20,19 +20,24 @@ const request = fc.record({
   isBad: fc.constantFrom(false, false, false, false, false, false, true),
 });
 
+/** How often in a row the reply of the database is lost. */
+const losses = fc.constantFrom(0, 0, 0, 1, 2);
+
 export const command = fc.oneof(
-  { weight: 9, arbitrary: fc.record({ requests: fc.array(request, { minLength: 1, maxLength: 7 }) }) },
+  { weight: 9, arbitrary: fc.record({ requests: fc.array(request, { minLength: 1, maxLength: 7 }), losses }) },
+  // As many as race for the last units of a quota.
+  { weight: 1, arbitrary: fc.record({ requests: fc.array(request, { minLength: 20, maxLength: 40 }), losses }) },
   {
     weight: 5,
     arbitrary: fc.record({
-      wait: fc.constantFrom(-30 * minute, -1, 1, hour, day, day + 1, 2 * day, 2 * day + 1, 20 * day),
+      wait: fc.constantFrom(-30 * minute, -1, 1, hour - 1, hour, day, day + 1, 2 * day, 2 * day + 1, 20 * day),
     }),
   },
   { weight: 2, arbitrary: fc.record({ turnOfMonth: fc.constantFrom(-1, 0, 1) }) },
   { weight: 2, arbitrary: fc.record({ workspace: index, room: fc.integer({ min: -1, max: 5 }) }) },
-  { weight: 1, arbitrary: fc.record({ workspace: index, lifetime }) },
+  { weight: 2, arbitrary: fc.record({ workspace: index, lifetime }) },
   { weight: 1, arbitrary: fc.record({ revoke: index }) },
-  { weight: 2, arbitrary: fc.record({ rotate: index, overlapMs: fc.constantFrom(0, 1, hour), lifetime }) },
+  { weight: 3, arbitrary: fc.record({ rotate: index, overlapMs: fc.constantFrom(0, 1, hour, day), lifetime }) },
   { weight: 2, arbitrary: fc.record({ publish: index, title: fc.constantFrom("A", "B", "C"), isLive: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ promote: index, version: index }) },
   { weight: 2, arbitrary: fc.record({ rollBack: index }) },

@@ -3,11 +3,13 @@ import * as assert from "uvu/assert";
 import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
 import type { Call, Diagnosis, MonthUsage } from "../../src/schema/ledger.ts";
 import { balancedBooks, readAll, refused, taken } from "../management/management.ts";
-import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
+import type { Answer } from "../helpers.ts";
 import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";
 import type { Asked, Deployment, Key, Workspace } from "./model.ts";
 import { day, minute } from "./model-commands.ts";
 import type { Command, RequestCommand } from "./model-commands.ts";
+import { losingReplies, upTo } from "./requests.ts";
 
 const at = <T>(items: T[], index: number): T => items[index % items.length]!;
 const momentOf = (now: number, lifetime: number | null) => lifetime === null ? Infinity : now + lifetime;
@@ -17,7 +19,17 @@ const notGiven = { latency: null, startAt: null, endAt: null, additional_propert
 
 /** A service and its model: two workspaces, the first with two deployments of its prompt, and one that is always accepted. */
 export async function createStage() {
-  const world = await createWorld({ monthlyLimit: 1e9 });
+  const memory = await openMemory();
+  const loss = { times: 0 };
+  let gate = Promise.resolve();
+  const lossy = losingReplies({
+    ...memory,
+    write: async (statements) => {
+      await gate;
+      return memory.write(statements);
+    },
+  }, loss);
+  const world = await createWorld({ monthlyLimit: 1e9, database: lossy });
   const model = createModel();
   const workspaces: Workspace[] = [];
   const keys: Key[] = [];
@@ -31,7 +43,7 @@ export async function createStage() {
     return [
       workspace,
       { id: keyId, workspace, expiry: Infinity, isRevoked: false, secrets },
-      { id: deployId, workspace, name: "production", stack: [1], isActive: true },
+      { id: deployId, workspace, name: "production", stack: [1], isActive: true, revision: 1 },
     ];
   }
 
@@ -47,16 +59,20 @@ export async function createStage() {
     await world.manage("POST", `/workspaces/${first.id}/deployments`, body),
     201,
   );
-  deployments.push({ id: made.id, workspace: first, name: "second", stack: [1], isActive: true });
+  deployments.push({ id: made.id, workspace: first, name: "second", stack: [1], isActive: true, revision: 1 });
   const [, keeperKey, keeperDeployment] = take(world, 1e9);
 
-  async function ask(asked: Asked[]): Promise<void> {
+  async function ask(asked: Asked[], losses = 0): Promise<void> {
+    // The first are under way until the others have arrived, so that those share a group.
+    gate = new Promise((resolve) => setTimeout(resolve, 2));
+    loss.times = losses;
     const answers = await Promise.all(asked.map((one) => {
       const { kind, secret: { key }, deployment: { id } = { id: "dep_0" }, idempotencyKey } = one;
       if (kind === "usage") return world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } });
       const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
       return kind === "read" ? world.read(id, key) : world.submit(bodyOf(one), id, key, headers);
     }));
+    loss.times = 0;
     const told = answers.map(({ status, text, headers }, index) => {
       const { kind, session, idempotencyKey, deployment } = asked[index]!;
       return [kind, session, idempotencyKey, deployment?.id, status, headers.get("X-RateLimit-Used"), text].join(" ");
@@ -74,9 +90,36 @@ export async function createStage() {
   const change = async (deployment: Deployment, action: string, body: object = {}) =>
     await world.manage("POST", `/deployments/${deployment.id}/${action}`, body);
 
+  /** Makes a change of a deployment that it may make; `isOther` says whether it is not so already. */
+  function changed(deployment: Deployment, answer: Answer, isOther: boolean): void {
+    if (isOther) deployment.revision++;
+    const { changed, revision } = taken(answer);
+    assert.equal([changed, revision], [isOther, deployment.revision]);
+  }
+
+  function makeLive(deployment: Deployment, version: number): boolean {
+    const isOther = deployment.stack.at(-1) !== version;
+    if (isOther) deployment.stack.push(version);
+    return isOther;
+  }
+
+  /** Each secret is valid just as long as it should be. */
+  async function trySecrets(): Promise<void> {
+    const secrets = keys.flatMap(({ secrets }) => secrets);
+    const answers = await Promise.all(
+      secrets.map(({ key }) => world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } })),
+    );
+    assert.equal(answers.map(({ status }) => status), secrets.map(({ until }) => until > world.now ? 200 : 401));
+  }
+
   async function run(command: Command): Promise<void> {
+    await execute(command);
+    if (!("requests" in command)) await trySecrets();
+  }
+
+  async function execute(command: Command): Promise<void> {
     const { now } = world;
-    if ("requests" in command) return await ask(command.requests.map(toAsked));
+    if ("requests" in command) return await ask(command.requests.map(toAsked), command.losses);
     if ("wait" in command || "turnOfMonth" in command) {
       const next = "wait" in command ? now + command.wait : endOfMonth(monthOf(now)) + command.turnOfMonth;
       // As far as the clocks of a service may differ.
@@ -98,7 +141,10 @@ export async function createStage() {
       if (expiry <= now) return refused(answer, 409, `API key ${key.id} has expired: give it a new expiry`);
       const end = command.overlapMs === 0 ? 0 : now + command.overlapMs;
       for (const secret of key.secrets) secret.until = Math.min(secret.until, end, expiry);
-      key.secrets.push({ key: taken<{ key: string }>(answer).key, until: expiry });
+      const { key: secret, overlapEndsAt, expiresAt } = taken<Record<string, never>>(answer);
+      const overlap = Math.min(end, key.expiry, expiry);
+      assert.equal([overlapEndsAt, expiresAt], [overlap > now ? overlap : null, toJson(expiry)]);
+      key.secrets.push({ key: secret!, until: expiry });
       key.expiry = expiry;
     } else if ("lifetime" in command) {
       const workspace = at(workspaces, command.workspace);
@@ -122,27 +168,28 @@ export async function createStage() {
         : await world.manage("POST", `/prompts/${promptId}/versions`, content);
       const pushed = taken(answer, isNew && !command.isLive ? 201 : 200);
       assert.equal([pushed.version, pushed.isNew], [titles.length, isNew]);
-      if (command.isLive && deployment.stack.at(-1) !== titles.length) deployment.stack.push(titles.length);
+      if (command.isLive && makeLive(deployment, titles.length)) deployment.revision++;
     } else if ("promote" in command) {
       const deployment = at(deployments, command.promote);
       const version = 1 + command.version % deployment.workspace.titles.length;
-      taken(await change(deployment, "promote", { version }));
-      if (deployment.stack.at(-1) !== version) deployment.stack.push(version);
+      changed(deployment, await change(deployment, "promote", { version }), makeLive(deployment, version));
     } else if ("rollBack" in command) {
       const deployment = at(deployments, command.rollBack);
       const answer = await change(deployment, "rollback");
       if (deployment.stack.length === 1) return assert.is(answer.status, 409);
       deployment.stack.pop();
+      changed(deployment, answer, true);
       assert.is(taken(answer).currentVersion, deployment.stack.at(-1));
     } else if ("activate" in command) {
       const deployment = at(deployments, command.activate);
-      const { changed } = taken(await change(deployment, command.isActive ? "activate" : "deactivate"));
-      assert.is(changed, deployment.isActive !== command.isActive);
+      const answer = await change(deployment, command.isActive ? "activate" : "deactivate");
+      changed(deployment, answer, deployment.isActive !== command.isActive);
       deployment.isActive = command.isActive;
     } else if ("rename" in command) {
       const deployment = at(deployments, command.rename);
+      const answer = await change(deployment, "rename", { name: command.name });
+      changed(deployment, answer, deployment.name !== command.name);
       deployment.name = command.name;
-      taken(await change(deployment, "rename", { name: command.name }));
     } else if ("remove" in command) {
       const records = model.entries().filter(({ record }) => record !== undefined);
       if (records.length === 0) return;
@@ -188,10 +235,11 @@ export async function createStage() {
     for (const { id, limit } of workspaces) {
       const calls = await readAll<Call>(world, `/workspaces/${id}/calls?limit=7`);
       const own = kept.filter(({ workspace }) => workspace.id === id);
-      const told = own.map(({ workspace: _, record: _record, isDeleted: _deleted, isPruned: _pruned, ...call }) =>
-        call
-      );
-      assert.equal(calls.map(({ id: _, ...call }) => call), told);
+      const told = own.map(({ workspace: _, record, isDeleted: _deleted, isPruned: _pruned, ...call }, index) => ({
+        ...call,
+        id: record?.id.replace("diag", "call") ?? calls[index]?.id,
+      }));
+      assert.equal(calls, told);
       const months = model.balances().filter(({ workspaceId }) => workspaceId === id);
       const listed = await readAll<MonthUsage>(world, `/workspaces/${id}/usage`);
       assert.equal(
@@ -204,7 +252,9 @@ export async function createStage() {
         assert.equal(usage, { month, limit, ...counts, resetTime: endOfMonth(month) / 1000 });
       }
     }
-    for (const { id } of deployments) {
+    for (const { id, revision } of deployments) {
+      const history = await readAll<{ revision: number }>(world, `/deployments/${id}/history?limit=7`);
+      assert.equal(history.map(({ revision }) => revision).reverse(), upTo(revision));
       const records = await readAll<Diagnosis>(world, `/deployments/${id}/diagnoses?limit=7`);
       const told = liveOf(id).reverse().map(({ record, promptVersion, createdAt }) => {
         return { id: record!.id, ...goodBody, sessionId: record!.session, ...notGiven, promptVersion, createdAt };

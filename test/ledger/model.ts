@@ -14,6 +14,7 @@ export type Deployment = {
   /** The versions that a rollback goes back along; the last is live. */
   stack: number[];
   isActive: boolean;
+  revision: number;
 };
 
 /** A request as it is sent. */
@@ -153,12 +154,19 @@ export function createModel() {
         state = before;
         return true;
       }
-      return left.some((index) => {
+      const next = left.flatMap((index) => {
         const after = decide(before, asked[index]!, now, answers[index]!, left.length - 1);
-        return after !== undefined && search(after, left.filter((other) => other !== index));
+        return after === undefined ? [] : [{ after, rest: left.filter((other) => other !== index) }];
       });
+      // What changes nothing may come first in any order.
+      const idle = next.find(({ after }) => after.entries === before.entries);
+      return (idle === undefined ? next : [idle]).some(({ after, rest }) => search(after, rest));
     };
-    return search(state, asked.map((_, index) => index));
+    // Workspaces know nothing of each other, so that each has an order of its own.
+    const workspaces = new Set(asked.map(({ key }) => key.workspace));
+    return [...workspaces].every((workspace) =>
+      search(state, [...asked.keys()].filter((index) => asked[index]!.key.workspace === workspace))
+    );
   }
 
   /** What `verify` must say. */

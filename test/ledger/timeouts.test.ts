@@ -8,22 +8,14 @@ const test = suite("timeoutMs");
 
 const limits: Omit<GroupLimits, "timeoutMs"> = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 1000 };
 
-/** Makes each look at the clock a millisecond later than the one before, until the test is over. */
-async function withSteppingClock(run: () => Promise<void>): Promise<void> {
+/** A clock of which each look is a millisecond later than the one before. */
+function steppingClock(): () => number {
   let looks = 0;
-  // A property of its own on Bun, of its prototype elsewhere.
-  const own = Object.getOwnPropertyDescriptor(performance, "now");
-  Object.defineProperty(performance, "now", { value: () => looks++, configurable: true });
-  try {
-    await run();
-  } finally {
-    Reflect.deleteProperty(performance, "now");
-    if (own !== undefined) Object.defineProperty(performance, "now", own);
-  }
+  return () => looks++;
 }
 
 /** Follows promises, of which none is left unhandled; `left` waits for them, and gives how many never settle. */
-function follow() {
+function follow(clock: () => number) {
   let pending = 0;
   const settle = () => void pending--;
   return {
@@ -35,7 +27,7 @@ function follow() {
       for (let turn = 0; turn < 300 && pending > 0; turn++) {
         await new Promise((resolve) => setTimeout(resolve, 2));
         // Time goes on for those who are still to be looked at.
-        for (let look = 0; look < 20; look++) performance.now();
+        for (let look = 0; look < 20; look++) clock();
       }
       return pending;
     },
@@ -45,10 +37,11 @@ function follow() {
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 for (const failure of ["retryable", "indeterminate"] as const) {
-  test(`every item of a group whose attempts stay ${failure} is rejected at its timeout`, () =>
-    withSteppingClock(async () => {
-      for (const timeoutMs of upTo(12)) {
-        const { submit } = groupCommit<number, number, undefined>({
+  test(`every item of a group whose attempts stay ${failure} is rejected at its timeout`, async () => {
+    for (const timeoutMs of upTo(12)) {
+      const clock = steppingClock();
+      const { submit } = groupCommit<number, number, undefined>(
+        {
           begin: () => undefined,
           decide: (items) => items.length === 0 ? Promise.resolve(new Map()) : Promise.reject(new Error("no luck")),
           failureOf: () => failure,
@@ -56,18 +49,22 @@ for (const failure of ["retryable", "indeterminate"] as const) {
           ownerOf: () => "",
           conflictKey: () => undefined,
           isGone: () => false,
-        }, { ...limits, timeoutMs });
-        const { add, left } = follow();
-        for (const item of upTo(5)) add(submit(item));
-        assert.is(await left(), 0, `with a timeout of ${timeoutMs} ms`);
-      }
-    }));
+        },
+        { ...limits, timeoutMs },
+        clock,
+      );
+      const { add, left } = follow(clock);
+      for (const item of upTo(5)) add(submit(item));
+      assert.is(await left(), 0, `with a timeout of ${timeoutMs} ms`);
+    }
+  });
 }
 
-test("every item that waits while a group is under way is decided or rejected", () =>
-  withSteppingClock(async () => {
-    let release = () => {};
-    const { submit } = groupCommit<number, number, undefined>({
+test("every item that waits while a group is under way is decided or rejected", async () => {
+  const clock = steppingClock();
+  let release = () => {};
+  const { submit } = groupCommit<number, number, undefined>(
+    {
       begin: () => undefined,
       decide: async (items) => {
         if (items.includes(-1)) await new Promise<void>((resolve) => release = resolve);
@@ -78,17 +75,20 @@ test("every item that waits while a group is under way is decided or rejected", 
       ownerOf: () => "",
       conflictKey: () => undefined,
       isGone: () => false,
-    }, { ...limits, timeoutMs: 1150 });
-    const { add, left } = follow();
-    add(submit(-1));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    add(submit(0));
-    for (let look = 0; look < 300; look++) performance.now();
-    // When these are looked at, the one before them is overdue; while they are, they come to be.
-    for (const item of upTo(900)) add(submit(item));
-    await new Promise((resolve) => setTimeout(resolve, 350));
-    release();
-    assert.is(await left(), 0);
-  }));
+    },
+    { ...limits, timeoutMs: 1150 },
+    clock,
+  );
+  const { add, left } = follow(clock);
+  add(submit(-1));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  add(submit(0));
+  for (let look = 0; look < 300; look++) clock();
+  // When these are looked at, the one before them is overdue; while they are, they come to be.
+  for (const item of upTo(900)) add(submit(item));
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  release();
+  assert.is(await left(), 0);
+});
 
 test.run();

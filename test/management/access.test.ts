@@ -1,12 +1,11 @@
 // Workspaces and their keys, as they are managed over HTTP.
-import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { ApiKey } from "../../src/management/api-keys.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { dump, readAll, refused, taken } from "./management.ts";
+import { readAll, refused, taken } from "./management.ts";
 
 const test = suite("workspaces and keys");
 
@@ -221,18 +220,6 @@ test("without an overlap the old secret is refused on the very next request, by 
   assert.equal(await tryKeys(world, world.key, zero.key, none.key), [401, 401, 200]);
 });
 
-test("a second rotation within an overlap does not make the first any longer, and may end it", async () => {
-  const world = await createWorld();
-  const second = await rotated(world, world.keyId, { overlapMs: hour });
-  world.now += hour / 2;
-  const third = await rotated(world, world.keyId, { overlapMs: hour });
-  assert.equal(await tryKeys(world, world.key, second.key, third.key), [200, 200, 200]);
-  world.now = noon + hour;
-  assert.equal(await tryKeys(world, world.key, second.key, third.key), [401, 200, 200]);
-  const fourth = await rotated(world, world.keyId);
-  assert.equal(await tryKeys(world, world.key, second.key, third.key, fourth.key), [401, 401, 401, 200]);
-});
-
 test("an expired key is rotated only with a new expiry, which does not bring its old secret back", async () => {
   const world = await createWorld();
   const { id, key } = await makeKey(world, { expiresAt: noon + 1 });
@@ -243,20 +230,6 @@ test("an expired key is rotated only with a new expiry, which does not bring its
   const renewed = await rotated(world, id, { overlapMs: hour, expiresAt: null });
   assert.equal(await tryKeys(world, key, renewed.key), [401, 200]);
   assert.equal([renewed.expiresAt, renewed.overlapEndsAt], [null, null]);
-});
-
-test("an overlap ends no later than the key would have, before and after", async () => {
-  const world = await createWorld();
-  const { id, key } = await makeKey(world, { expiresAt: noon + 10 });
-  const { key: longer, overlapEndsAt } = await rotated(world, id, { overlapMs: hour, expiresAt: noon + 2 * hour });
-  assert.is(overlapEndsAt, noon + 10);
-  const { key: shorter, ...last } = await rotated(world, id, { overlapMs: hour, expiresAt: noon + 20 });
-  assert.equal([last.expiresAt, last.overlapEndsAt], [noon + 20, noon + 20]);
-  assert.equal(await tryKeys(world, key, longer, shorter), [200, 200, 200]);
-  world.now = noon + 10;
-  assert.equal(await tryKeys(world, key, longer, shorter), [401, 200, 200]);
-  world.now = noon + 20;
-  assert.equal(await tryKeys(world, key, longer, shorter), [401, 401, 401]);
 });
 
 for (const overlapMs of [-1, 0.5, 10 * 366 * 24 * hour + 1, "1", null]) {
@@ -274,57 +247,6 @@ test("of two rotations at once one secret is the key's in the end, and the other
   const { prefix } = await showKey(world, world.keyId);
   const last = both.findIndex((made) => made.prefix === prefix);
   assert.equal(await tryKeys(world, both[last]!.key, both[1 - last]!.key, world.key), [200, 401, 401]);
-});
-
-test("whatever is done to a key, each of its secrets is valid just as long as a model says", async () => {
-  const step = fc.oneof(
-    { weight: 5, arbitrary: fc.record({ wait: fc.constantFrom(0, 1, 9, 10, 11) }) },
-    {
-      weight: 5,
-      arbitrary: fc.record({
-        overlapMs: fc.constantFrom(undefined, 0, 1, 10, 30),
-        lifetime: fc.constantFrom(undefined, null, 0, 1, 15),
-      }),
-    },
-    { weight: 1, arbitrary: fc.constant("revoke" as const) },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(null, 12), fc.array(step, { maxLength: 14 }), async (lifetime, steps) => {
-      const world = await createWorld({ monthlyLimit: 1e6 });
-      let expiry = lifetime === null ? Infinity : world.now + lifetime;
-      let isRevoked = false;
-      const { id, key } = await makeKey(world, { expiresAt: lifetime === null ? null : expiry });
-      const secrets = [{ key, until: expiry }];
-      for (const step of steps) {
-        if (step === "revoke") {
-          taken(await world.manage("POST", `/keys/${id}/revoke`));
-          isRevoked = true;
-          for (const secret of secrets) secret.until = 0;
-        } else if ("wait" in step) {
-          world.now += step.wait;
-        } else {
-          const { overlapMs, lifetime } = step;
-          const renewal = lifetime === undefined ? expiry : lifetime === null ? Infinity : world.now + lifetime;
-          const expiresAt = lifetime === undefined ? undefined : lifetime === null ? null : renewal;
-          const answer = await rotate(world, id, { overlapMs, expiresAt });
-          assert.is(answer.status, isRevoked || renewal <= world.now ? 409 : 200);
-          if (answer.status === 200) {
-            const end = overlapMs ? world.now + overlapMs : 0;
-            for (const secret of secrets) secret.until = Math.min(secret.until, end, renewal);
-            secrets.push({ key: taken<NewKey>(answer).key, until: renewal });
-            expiry = renewal;
-          }
-        }
-        for (const secret of secrets) {
-          const { status } = await world.send("/v1/usage", { headers: { Authorization: `Bearer ${secret.key}` } });
-          assert.is(status, secret.until > world.now ? 200 : 401);
-        }
-        const wanted = secrets.map(({ until }) => until > world.now ? 200 : 401);
-        assert.equal(await tryKeys(world, ...secrets.map(({ key }) => key)), wanted);
-      }
-    }),
-    { seed: 20261115, numRuns: 25 },
-  );
 });
 
 test("a key tells when it was last used, to the hour", async () => {
@@ -407,41 +329,16 @@ test("a secret in the place of an id is refused, and not repeated", async () => 
   }
 });
 
-test("no secret stands anywhere in the database or the log, and no hash in any answer", async () => {
+test("no hash of a secret is in any answer", async () => {
   const world = await createWorld();
-  const secrets = [world.key];
-  secrets.push((await makeKey(world, { name: "second" })).key);
-  secrets.push((await rotated(world, world.keyId, { overlapMs: hour })).key);
-  for (const key of secrets) {
-    await world.read(world.deployId, key);
-    await world.submit(undefined, undefined, key, { "Idempotency-Key": key.slice(3, 12) });
-  }
-  await world.manage("POST", `/keys/${world.keyId}/revoke`);
-  const stored = await dump(world) + world.logged.join();
-  assert.ok(stored.includes(world.keyId));
-  for (const key of secrets) assert.not.ok(stored.includes(key.slice(12, 30)));
-  const hashes = (await world.database.read({ sql: "select hash from api_key_secrets" })).map(({ hash }) =>
-    String(hash)
-  );
-  assert.is(hashes.length, secrets.length);
-  const paths = [
-    `/workspaces/${world.workspaceId}/keys`,
-    `/keys/${world.keyId}`,
-    `/workspaces/${world.workspaceId}/calls`,
-  ];
-  for (const path of paths) {
+  await rotated(world, world.keyId, { overlapMs: hour });
+  await world.read();
+  const hashes = await world.database.read({ sql: "select hash from api_key_secrets" });
+  assert.is(hashes.length, 2);
+  const { workspaceId, keyId } = world;
+  for (const path of [`/workspaces/${workspaceId}/keys`, `/keys/${keyId}`, `/workspaces/${workspaceId}/calls`]) {
     const { text } = await world.manage("GET", path);
-    for (const secret of [...hashes, ...secrets.map((key) => key.slice(12))]) assert.not.ok(text.includes(secret));
-  }
-});
-
-test("a secret that is taken for an id is not repeated", async () => {
-  const world = await createWorld();
-  for (const path of [`/workspaces/${world.key}`, `/prompts/${world.key}`, `/deployments/${world.key}`]) {
-    const answer = await world.manage("GET", path);
-    assert.is(answer.status, 404);
-    assert.match(answer.text, "pl_… not found");
-    assert.not.match(answer.text, world.key);
+    for (const { hash } of hashes) assert.not.ok(text.includes(String(hash)));
   }
 });
 

@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { Call } from "../../src/schema/ledger.ts";
-import type { Database, Statement } from "../../src/database/database.ts";
-import { createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import type { Call, LedgerBalance } from "../../src/schema/ledger.ts";
+import type { Statement } from "../../src/database/database.ts";
+import { assertBalanced, verifyBalanced } from "../balanced.ts";
+import { counting, createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { batches, fillLog, minute, moveCommits } from "./filled-log.ts";
 import type { Entry, FilledLog } from "./filled-log.ts";
@@ -15,10 +16,8 @@ const test = suite("the ledger");
 const seed = 20261115;
 const day = 1440 * minute;
 
-type Balance = { workspaceId: string; month: string; balanced: boolean } & Record<string, unknown>;
-
 const verify = async (world: World, query = "") =>
-  taken<{ balanced: boolean; ledgers: Balance[] }>(await world.manage("GET", `/verify${query}`));
+  taken<{ balanced: boolean; ledgers: LedgerBalance[] }>(await world.manage("GET", `/verify${query}`));
 
 const prune = async (world: World, olderThanMs = day) =>
   taken<{ calls: number; records: number; isDone: boolean }>(await world.manage("POST", "/prune", { olderThanMs }));
@@ -93,7 +92,7 @@ test("every filter of calls finds what a look at each call finds, in pages of an
           assert.ok(pages.every(({ length }) => length <= limit));
         }
       }
-      assert.ok((await verify(log.world)).balanced);
+      await verifyBalanced(log.world.admin);
     }),
     { seed, numRuns: 3 },
   );
@@ -238,26 +237,24 @@ test("the newest commit stays, however old it is, so that positions are never gi
   assert.equal(await prune(world), { calls: 1, records: 1, isDone: true });
   const [row] = await world.database.read({ sql: "select position from commits" });
   assert.is(row!.position, 3);
-  assert.ok((await verify(world)).balanced);
+  await verifyBalanced(world.admin);
 });
 
 test("pruning goes in small transactions, and stops at the first commit that is not older", async () => {
-  const memory = await openMemory();
-  let writes = 0;
-  const write: Database["write"] = (statements) => (writes++, memory.write(statements));
-  const world = await createWorld({ database: { ...memory, write } });
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
   for (let nth = 0; nth < 12; nth++) {
     // The tenth is of yesterday, and those after it are older again.
     world.now = nth === 9 ? noon + 9 * day : noon + nth * minute;
     await (nth % 2 === 0 ? world.read() : world.submit());
   }
   await moveCommits(world, (position, index) => position + 600 * index);
-  writes = 0;
+  counts.writes = 0;
   world.now = noon + 10 * day - 1;
   assert.equal(await prune(world), { calls: 9, records: 4, isDone: true });
-  assert.ok(writes > 3, `${writes}`);
+  assert.ok(counts.writes > 3, `${counts.writes}`);
   assert.equal((await readAll<Call>(world, callsOf(world))).map(({ number }) => number), [12, 11, 10]);
-  assert.ok((await verify(world)).balanced);
+  await verifyBalanced(world.admin);
 });
 
 for (const olderThanMs of [undefined, 0, day - 1, 10 * 366 * day + 1, 1.5, "86400000", null, -day]) {
@@ -284,9 +281,9 @@ test("the books balance whenever they are looked at, while others read, submit, 
     world.manage("POST", "/prune", { olderThanMs: day }),
   ];
   const looks = Array.from({ length: 6 }, () => verify(world));
-  for (const { balanced } of await Promise.all(looks)) assert.ok(balanced);
+  for (const look of await Promise.all(looks)) assertBalanced(look);
   for (const { status } of await Promise.all(work)) assert.ok(status < 300);
-  assert.ok((await verify(world)).balanced);
+  await verifyBalanced(world.admin);
 });
 
 test("verify tells of each workspace and month, or of one workspace", async () => {
@@ -315,181 +312,12 @@ test("verify tells of each workspace and month, or of one workspace", async () =
   refused(await world.manage("GET", "/verify?workspaceId=ws_x"), 404, "Workspace ws_x not found");
 });
 
-/** A call as a model knows it. */
-type Known = {
-  commit: string;
-  number: number;
-  month: string;
-  at: number;
-  isSubmit: boolean;
-  recordId: string;
-  sessionId: string | undefined;
-  isDeleted: boolean;
-  isPruned: boolean;
-};
-
-const command = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({ reads: fc.nat({ max: 3 }), submits: fc.nat({ max: 4 }), others: fc.nat({ max: 1 }) }),
-  },
-  { weight: 2, arbitrary: fc.record({ remove: fc.nat() }) },
-  { weight: 1, arbitrary: fc.record({ removeSession: fc.constantFrom("0", "1", "2") }) },
-  { weight: 2, arbitrary: fc.record({ pruneDays: fc.integer({ min: 1, max: 20 }) }) },
-  { weight: 4, arbitrary: fc.record({ wait: fc.constantFrom(-30 * minute, -minute, 1, day, 5 * day, 17 * day) }) },
-  { weight: 1, arbitrary: fc.record({ overlapMs: fc.constantFrom(0, day) }) },
-);
-
-test("whatever is read, submitted, deleted, pruned and rotated, in whichever months, the books follow a model that only counts", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(command, { minLength: 4, maxLength: 16 }), async (commands) => {
-      const limit = 9;
-      const world = await createWorld({ monthlyLimit: limit });
-      const other = await createTenant(world.admin);
-      const known: Known[] = [];
-      const commitEnds = new Map<string, number>();
-      const sessionOf = new Map<string, string>();
-      let key = world.key, sent = 0, others = 0, furthest = 0;
-
-      for (const command of commands) {
-        if ("wait" in command) {
-          // A step back of half an hour each time would come to more than the clocks of a service may differ.
-          world.now = Math.max(world.now + command.wait, furthest - 50 * minute);
-          furthest = Math.max(furthest, world.now);
-        } else if ("overlapMs" in command) {
-          key = taken<{ key: string }>(await world.manage("POST", `/keys/${world.keyId}/rotate`, command)).key;
-        } else if ("reads" in command) {
-          const { reads, submits } = command;
-          const room = limit - known.filter(({ month }) => month === monthOf(world.now)).length;
-          const asked = [
-            ...Array.from({ length: reads }, () => world.read(world.deployId, key)),
-            ...Array.from({ length: submits }, async () => {
-              const sessionId = `${sent++ % 3}`;
-              const answer = await world.submit({ ...goodBody, sessionId }, world.deployId, key);
-              if (answer.status === 201) sessionOf.set((answer.json as { id: string }).id, sessionId);
-              return answer;
-            }),
-            ...Array.from({ length: command.others }, () => world.read(other.deployId, other.key)),
-          ];
-          const statuses = (await Promise.all(asked)).map(({ status }) => status).slice(0, reads + submits);
-          const accepted = Math.min(room, reads + submits);
-          assert.is(statuses.filter((status) => status < 300).length, accepted);
-          assert.is(statuses.filter((status) => status === 429).length, reads + submits - accepted);
-          others += command.others;
-          if (accepted > 0) await learn(accepted);
-        } else if ("remove" in command) {
-          const records = known.filter(({ isSubmit }) => isSubmit);
-          const record = records[command.remove % records.length];
-          if (record === undefined) continue;
-          const answer = await world.manage("DELETE", `/diagnoses/${record.recordId}`);
-          if (record.isPruned) assert.is(answer.status, 404);
-          else assert.is(taken(answer).deleted, record.isDeleted ? 0 : 1);
-          record.isDeleted = !record.isPruned;
-        } else if ("removeSession" in command) {
-          const sessionId = command.removeSession;
-          const found = known.filter((call) => call.sessionId === sessionId && !call.isDeleted && !call.isPruned);
-          const answer = await world.manage(
-            "DELETE",
-            `/deployments/${world.deployId}/diagnoses?sessionId=${sessionId}`,
-          );
-          assert.is(taken(answer).deleted, found.length);
-          for (const call of found) call.isDeleted = true;
-        } else {
-          await pruneBoth(command.pruneDays);
-        }
-      }
-      await compare();
-
-      /** Takes the newest calls of the list into the model; their commits must stand behind all that ever were. */
-      async function learn(count: number): Promise<void> {
-        const calls = taken<{ items: Call[] }>(await world.manage("GET", `${callsOf(world)}?limit=${count}`)).items;
-        for (const { id, number, month, createdAt, operation } of calls.reverse()) {
-          const recordId = id.replace("call", "diag");
-          known.push({
-            commit: id.slice(5, -2),
-            number,
-            month,
-            at: createdAt,
-            isSubmit: operation === "submit",
-            recordId,
-            sessionId: sessionOf.get(recordId),
-            isDeleted: false,
-            isPruned: false,
-          });
-        }
-        const commits = await world.database.read({
-          sql: "select id, position, next_position from commits order by position",
-        });
-        for (const { id, position, next_position: end } of commits) {
-          if (commitEnds.has(String(id))) continue;
-          assert.ok(Number(position) >= Math.max(0, ...commitEnds.values()));
-          commitEnds.set(String(id), Number(end));
-        }
-      }
-
-      /** Calls of the other workspace stop it too, so that those are looked up. */
-      async function pruneBoth(days: number): Promise<void> {
-        const before = world.now - days * day;
-        const commits = await world.database.read({ sql: "select id, created_at from commits order by position" });
-        const stop = commits.findIndex(({ created_at: at }, index) =>
-          Number(at) >= before || index === commits.length - 1
-        );
-        const taken = new Set(commits.slice(0, stop).map(({ id }) => String(id)));
-        const pruned = known.filter((call) => taken.has(call.commit));
-        const { calls, records, isDone } = await prune(world, days * day);
-        assert.ok(isDone && calls >= pruned.length && calls <= pruned.length + others);
-        assert.is(records, pruned.filter(({ isSubmit, isDeleted }) => isSubmit && !isDeleted).length);
-        for (const call of pruned) call.isPruned = true;
-      }
-
-      async function compare(): Promise<void> {
-        const { workspaceId, deployId } = world;
-        const months = [...new Set(known.map(({ month }) => month))].sort();
-        const balances = months.map((month) => {
-          const own = known.filter((call) => call.month === month);
-          assert.equal(own.map(({ number }) => number), own.map((_, index) => index + 1));
-          const records = own.filter(({ isSubmit }) => isSubmit).length;
-          const deleted = own.filter(({ isDeleted, isPruned }) => isDeleted && !isPruned).length;
-          const pruned = own.filter(({ isPruned }) => isPruned).length;
-          const counts = { used: own.length, calls: own.length, reads: own.length - records, records, deleted, pruned };
-          return { workspaceId, month, ...counts, balanced: true };
-        });
-        assert.equal(await verify(world, `?workspaceId=${workspaceId}`), balancedBooks(balances));
-        const { balanced, ledgers } = await verify(world);
-        assert.ok(balanced);
-        const used = ledgers.reduce((sum, ledger) => sum + Number(ledger.used), 0);
-        assert.is(used, known.length + others);
-
-        const kept = known.filter(({ isPruned }) => !isPruned).reverse();
-        const calls = await readAll<Call>(world, `${callsOf(world)}?limit=7`);
-        assert.equal(calls.map(({ id }) => id), kept.map(({ recordId }) => recordId.replace("diag", "call")));
-        const live = kept.filter(({ isSubmit, isDeleted }) => isSubmit && !isDeleted);
-        const records = await readAll<{ id: string }>(world, `/deployments/${deployId}/diagnoses?limit=7`);
-        assert.equal(records.map(({ id }) => id), live.map(({ recordId }) => recordId));
-        for (const { recordId, isSubmit, isDeleted, isPruned } of known) {
-          const { status } = await world.manage("GET", `/diagnoses/${recordId}`);
-          assert.is(status, isPruned || !isSubmit ? 404 : isDeleted ? 410 : 200);
-        }
-        const usage = await readAll<{ month: string; used: number }>(world, `/workspaces/${workspaceId}/usage`);
-        assert.equal(
-          usage.map(({ month, used }) => [month, used]).reverse(),
-          balances.map(({ month, used }) => [month, used]),
-        );
-      }
-    }),
-    { seed, numRuns: 6 },
-  );
-});
-
 test("large records are searched, deleted and pruned some at a time", async () => {
-  const memory = await openMemory();
-  let operations = 0;
-  const read: Database["read"] = (statement) => (operations++, memory.read(statement));
-  const write: Database["write"] = (statements) => (operations++, memory.write(statements));
-  const world = await createWorld({ database: { ...memory, read, write }, maxBodyBytes: 2 ** 20 });
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database, maxBodyBytes: 2 ** 20 });
   const count = async <T>(work: Promise<T>): Promise<[result: T, operations: number]> => {
-    const before = operations;
-    return [await work, operations - before];
+    counts.reads = counts.writes = 0;
+    return [await work, counts.reads + counts.writes];
   };
   for (let index = 0; index < 16; index++) {
     const content = { input: "x".repeat(500_000), output: index % 2 === 0 ? "even" : "odd" };
@@ -509,7 +337,7 @@ test("large records are searched, deleted and pruned some at a time", async () =
   const [pruned, prunings] = await count(prune(world));
   assert.equal(pruned, { calls: 16, records: 8, isDone: true });
   assert.ok(prunings >= 6, `${prunings}`);
-  assert.ok((await verify(world)).balanced);
+  await verifyBalanced(world.admin);
 });
 
 test("whoever asks for however much at once, others wait for one operation of management at most", async () => {

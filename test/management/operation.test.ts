@@ -4,12 +4,12 @@ import * as assert from "uvu/assert";
 import type { Refusal } from "../../src/common/errors.ts";
 import { operations } from "../../src/management/index.ts";
 import { perform, roles } from "../../src/management/operation.ts";
-import { adminOf, createWorld, openMemory } from "../helpers.ts";
+import { createWorld, managementOf, openMemory } from "../helpers.ts";
 
 const test = suite("operations");
 
 test("an operation refuses every role below its own, before it looks at its input", async () => {
-  const management = adminOf(await openMemory());
+  const management = managementOf(await openMemory());
   for (const operation of operations) {
     for (const role of roles) {
       const caller = { ...management.caller, role };

@@ -5,13 +5,12 @@ import type { Deployment, DeploymentResult } from "../../src/management/deployme
 import type { Management } from "../../src/management/operation.ts";
 import { publishPrompt } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
-import type { Statement } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
-import { adminOf, createTenant, createWorld, openMemory, promptFile, toPrompt } from "../helpers.ts";
+import { createTenant, createWorld, managementOf, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { dump, readAll, taken } from "./management.ts";
+import { readAll, taken } from "./management.ts";
 
 const test = suite("publishing");
 
@@ -34,22 +33,6 @@ test("publishing at once under a new name makes one prompt, whose newest version
   assert.is(currentVersion, titles.length);
 });
 
-test("a publication that fails half-way leaves nothing of it", async () => {
-  const memory = await openMemory();
-  let isBroken = false;
-  const write = (statements: Statement[]) => {
-    const isDeployment = statements.some(({ sql }) => /into deployments|update deployments/.test(sql));
-    return memory.write(isBroken && isDeployment ? [...statements, { sql: "select nothing" }] : statements);
-  };
-  const world = await createWorld({ database: { ...memory, write } });
-  const state = await dump(world);
-  isBroken = true;
-  for (const deploy of ["new", "production"]) {
-    assert.is((await publish(world, { deploy, title: "Second" })).status, 500);
-    assert.is(await dump(world), state);
-  }
-});
-
 for (const kind of ["a file", "a server"] as const) {
   test(`several processes that publish at once to ${kind} make one prompt, whose newest version is live`, async () => {
     if (kind === "a server" && "missing" in sqld) return;
@@ -59,7 +42,7 @@ for (const kind of ["a file", "a server"] as const) {
     await migrate(url);
     const databases = Array.from({ length: 3 }, () => openDatabase(url, "manage"));
     try {
-      const [admin, ...others] = databases.map((database) => adminOf(database)) as [Management, ...Management[]];
+      const [admin, ...others] = databases.map((database) => managementOf(database)) as [Management, ...Management[]];
       const { workspaceId } = await createTenant(admin);
       for (let round = 0; round < 5; round++) {
         const deploy = `new ${round}`;

@@ -63,6 +63,10 @@ const own = live.filter(({ deployment_id }) => deployment_id === world.deployId)
 
 const tamperings: [name: string, changes: string[][]][] = [
   ["a call was taken away", each("calls", (row) => `delete from calls ${at(row)}`)],
+  [
+    "a call was moved to another position",
+    each("calls", (row) => `update calls set position = position + 100 ${at(row)}`),
+  ],
   ["a call was counted otherwise", each("calls", (row) => `update calls set count = count + 1 ${at(row)}`)],
   ["a call was given another number", each("calls", (row) => `update calls set number = number + 1 ${at(row)}`)],
   [
@@ -86,6 +90,14 @@ const tamperings: [name: string, changes: string[][]][] = [
   [
     "a call was given to another deployment",
     each("calls", (row) => `update calls set deployment_id = 'dep_x' ${at(row)}`),
+  ],
+  [
+    "a submit was given to another deployment and version",
+    own.map((
+      row,
+    ) => [
+      `update calls set deployment_id = '${twin.id}', prompt_version = 2 where position <= ${row.position} and position + count > ${row.position}`,
+    ]),
   ],
   ["a commit was taken away", each("commits", (row) => `delete from commits ${at(row)}`)],
   [
@@ -115,6 +127,12 @@ const tamperings: [name: string, changes: string[][]][] = [
   [
     "a record was moved to another position",
     each("diagnoses", (row) => `update diagnoses set position = position + 100 ${at(row)}`),
+  ],
+  [
+    "a record was moved to where a read is",
+    own.map((
+      row,
+    ) => [`update diagnoses set position = (select max(position) from calls where operation = 'read') ${at(row)}`]),
   ],
   [
     "a record was given to another deployment",

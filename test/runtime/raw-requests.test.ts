@@ -11,7 +11,7 @@ import { verifyBalanced } from "../balanced.ts";
 import { createFolder, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
-import { adminOf, createTenant, goodBody } from "../helpers.ts";
+import { createTenant, goodBody, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 
@@ -27,7 +27,7 @@ let tenant: Tenant;
 
 test.before(async () => {
   await migrate(database, migrations, Date.now());
-  tenant = await createTenant(adminOf(database, Date.now), 1e9);
+  tenant = await createTenant(managementOf(database, Date.now), 1e9);
   const DATABASE_URL = `file:${folder.path}/ledger.db`;
   service = await startService(currentRuntime, { DATABASE_URL, MAX_BODY_BYTES: String(limit), LOG_LEVEL: "debug" });
 });
@@ -117,7 +117,7 @@ const statusesOf = (received: string) =>
   [...received.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].map(([, status]) => Number(status));
 
 const countUsed = async () => {
-  const ledgers = await verifyBalanced(adminOf(database, Date.now));
+  const ledgers = await verifyBalanced(managementOf(database, Date.now));
   return ledgers.reduce((sum, { used }) => sum + used, 0);
 };
 
