@@ -17,6 +17,8 @@ const request = fc.record({
   isOwn: fc.constantFrom(true, true, true, true, false),
   session: fc.constantFrom("a", "b"),
   idempotencyKey: fc.constantFrom(undefined, undefined, "1", "2"),
+  /** Which version a submit says: none, the one that was last read of the deployment, or one that there is not. */
+  version: fc.constantFrom("none", "none", "none", "read", "read", "missing"),
   isBad: fc.constantFrom(false, false, false, false, false, false, true),
 });
 

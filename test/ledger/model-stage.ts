@@ -43,7 +43,7 @@ export async function createStage() {
     return [
       workspace,
       { id: keyId, workspace, expiry: Infinity, isRevoked: false, secrets },
-      { id: deployId, workspace, name: "production", stack: [1], isActive: true, revision: 1 },
+      { id: deployId, workspace, name: "production", stack: [1], lastRead: undefined, isActive: true, revision: 1 },
     ];
   }
 
@@ -59,7 +59,15 @@ export async function createStage() {
     await world.manage("POST", `/workspaces/${first.id}/deployments`, body),
     201,
   );
-  deployments.push({ id: made.id, workspace: first, name: "second", stack: [1], isActive: true, revision: 1 });
+  deployments.push({
+    id: made.id,
+    workspace: first,
+    name: "second",
+    stack: [1],
+    lastRead: undefined,
+    isActive: true,
+    revision: 1,
+  });
   const [, keeperKey, keeperDeployment] = take(world, 1e9);
 
   async function ask(asked: Asked[], losses = 0): Promise<void> {
@@ -73,6 +81,11 @@ export async function createStage() {
       return kind === "read" ? world.read(id, key) : world.submit(bodyOf(one), id, key, headers);
     }));
     loss.times = 0;
+    for (const [index, { status, json }] of answers.entries()) {
+      const { kind, deployment } = asked[index]!;
+      if (kind !== "read" || status !== 200) continue;
+      deployment!.lastRead = (json as { deploy: { currentVersion: number } }).deploy.currentVersion;
+    }
     const told = answers.map(({ status, text, headers }, index) => {
       const { kind, session, idempotencyKey, deployment } = asked[index]!;
       return [kind, session, idempotencyKey, deployment?.id, status, headers.get("X-RateLimit-Used"), text].join(" ");
@@ -80,11 +93,17 @@ export async function createStage() {
     assert.ok(model.explain(asked, answers, world.now), `no order explains these answers:\n${told.join("\n")}`);
   }
 
-  function toAsked({ key: which, deployment, isOwn, ...rest }: RequestCommand): Asked {
+  function toAsked({ key: which, deployment, isOwn, version, ...rest }: RequestCommand): Asked {
     const key = at(keys, which);
     const own = deployments.filter(({ workspace }) => workspace === key.workspace);
     const choice = isOwn ? at(own, deployment) : at([...deployments, undefined], deployment);
-    return { ...rest, key, secret: at(key.secrets, key.secrets.length - 1 + which), deployment: choice };
+    const promptVersion = version === "none" || choice === undefined
+      ? undefined
+      : version === "read"
+      ? choice.lastRead
+      : choice.workspace.titles.length + 1;
+    const secret = at(key.secrets, key.secrets.length - 1 + which);
+    return { ...rest, key, secret, deployment: choice, promptVersion };
   }
 
   const change = async (deployment: Deployment, action: string, body: object = {}) =>
@@ -187,6 +206,11 @@ export async function createStage() {
       deployment.isActive = command.isActive;
     } else if ("rename" in command) {
       const deployment = at(deployments, command.rename);
+      const { name } = command;
+      const isTaken = deployments.some((one) =>
+        one !== deployment && one.workspace === deployment.workspace && one.name === name
+      );
+      if (isTaken) return assert.is((await change(deployment, "rename", { name })).status, 409);
       const answer = await change(deployment, "rename", { name: command.name });
       changed(deployment, answer, deployment.name !== command.name);
       deployment.name = command.name;
@@ -217,7 +241,13 @@ export async function createStage() {
   /** Takes out what stands before the first that is not older; the newest transaction always stays, so it is made here. */
   async function prune(olderThanMs: number): Promise<void> {
     const [secret] = keeperKey.secrets;
-    const rest = { kind: "read", session: "", idempotencyKey: undefined, isBad: false } as const;
+    const rest = {
+      kind: "read",
+      session: "",
+      idempotencyKey: undefined,
+      isBad: false,
+      promptVersion: undefined,
+    } as const;
     await ask([{ ...rest, key: keeperKey, secret: secret!, deployment: keeperDeployment }]);
     const left = model.entries().filter(({ isPruned }) => !isPruned);
     const end = left.findIndex(({ createdAt }) => createdAt >= world.now - olderThanMs);

@@ -13,6 +13,8 @@ export type Deployment = {
   name: string;
   /** The versions that a rollback goes back along; the last is live. */
   stack: number[];
+  /** The version that a client was last served. */
+  lastRead: number | undefined;
   isActive: boolean;
   revision: number;
 };
@@ -28,6 +30,8 @@ export type Asked = {
   idempotencyKey: string | undefined;
   /** Whether the body lacks what it must have. */
   isBad: boolean;
+  /** The version that a submit says it is for. */
+  promptVersion: number | undefined;
 };
 
 /** An accepted request, in order of acceptance. */
@@ -53,8 +57,11 @@ export const endOfMonth = (month: string): number => {
 
 const keptFor = 2 * 86_400_000;
 
-export const bodyOf = ({ session, isBad }: Pick<Asked, "session" | "isBad">) =>
-  isBad ? { ...goodBody, sessionId: undefined } : { ...goodBody, sessionId: session };
+export const bodyOf = ({ session, isBad, promptVersion }: Pick<Asked, "session" | "isBad" | "promptVersion">) => ({
+  ...goodBody,
+  sessionId: isBad ? undefined : session,
+  promptVersion,
+});
 
 const numberOf = ({ headers }: Answer, name: string) => Number(headers.get(name) ?? NaN);
 
@@ -96,7 +103,7 @@ export function createModel() {
     }
     if (isBad) return isRefusal(400, "Missing required field sessionId");
     const name = `${workspace.id} ${idempotencyKey}`;
-    const fingerprint = `${deployment?.id} ${session}`;
+    const fingerprint = `${deployment?.id} ${session} ${asked.promptVersion}`;
     const known = isKeyed ? kept.find((one) => one.name === name && !isOld(one)) : undefined;
     if (known?.wasOld) {
       // The clock has stepped back since: that it is forgotten is as good as that it is not.
@@ -115,6 +122,10 @@ export function createModel() {
     if (deployment?.workspace !== workspace || !deployment.isActive) {
       return isRefusal(404, "Deploy not found or not accessible");
     }
+    const said = kind === "submit" ? asked.promptVersion : undefined;
+    if (said !== undefined && said > workspace.titles.length) {
+      return isRefusal(400, "Field promptVersion must be a version of the deployment's prompt");
+    }
     if (own.length >= workspace.limit) {
       const { limit } = workspace;
       const details = { limit, used: own.length, resetTime: endOfMonth(month) / 1000, upgradeUrl: null };
@@ -125,7 +136,7 @@ export function createModel() {
         : undefined;
     }
     const number = own.length + 1;
-    const promptVersion = deployment.stack.at(-1)!;
+    const promptVersion = said ?? deployment.stack.at(-1)!;
     const { id } = (answer.json ?? {}) as { id?: string };
     const isNew = id !== undefined && !before.entries.some(({ record }) => record?.id === id);
     const isRight = kind === "read"
