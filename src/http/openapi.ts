@@ -174,7 +174,6 @@ function pathsOf(all: Described[]): Part {
   return Object.fromEntries(paths);
 }
 
-/** Describes a service, with its faces. */
 /** The description of the service that it is handed to, at `/openapi.json`. */
 export const openapi = (): Face => ({
   path: openApiPath,
@@ -198,6 +197,7 @@ export const openapi = (): Face => ({
   describe: () => ({ tags: {}, methods: [describe, headOf(describe, "probeDescription")], structs: [], responses: {} }),
 });
 
+/** Describes a service, with its faces. */
 export function describeService(faces: readonly Face[], hasMetrics: boolean) {
   const described = faces.map((face) => face.describe());
   const allTags = Object.assign({}, tags, ...described.map(({ tags }) => tags)) as Record<string, string>;
