@@ -29,12 +29,14 @@ function fits(body: unknown): boolean {
   return isText(body.sessionId) && Number.isSafeInteger(body.status) &&
     [input, output].every((text) => isMissingOr(text, isText)) && [input, output].some(isText) &&
     isMissingOr(body.latency, (value) => Number.isFinite(value) && Number(value) >= 0) &&
+    // The prompt has one version.
+    isMissingOr(body.promptVersion, (value) => value === 1) &&
     [body.startAt, body.endAt].every((at) => isMissingOr(at, isTime)) &&
     isMissingOr(body.additional_properties, isObject);
 }
 
 const given = ["sessionId", "status", "content", "latency", "startAt", "endAt", "additional_properties"];
-const added = ["id", "promptVersion", "createdAt", "submitted"];
+const added = ["id", "createdAt", "submitted"];
 
 /** What must come back of a body: numbers that the specification types as JavaScript writes them, all else as it was sent. */
 function expectedOf(id: string, sent: string): { members: Map<string, string[]>; submitted: Map<string, string[]> } {
@@ -43,6 +45,7 @@ function expectedOf(id: string, sent: string): { members: Map<string, string[]>;
   const submitted = new Map<string, string[]>();
   for (const [name, tokens] of membersOf(sent)) {
     const isTyped = given.includes(name) && typeof value[name] !== "object";
+    if (name === "promptVersion") continue;
     if (added.includes(name)) submitted.set(name, tokens);
     else members.set(name, isTyped ? [JSON.stringify(value[name])] : tokens);
   }
