@@ -13,7 +13,7 @@ export function readBody(body: string | Uint8Array): string | undefined {
 }
 
 type Body = Record<
-  "sessionId" | "status" | "content" | "latency" | "startAt" | "endAt" | "additional_properties",
+  "sessionId" | "status" | "content" | "latency" | "startAt" | "endAt" | "additional_properties" | "promptVersion",
   unknown
 >;
 
