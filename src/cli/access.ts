@@ -12,10 +12,12 @@ const describeExpiry = ({ expiresAt }: ApiKey): string =>
   typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
 
 /** The most important columns come first, because a narrow terminal hides the last ones. */
-const toRow = ({ name, prefix, expiresAt, lastUsedAt, createdAt, revokedAt, id }: ApiKey) => {
+const toRow = ({ name, prefix, readOnly, submitOnly, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
+  const { revokedAt, id } = rest;
   const isExpired = expiresAt !== null && expiresAt <= Date.now();
   const state = revokedAt !== null ? "revoked" : isExpired ? "expired" : "valid";
-  return { name, prefix, state, expiresAt, lastUsedAt, createdAt, revokedAt, id };
+  const power = readOnly ? "reads" : submitOnly ? "submits" : "all";
+  return { name, prefix, state, for: power, deployId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
 export const accessPresentations = [

@@ -65,7 +65,12 @@ function readInput({ command, input: { schema } }: AnyOperation, { args, termina
 }
 
 /** An empty text removes a value that may be null. */
-function readArgument({ name }: Parameter, args: Arguments, struct: object): string | number | null | undefined {
+function readArgument(
+  { name }: Parameter,
+  args: Arguments,
+  struct: object,
+): string | number | boolean | null | undefined {
+  if (hasType(struct, "boolean")) return args.has(name) || undefined;
   const value = args.findNumber(name) ?? args.findText(name);
   return value === "" && hasType(struct, "null") ? null : value;
 }

@@ -43,6 +43,8 @@ export const invalidDeployId = () => new Refusal("invalid", "Missing or invalid 
 export const invalidTarget = () => new Refusal("invalid", "Request target or Host header must be valid");
 export const deployNotFound = () =>
   new Refusal("not_found", "Deploy not found or not accessible", "deployment_not_found");
+export const readForbidden = () => new Refusal("forbidden", "This key may not read", "read_forbidden");
+export const submitForbidden = () => new Refusal("forbidden", "This key may not submit", "submit_forbidden");
 export const unknownPath = () => new Refusal("not_found", "Not found", "path_not_found");
 export const managementOff = () =>
   new Refusal("not_found", "Management is off: the service has no admin token", "management_off");

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "010-limit-keys"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -312,6 +312,22 @@ from (
   select count(*) as total from deployment_changes
   where action = 'renamed' and note = 'Deployment names became lower-case and unique for each prompt'
 ) where total > 0;
+`,
+  },
+  {
+    name: "010-limit-keys",
+    checksum: "998773e2fb5fa448adae967f2edc5c45ef6898ff6aa7a85158bb98683b189893",
+    sql: `-- Keys with less power: a key may be for reads or for submits alone, and for one deployment of its workspace.
+
+alter table api_keys add column read_only integer not null default 0 check (read_only in (0, 1));
+alter table api_keys add column submit_only integer not null default 0 check (submit_only in (0, 1));
+-- Null for every deployment of the workspace.
+alter table api_keys add column deployment_id text references deployments;
+
+-- The same as that of the key, so that a request need not look at the key.
+alter table api_key_secrets add column read_only integer not null default 0 check (read_only in (0, 1));
+alter table api_key_secrets add column submit_only integer not null default 0 check (submit_only in (0, 1));
+alter table api_key_secrets add column deployment_id text;
 `,
   },
 ];

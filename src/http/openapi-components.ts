@@ -142,6 +142,10 @@ const refused = {
     as: [errors.missingAuthorization(), errors.noApiKey(), errors.invalidApiKey(), errors.invalidAdminToken()],
     headers: ["WWW-Authenticate"],
   },
+  forbidden: {
+    when: "The key is for reads or for submits alone",
+    as: [errors.readForbidden(), errors.submitForbidden()],
+  },
   not_found: {
     when: "The deployment does not exist, is inactive or belongs to another workspace",
     as: [errors.deployNotFound()],

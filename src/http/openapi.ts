@@ -30,7 +30,7 @@ const readPrompt: Described = {
   responses: {
     [statusOf.ok]: answer("The prompt", ["ETag", ...rateLimitHeaders], json(refer(ServedPrompt))),
     [statusOf.not_modified]: answer("The client's copy is current", ["ETag", ...rateLimitHeaders]),
-    ...refusalsOf("invalid", "unauthorized", "not_found", "quota_exhausted", "internal", "overloaded"),
+    ...refusalsOf("invalid", "unauthorized", "forbidden", "not_found", "quota_exhausted", "internal", "overloaded"),
   },
 };
 
@@ -44,8 +44,8 @@ const submitDiagnosis: Described = {
   requestBody: { required: true, content: json(refer(DiagnosisRequest)) },
   responses: {
     [statusOf.created]: answer("The record is stored", rateLimitHeaders, json(refer(DiagnosisResponse))),
-    ...refusalsOf("invalid", "unauthorized", "not_found", "timeout", "too_large", "key_reused", "quota_exhausted"),
-    ...refusalsOf("internal", "overloaded"),
+    ...refusalsOf("invalid", "unauthorized", "forbidden", "not_found", "timeout", "too_large", "key_reused"),
+    ...refusalsOf("quota_exhausted", "internal", "overloaded"),
   },
 };
 

@@ -7,7 +7,9 @@ import {
   invalidApiKey,
   keyReused,
   quotaExhausted,
+  readForbidden,
   Refusal,
+  submitForbidden,
   versionNotFound,
 } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
@@ -121,6 +123,8 @@ export const refuse = ({ kind, code, message }: Refusal, headers: HeaderValues =
 // Created once, because capturing a stack would be most of the cost of a refusal, and is not needed here.
 const refusals = {
   key_invalid: invalidApiKey(),
+  read_forbidden: readForbidden(),
+  submit_forbidden: submitForbidden(),
   deployment_not_found: deployNotFound(),
   version_not_found: versionNotFound(),
   key_reused: keyReused(),

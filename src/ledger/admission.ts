@@ -45,7 +45,15 @@ export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl:
 export type Refused =
   & { audit: Audit }
   & (
-    | { outcome: "key_invalid" | "key_reused" | "deployment_not_found" | "version_not_found" }
+    | {
+      outcome:
+        | "key_invalid"
+        | "key_reused"
+        | "read_forbidden"
+        | "submit_forbidden"
+        | "deployment_not_found"
+        | "version_not_found";
+    }
     | { outcome: "quota_exhausted"; quota: Quota }
   );
 /** `prompt` is the prompt as the specification serves it. */

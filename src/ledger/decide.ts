@@ -75,11 +75,17 @@ const namedDeployment = `iif(b.prompt_name is null, b.deployment_id, (
       where p.workspace_id = w.id and p.name = b.prompt_name
     ))`;
 
+const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_only and b.operation = 'read')";
+
+/** The condition that a key (k) may see the deployment (d). */
+const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
+
 // The joins are the authorization: a batch (b) finds its key's secret (k), workspace (w), deployment (d) and quota (q).
 const authorized = `
   cross join api_key_secrets k on k.hash = b.key_hash and (k.expires_at is null or k.expires_at > :now)
+    and not ${isForbidden}
   cross join workspaces w on w.id = k.workspace_id
-  cross join deployments d on d.id = ${namedDeployment} and d.workspace_id = w.id and ${isOpen}
+  cross join deployments d on d.id = ${namedDeployment} and ${isVisible} and ${isOpen}
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
 // The same, but a batch whose calls (c) were accepted before finds them whatever happened to them since.
@@ -87,7 +93,7 @@ const authorizedOrAccepted = `
   left join api_key_secrets k on k.hash = b.key_hash
     and (c.position is not null or k.expires_at is null or k.expires_at > :now)
   left join workspaces w on w.id = k.workspace_id
-  left join deployments d on d.id = coalesce(c.deployment_id, ${namedDeployment}) and d.workspace_id = w.id
+  left join deployments d on d.id = coalesce(c.deployment_id, ${namedDeployment}) and ${isVisible}
     and (c.position is not null or ${isOpen})
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
@@ -133,7 +139,9 @@ const logSql = `
 
 /** What was found for a batch whose key is valid. */
 export type BatchState = {
-  /** Null if the key's workspace has no such deployment, or it is not open to requests. */
+  /** Whether the key is not for this operation. */
+  isForbidden: 0 | 1;
+  /** Null if the key's workspace has no such deployment, the key is for another one, or it is not open to requests. */
   deployId: DeploymentId | null;
   /** Whether the deployment's prompt has the version that the records are for. */
   isVersion: 0 | 1;
@@ -179,6 +187,7 @@ const revisionMembers = {
 };
 
 const stateMembers = {
+  isForbidden,
   deployId: "d.id",
   isVersion,
   limit: "w.monthly_limit",
@@ -197,7 +206,7 @@ const stateMembers = {
       select json_group_object(id, ${jsonObject(revisionMembers)}) || '' from (
         select o.id, p.name || '@' || o.name as reference, o.revision, o.current_version, o.is_active
         from deployments o cross join prompts p on p.id = o.prompt_id
-        where o.workspace_id = w.id and o.archived_at is null and o.prompt_archived_at is null order by o.id
+        where o.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = o.id) and o.archived_at is null and o.prompt_archived_at is null order by o.id
       )
     ) end`,
 } satisfies Record<keyof BatchState, string>;
@@ -234,7 +243,8 @@ export function readStates([row]: Row[], { commit }: Attempt): (BatchState | nul
 
 /** Whether one more request like those of the batch could be accepted. */
 export const hasRoom = (state: BatchState | null): boolean =>
-  state !== null && state.deployId !== null && state.isVersion === 1 && state.used < state.limit;
+  state !== null && state.isForbidden === 0 && state.deployId !== null && state.isVersion === 1 &&
+  state.used < state.limit;
 
 /**
  * A decision for each request. One is missing where the reason of a refusal is lost: if an earlier attempt was committed
@@ -264,7 +274,8 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
 /** `offset` counts within the batch, `slot` within the group. */
 function toDecision(
   admission: Admission,
-  { deployId, isVersion, limit, used, reads, upgradeUrl, accepted, sequence, prompt, kept, revisions }: BatchState,
+  { isForbidden, deployId, isVersion, limit, used, reads, upgradeUrl, accepted, sequence, prompt, kept, revisions }:
+    BatchState,
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
@@ -281,6 +292,9 @@ function toDecision(
     return fingerprint === idempotencyOf(admission)?.fingerprint
       ? { outcome: "recorded", recordId, quota, audit }
       : { outcome: "key_reused", audit };
+  }
+  if (isForbidden === 1) {
+    return { outcome: admission.operation === "read" ? "read_forbidden" : "submit_forbidden", audit };
   }
   if (deployId === null) return { outcome: "deployment_not_found", audit };
   if (isVersion === 0) return { outcome: "version_not_found", audit };

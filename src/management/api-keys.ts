@@ -1,11 +1,12 @@
 // API keys: what applications authenticate with. A secret is shown once, when it is made; the database has its hash.
 import { conflict, invalid, notFound } from "../common/errors.ts";
 import { hashApiKey, isApiKey, keyPrefixLength, newApiKey, newId } from "../common/ids.ts";
-import type { KeyId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
+import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { requireDeployment } from "./deployments.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { insertInto, tableOf } from "./table.ts";
@@ -16,6 +17,12 @@ const apiKey = {
   workspaceId: v.textAs<WorkspaceId>(),
   name: v.text,
   prefix: described(v.text, "The first characters of the secret, to tell keys apart"),
+  readOnly: described(v.isTrue, "Whether it is for reads alone"),
+  submitOnly: described(v.isTrue, "Whether it is for submits alone"),
+  deployId: described(
+    nullable(v.textAs<DeploymentId>()),
+    "The deployment that it is for; null for every one of the workspace",
+  ),
   createdAt: v.timestamp,
   expiresAt: described(v.moment, "The first moment it is refused, in Unix milliseconds; null where it never expires"),
   revokedAt: described(v.moment, "When it was revoked, in Unix milliseconds, or null"),
@@ -33,13 +40,13 @@ export type NewApiKey = Infer<typeof NewApiKey>;
 
 const table = tableOf(
   ApiKey,
-  `select *, (select max(last_used_at) from api_key_secrets where api_key_id = id) as last_used_at from api_keys`,
+  `select *, deployment_id as deploy_id, (select max(last_used_at) from api_key_secrets where api_key_id = id) as last_used_at from api_keys`,
 );
 
 /** Makes a secret with this hash the one of a key, until the key expires. */
 const addSecret = (id: KeyId, hash: string): Statement => ({
-  sql: `insert into api_key_secrets (hash, api_key_id, workspace_id, expires_at)
-    select ?, id, workspace_id, expires_at from api_keys where id = ? and revoked_at is null`,
+  sql: `insert into api_key_secrets (hash, api_key_id, workspace_id, expires_at, read_only, submit_only, deployment_id)
+    select ?, id, workspace_id, expires_at, read_only, submit_only, deployment_id from api_keys where id = ? and revoked_at is null`,
   args: [hash, id],
 });
 
@@ -50,17 +57,23 @@ export const createApiKey = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/keys",
   role: "admin",
-  command: "key create --workspace ID [--name NAME] [--expires EXPIRY]",
+  command: "key create --workspace ID [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--deploy ID]",
   input: {
     workspaceId: v.id<WorkspaceId>(),
     name: optional(described(v.label, "To tell keys apart")),
     expiresAt: optional(apiKey.expiresAt),
+    readOnly: optional(apiKey.readOnly),
+    submitOnly: optional(apiKey.submitOnly),
+    deployId: optional(described(v.id<DeploymentId>(), "The deployment that it is for; every one unless given")),
   },
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
   refusals: ["not_found"],
-  async run(management, { workspaceId, name = "", expiresAt = null }) {
+  async run(management, { workspaceId, name = "", expiresAt = null, readOnly = false, submitOnly = false, deployId }) {
     await requireWorkspace(management, workspaceId);
+    if (readOnly && submitOnly) throw invalid("A key cannot be for reads alone and for submits alone");
+    const deployment = deployId === undefined ? undefined : await requireDeployment(management, deployId);
+    if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);
     const key = newApiKey();
     const createdAt = management.clock();
     const stored = {
@@ -71,9 +84,12 @@ export const createApiKey = operation({
       createdAt,
       expiresAt,
     };
-    await management.database.write([insertInto("api_keys", stored), addSecret(stored.id, await hashApiKey(key))]);
+    const deploymentId = deployment?.id ?? null;
+    const columns = { ...stored, readOnly: Number(readOnly), submitOnly: Number(submitOnly), deploymentId };
+    await management.database.write([insertInto("api_keys", columns), addSecret(stored.id, await hashApiKey(key))]);
     const { id, ...listed } = stored;
-    return { id, key, ...listed, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+    const power = { readOnly, submitOnly, deployId: deploymentId };
+    return { id, key, ...listed, ...power, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
   },
 });
 

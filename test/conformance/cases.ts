@@ -3,6 +3,7 @@ import { authorizationCases } from "./cases/authorization.ts";
 import { batchCases } from "./cases/batches.ts";
 import { bodyCases } from "./cases/bodies.ts";
 import { idempotencyCases } from "./cases/idempotency.ts";
+import { powerCases } from "./cases/powers.ts";
 import { readCases } from "./cases/reads.ts";
 import { referenceCases } from "./cases/references.ts";
 import { revisionCases } from "./cases/revisions.ts";
@@ -16,6 +17,7 @@ export const cases: Case[] = [
   ...referenceCases,
   ...revisionCases,
   ...authorizationCases,
+  ...powerCases,
   ...submitCases,
   ...versionCases,
   ...batchCases,
