@@ -4,6 +4,7 @@ import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/i
 import type { Database } from "../src/database/database.ts";
 import * as keys from "../src/management/api-keys.ts";
 import { listCalls as calls } from "../src/management/calls.ts";
+import * as changes from "../src/management/deployment-changes.ts";
 import * as deployments from "../src/management/deployments.ts";
 import type { Management, Operation } from "../src/management/operation.ts";
 import * as versions from "../src/management/versions.ts";
@@ -52,9 +53,9 @@ export const createDeployment = (
   input: Less<typeof deployments.createDeployment, "workspaceId">,
 ) => deployments.createDeployment.run(management, { workspaceId, ...input });
 export const promoteDeployment = (management: Management, id: DeploymentId, input: { version: number }) =>
-  deployments.promoteDeployment.run(management, { id, ...input });
+  changes.promoteDeployment.run(management, { id, ...input });
 export const setDeploymentActive = (management: Management, id: DeploymentId, isActive: boolean) =>
-  (isActive ? deployments.activateDeployment : deployments.deactivateDeployment).run(management, { id });
+  (isActive ? changes.activateDeployment : changes.deactivateDeployment).run(management, { id });
 export const listDiagnoses = (
   management: Management,
   filter: Less<typeof records.listDiagnoses, "limit" | "cursor"> & { deployId: DeploymentId },

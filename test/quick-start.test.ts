@@ -1,6 +1,7 @@
 // What the documents say to do, done: the README's start and its app, the calls of src/http/README.md, and the commands of the
 // command line and of operation, on a service that `npm start` starts.
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { runIn } from "./cli/places.ts";
@@ -8,6 +9,7 @@ import { createFolder, startScript } from "./conformance/processes.ts";
 import type { ShellCommand } from "./documents.ts";
 import { blocksOf, commandsIn, documentAt, sectionOf } from "./documents.ts";
 import { adminToken } from "./helpers.ts";
+import { terminal } from "../src/runtime/terminal.ts";
 import { currentRuntime } from "./runtimes.ts";
 
 const test = suite(`quick start on ${currentRuntime}`);
@@ -39,9 +41,12 @@ const fillIn = (text: string): string =>
     .replaceAll("$ADMIN_TOKEN", adminToken)
     .replace(/^[\w-]+\.(json|csv|db)$/, `${folder.path}/$&`);
 
+/** Files are read in the folder, wherever the tests run. */
+const read = (path: string) => terminal.read(resolve(folder.path, path));
+
 /** Runs a command of promptledger, which must succeed, and notes the ids in what it prints. */
 async function runCommand(words: string[], settings: Record<string, string> = env): Promise<string> {
-  const { code, out, said } = await runIn(words.map(fillIn), settings);
+  const { code, out, said } = await runIn(words.map(fillIn), settings, "", { read });
   assert.is(code, 0, `${words.join(" ")}: ${said}`);
   for (const [id, kind] of out.matchAll(/\b(ws|key|prompt|dep|pl)_\w{20,}/g)) known.set(`${kind}_…`, id);
   return out;
@@ -62,9 +67,10 @@ async function runCommands(text: string, settings = env): Promise<void> {
 }
 
 const start = sectionOf(readme, "Start");
-const promptFile = `${folder.path}/prompt.json`;
+const promptFile = `${folder.path}/support/assistant.json`;
 
 test("three commands set up a database", async () => {
+  await mkdir(dirname(promptFile));
   await writeFile(promptFile, blocksOf(start, "json")[0]!);
   await runCommands(start);
   assert.equal([...known.keys()].sort(), ["dep_…", "key_…", "pl_…", "prompt_…", "ws_…"]);

@@ -28,7 +28,7 @@ export type Parameter = {
 };
 
 /** `migrate [--check]` → the options that take no value. */
-const flagsOf = (usage: string): string[] => [...usage.matchAll(/\[--([a-z-]+)\]/g)].map(([, name]) => name!);
+export const flagsOf = (usage: string): string[] => [...usage.matchAll(/\[--([a-z-]+)\]/g)].map(([, name]) => name!);
 
 /** `deploy list --workspace ID [--limit N] [--render NAME=VALUE]... [--format ndjson|csv]` → its parameters. */
 export function readUsage(usage: string): Parameter[] {

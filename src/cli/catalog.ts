@@ -1,6 +1,7 @@
 // Lists of prompts with their deployments, of deployments with their prompts, and histories with the targets of a rollback.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
-import { listDeploymentChanges, listDeployments } from "../management/deployments.ts";
+import { listDeploymentChanges } from "../management/deployment-changes.ts";
+import { listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
 import { findRollbackTargets } from "../management/history.ts";
 import type { DeploymentChange } from "../management/history.ts";
@@ -8,21 +9,31 @@ import { listPrompts } from "../management/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
 
+type ListInput = { workspaceId: WorkspaceId; archived?: boolean | undefined };
+
+/** When it was archived, for a list that has what is archived too. */
+const archivedAt = (item: { archivedAt: number | null }, { archived }: ListInput) =>
+  archived ? { archivedAt: item.archivedAt } : {};
+
 /** The deployments of a workspace, each with the title of its prompt's newest version. */
-export async function listDeploymentsWithPrompts(call: Call, workspaceId: WorkspaceId): Promise<Outcome> {
-  const deployments = await readAll(call, listDeployments, { workspaceId });
-  const prompts = deployments.length === 0 ? [] : await readAll(call, listPrompts, { workspaceId });
+export async function listDeploymentsWithPrompts(call: Call, input: ListInput): Promise<Outcome> {
+  const deployments = await readAll(call, listDeployments, input);
+  const prompts = deployments.length === 0 ? [] : await readAll(call, listPrompts, input);
   const titles = new Map(prompts.map(({ id, title }) => [id, title]));
   const data = deployments.map((each) => ({ ...each, promptTitle: titles.get(each.promptId) ?? null }));
-  const rows = data.map(({ name, promptTitle, currentVersion, isActive, createdAt, promptId, id }) => (
-    { name, prompt: promptTitle, version: currentVersion, active: isActive, createdAt, promptId, id }
-  ));
+  const rows = data.map((each) => {
+    const { reference, promptTitle, currentVersion, isActive, createdAt, promptId, id } = each;
+    const state = { version: currentVersion, active: isActive, ...archivedAt(each, input) };
+    return { reference, title: promptTitle, ...state, createdAt, promptId, id };
+  });
   return { data, rows };
 }
 
+type HistoryInput = { id: DeploymentId; workspaceId?: WorkspaceId | undefined };
+
 /** The changes of a deployment, newest first, each with whether a rollback can return to it. */
-export async function listHistory(call: Call, id: DeploymentId): Promise<Outcome> {
-  const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, { id });
+export async function listHistory(call: Call, input: HistoryInput): Promise<Outcome> {
+  const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, input);
   const { live, previous, served } = findRollbackTargets([...changes].reverse());
   const marked = new Set<unknown>();
   const markOf = ({ to }: DeploymentChange): string => {
@@ -40,23 +51,21 @@ export async function listHistory(call: Call, id: DeploymentId): Promise<Outcome
 }
 
 /** The prompts of a workspace, each with the deployments that serve it. */
-export async function listPromptsWithDeployments(call: Call, workspaceId: WorkspaceId): Promise<Outcome> {
-  const prompts = await readAll(call, listPrompts, { workspaceId });
-  const deployments = prompts.length === 0 ? [] : await readAll(call, listDeployments, { workspaceId });
+export async function listPromptsWithDeployments(call: Call, input: ListInput): Promise<Outcome> {
+  const prompts = await readAll(call, listPrompts, input);
+  const deployments = prompts.length === 0 ? [] : await readAll(call, listDeployments, input);
   const byPrompt = new Map<string, Deployment[]>();
   for (const each of deployments) byPrompt.set(each.promptId, [...byPrompt.get(each.promptId) ?? [], each]);
   const data = prompts.map((prompt) => ({
     ...prompt,
     deployments: (byPrompt.get(prompt.id) ?? [])
-      .map(({ id, name, currentVersion, isActive }) => ({ id, name, currentVersion, isActive })),
+      .map(({ id, name, reference, currentVersion, isActive }) => ({ id, name, reference, currentVersion, isActive })),
   }));
-  const rows = data.map(({ title, latestVersion, deployments, createdAt, id }) => ({
-    title,
-    version: latestVersion,
-    live: deployments.map(describeLive).join(", "),
-    createdAt,
-    id,
-  }));
+  const rows = data.map((each) => {
+    const { name, title, latestVersion, deployments, createdAt, id } = each;
+    const live = deployments.map(describeLive).join(", ");
+    return { name, title, version: latestVersion, live, ...archivedAt(each, input), createdAt, id };
+  });
   return { data, rows };
 }
 

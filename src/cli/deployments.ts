@@ -1,5 +1,8 @@
 // How the command line shows deployments: which version is live, and whether they are active.
-import * as deployments from "../management/deployments.ts";
+import * as changes from "../management/deployment-changes.ts";
+import type { RenamedDeployment } from "../management/deployment-changes.ts";
+import { listDeployments } from "../management/deployments.ts";
+import type { RenamedPrompt } from "../management/prompts.ts";
 import type { DeploymentResult } from "../management/deployments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
@@ -20,14 +23,42 @@ function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
   );
 }
 
+/** The references that changed with a name, in words. */
+export const describeReferences = (references: RenamedDeployment["references"]): string =>
+  references.length === 0
+    ? "No reference changes"
+    : `From now on ${references.map(({ from, to }) => `${from} is ${to}`).join(", ")}`;
+
+type Renamed = Pick<RenamedPrompt, "name" | "references" | "changed">;
+
+export function showRename<T extends Renamed>({ changed, ...renamed }: T): Outcome {
+  const { name, references } = renamed;
+  return show(renamed, changed ? describeReferences(references) : `Nothing to change: it is named ${name}`);
+}
+
+type Archived = { archivedAt: number | null; changed: boolean };
+
+export function showArchiving<T extends Archived>({ changed, ...item }: T): Outcome {
+  const state = item.archivedAt === null ? "not archived" : "archived, so requests are refused";
+  return show(item, `${changed ? "From now on it is" : "Nothing to change: it is"} ${state}`);
+}
+
 export const deploymentPresentations = [
-  present(deployments.listDeployments, {
-    run: ({ call }, { workspaceId }) => listDeploymentsWithPrompts(call, workspaceId),
+  present(listDeployments, {
+    run: ({ call }, input) => listDeploymentsWithPrompts(call, input),
   }),
-  present(deployments.promoteDeployment, { show: showChange }),
-  present(deployments.rollBackDeployment, { show: showChange }),
-  present(deployments.activateDeployment, { show: showChange }),
-  present(deployments.deactivateDeployment, { show: showChange }),
-  present(deployments.renameDeployment, { show: showChange }),
-  present(deployments.listDeploymentChanges, { run: ({ call }, { id }) => listHistory(call, id) }),
+  present(changes.promoteDeployment, {
+    check: (args) =>
+      (args.findNumber("version") === undefined) === (args.findText("from") === undefined)
+        ? "One of --version and --from must be given"
+        : undefined,
+    show: showChange,
+  }),
+  present(changes.rollBackDeployment, { show: showChange }),
+  present(changes.activateDeployment, { show: showChange }),
+  present(changes.deactivateDeployment, { show: showChange }),
+  present(changes.renameDeployment, { show: showRename }),
+  present(changes.archiveDeployment, { show: showArchiving }),
+  present(changes.unarchiveDeployment, { show: showArchiving }),
+  present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];

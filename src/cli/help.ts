@@ -5,12 +5,13 @@ import { commands } from "./commands.ts";
 const examples = `Examples
   promptledger workspace create --name "My team" --limit 50000
   promptledger key create --workspace ws_… --name "checkout service" --expires 365d
-  promptledger prompt push prompt.json --workspace ws_… --deploy production
-  promptledger prompt diff prompt_… --from 1
-  promptledger deploy rollback dep_… --note "answers got longer"
-  promptledger diagnosis list --deploy dep_… --from 24h --text refund
-  promptledger diagnosis export --deploy dep_… --format csv --out records.csv
-  promptledger stats --deploy dep_…
+  promptledger prompt push support/assistant.json --workspace ws_… --deploy staging
+  promptledger deploy promote support/assistant@production --from staging
+  promptledger prompt diff support/assistant --from 1
+  promptledger deploy rollback support/assistant@production --note "answers got longer"
+  promptledger diagnosis list --deploy support/assistant@production --from 24h --text refund
+  promptledger diagnosis export --deploy support/assistant@production --format csv --out records.csv
+  promptledger stats --deploy support/assistant@production
   promptledger usage --workspace ws_… --json
   promptledger prune --older-than 90d
   promptledger verify --server https://prompts.example.com
@@ -25,6 +26,9 @@ Exit codes: 0 success, 1 failure, 2 bad usage.
 
 Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
 work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, restore and serve need the database itself.
+
+A REF is an id, the name of a prompt, or NAME@DEPLOYMENT for a deployment; --workspace says whose, if several workspaces have
+it. A DEPLOYMENT is the name of a deployment of the prompt, an id or a reference.
 
 A DURATION or an AGE is 45s, 30m, 12h or 90d. A TIME is 2027-01-31T18:00:00Z, a day such as 2027-01-31 (its first moment in
 UTC), or a duration ago. An EXPIRY is a TIME or a duration from now: the first moment at which a key is refused.

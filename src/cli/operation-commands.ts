@@ -2,7 +2,7 @@
 import type { AnyOperation, Operation } from "../management/operation.ts";
 import { hasType } from "../schema/struct.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { readUsage } from "./arguments.ts";
+import { flagsOf, readUsage } from "./arguments.ts";
 import type { Arguments, Parameter } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { checkNewest, listAll, listNewest } from "./lists.ts";
@@ -56,12 +56,13 @@ export const userOf = ({ env }: Terminal): string | undefined => env.USER || env
 
 function readInput({ command, input: { schema } }: AnyOperation, { args, terminal }: CommandContext): object {
   const parameters = readUsage(command!);
+  const flags = flagsOf(command!).filter((name) => name in schema && args.has(name));
   const given = parameters.flatMap((parameter) => {
     const member = memberOf(parameter, schema);
     return member === undefined ? [] : [[member, readArgument(parameter, args, schema[member]!)]];
   });
   const actor = "actor" in schema && args.findText("actor") === undefined ? { actor: userOf(terminal) } : {};
-  return { ...Object.fromEntries(given), ...actor };
+  return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [name, true])), ...actor };
 }
 
 /** An empty text removes a value that may be null. */

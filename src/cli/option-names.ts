@@ -3,7 +3,7 @@ import type { Schema } from "../schema/struct.ts";
 import { readUsage } from "./arguments.ts";
 import type { Parameter } from "./arguments.ts";
 
-/** The members of options whose own name differs. */
+/** The members of options and arguments whose own name differs. */
 const membersOf: Record<string, string[]> = {
   limit: ["monthlyLimit"],
   expires: ["expiresAt"],
@@ -12,13 +12,14 @@ const membersOf: Record<string, string[]> = {
   "to-version": ["version"],
   version: ["promptVersion", "version"],
   render: ["values"],
+  REF: ["id"],
 };
 
 const toMember = (option: string) => option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** The members that a parameter may stand for: `--workspace` for `workspaceId`, `ID` for `id`. */
 function candidatesOf({ name, isOption }: Parameter): string[] {
-  if (!isOption) return [name.toLowerCase()];
+  if (!isOption) return membersOf[name] ?? [name.toLowerCase()];
   const member = toMember(name);
   return [...membersOf[name] ?? [], member, `${member}Id`];
 }

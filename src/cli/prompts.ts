@@ -1,81 +1,22 @@
 // Commands for prompts and their versions, and how the command line shows them.
-import { notFound } from "../common/errors.ts";
-import type { PromptId, WorkspaceId } from "../common/ids.ts";
-import { readPromptFile } from "../management/prompt-file.ts";
 import { describePrompt } from "../management/prompt-text.ts";
-import { listPrompts } from "../management/prompts.ts";
-import { publishPrompt } from "../management/publications.ts";
-import * as versions from "../management/versions.ts";
-import type { PromptDiff, PromptVersion, PushResult } from "../management/versions.ts";
-import { nameOfFile } from "../runtime/terminal.ts";
+import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
+import { diffVersions, renderPrompt } from "../management/renderings.ts";
+import type { PromptDiff } from "../management/renderings.ts";
+import type { PromptVersion } from "../management/versions.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
-import type { Call, Command, CommandContext, Outcome } from "./command.ts";
-import { describeInactive } from "./deployments.ts";
+import type { Command, CommandContext, Outcome } from "./command.ts";
+import { showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
-import { pagesOf } from "./lists.ts";
-import { present, userOf } from "./operation-commands.ts";
-
-/** What a push did, in a sentence. */
-const describePush = ({ isNew, id, version }: PushResult): string =>
-  isNew ? `Pushed version ${version} of ${id}` : `Unchanged: version ${version} has this content already`;
-
-async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
-  const workspaceId = args.text<WorkspaceId>("workspace");
-  const file = args.text("FILE");
-  const content = readPromptFile(await terminal.read(file), nameOfFile(file));
-  const promptId = args.findText<PromptId>("prompt");
-  const deploy = args.findText("deploy");
-  const note = args.findText("note");
-  if (deploy !== undefined) {
-    const actor = args.findText("actor") ?? userOf(terminal);
-    const published = await call(publishPrompt, { ...content, note, actor, workspaceId, promptId, deploy });
-    const { isNew, deployment: { changed, ...deployment }, ...prompt } = published;
-    const serves = !changed
-      ? "serves it"
-      : deployment.revision === 1
-      ? "is new and serves it"
-      : "serves it from now on";
-    const live = `${deployment.name} (${deployment.id}) ${serves}${describeInactive(deployment)}`;
-    return {
-      data: { ...prompt, deployment },
-      text: () => format({ deployId: deployment.id, deployment: deployment.name, ...summaryOf(prompt) }),
-      note: `${describePush({ ...prompt, isNew })}; ${live}`,
-    };
-  }
-  const input = { ...content, note };
-  if (promptId !== undefined) await checkWorkspace(call, workspaceId, promptId);
-  const pushed = promptId === undefined
-    ? await call(versions.createPrompt, { workspaceId, ...input })
-    : await call(versions.pushPrompt, { id: promptId, ...input });
-  const { isNew: _, ...prompt } = pushed;
-  return { data: prompt, text: () => format(summaryOf(prompt)), note: describePush(pushed) };
-}
-
-/** A pushed prompt without its content, which the user has already. */
-const summaryOf = ({ id, version, title, variables }: PromptVersion) => ({
-  promptId: id,
-  version,
-  title,
-  variables: variables.join(", "),
-});
-
-/** Refuses a prompt of another workspace, because the ids are probably mixed up. */
-async function checkWorkspace(call: Call, workspaceId: WorkspaceId, promptId: PromptId): Promise<void> {
-  for await (const page of pagesOf(call, listPrompts, { workspaceId })) {
-    if (page.some(({ id }) => id === promptId)) return;
-  }
-  throw notFound("Prompt", promptId);
-}
+import { present } from "./operation-commands.ts";
+import { fileCommands, findPrompt } from "./prompt-files.ts";
 
 async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
-  const id = args.text<PromptId>("ID");
-  const version = args.findNumber("version");
-  const prompt = version === undefined
-    ? await call(versions.getPrompt, { id })
-    : await call(versions.getPromptVersion, { id, version });
+  const prompt = await findPrompt({ args, call });
+  const { id } = prompt;
   const values = args.values("render");
   if (Object.keys(values).length === 0) return { data: prompt, text: () => toText(prompt) };
-  const rendered = await call(versions.renderPrompt, { id, version: prompt.version, values });
+  const rendered = await call(renderPrompt, { id, version: prompt.version, values });
   const unknown = Object.keys(values).filter((name) => !prompt.variables.includes(name));
   return {
     data: rendered,
@@ -111,20 +52,20 @@ const coloured = (diff: string): string =>
 
 /** Commands that call several operations. */
 export const promptCommands: Command[] = [
+  ...fileCommands,
   {
-    usage: "prompt push FILE --workspace ID [--prompt ID] [--deploy DEPLOYMENT] [--note TEXT] [--actor NAME]",
-    summary: "Push a prompt, or its next version; FILE is JSON, - is stdin; --deploy makes it live under a name or id",
-    run: push,
-  },
-  {
-    usage: "prompt show ID [--version N] [--render NAME=VALUE]...",
+    usage: "prompt show REF [--version N] [--workspace ID] [--render NAME=VALUE]...",
     summary:
-      "Show a version of a prompt, by default the newest; --render fills in its variables, and needs all of them",
+      "Show a version of a prompt, by default the newest, or of a deployment the live one; --render fills in its " +
+      "variables, and needs all of them",
     run: showPrompt,
   },
 ];
 
 export const promptPresentations = [
-  present(listPrompts, { run: ({ call }, { workspaceId }) => listPromptsWithDeployments(call, workspaceId) }),
-  present(versions.diffVersions, { show: showDiff }),
+  present(listPrompts, { run: ({ call }, input) => listPromptsWithDeployments(call, input) }),
+  present(renamePrompt, { show: showRename }),
+  present(archivePrompt, { show: showArchiving }),
+  present(unarchivePrompt, { show: showArchiving }),
+  present(diffVersions, { show: showDiff }),
 ];

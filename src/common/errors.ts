@@ -114,15 +114,34 @@ const codeOf = (noun: string) => noun.toLowerCase().replace(/ \d.*/, "").replace
 export const notFound = (noun: string, id: string) =>
   new Refusal("not_found", `${noun} ${id} not found`, `${codeOf(noun)}_not_found`);
 /** The current state does not allow what a management request asks for. */
-export const conflict = (message: string) => new Refusal("conflict", message);
+export const conflict = (message: string, code = "conflict") => new Refusal("conflict", message, code);
+export const promptNameTaken = (name: string) =>
+  conflict(`The workspace has another prompt named ${name}`, "prompt_name_taken");
+export const deploymentNameTaken = (name: string) =>
+  conflict(`The prompt has another deployment named ${name}`, "deployment_name_taken");
+/** A name was given without its workspace, and several workspaces have it. */
+export const ambiguousReference = (noun: string, reference: string) =>
+  conflict(
+    `Several workspaces have the ${noun} ${reference}. Give the workspace too: workspaceId, or --workspace`,
+    "ambiguous_reference",
+  );
 /** A change names a revision that is no longer the current one. */
 export const outdated = (noun: string, id: string) =>
   new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`, `${codeOf(noun)}_outdated`);
 /** A management request names something that was deleted. */
 export const deleted = (noun: string, id: string) =>
   new Refusal("gone", `${noun} ${id} was deleted`, `${codeOf(noun)}_deleted`);
-export const deployNameInUse = (ids: string[]) =>
-  conflict(`Several deployments have that name: ${ids.join(", ")}. Call the one that is meant by its id`);
+export const archived = (noun: string, name: string) =>
+  conflict(`${noun} ${name} is archived. Unarchive it first`, `${codeOf(noun)}_archived`);
+/** A push would make a version live that lacks variables of what is live. */
+export const variablesRemoved = (reference: string, names: string[]) =>
+  conflict(
+    `This takes away variables that ${reference} has live: ${names.join(", ")}. Use force to publish it all the same`,
+    "variables_removed",
+  );
+/** A deployment was named without its prompt, and several prompts have one of that name. */
+export const ambiguousDeployment = (references: string[]) =>
+  conflict(`Several deployments have that name: ${references.join(", ")}. Give the prompt too`, "ambiguous_reference");
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
 export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`, "role_required");
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');

@@ -25,6 +25,10 @@ export const newId = <Prefix extends IdPrefix>(prefix: Prefix, at: number): Id<P
 /** A new id for a request. Nothing sorts these by time, and a UUID costs a fraction of `newId`. */
 export const newRequestId = (): string => `req_${crypto.randomUUID()}`;
 
+/** Whether a text looks like an id that `newId` makes. */
+export const isId = (prefix: IdPrefix, text: string): boolean =>
+  text.startsWith(`${prefix}_`) && /^[0-9a-z]{26}$/.test(text.slice(prefix.length + 1));
+
 /** A new id for a commit. The ids of its calls and records are this with a prefix and the slot. */
 export const newCommitId = (at: number): string => `${timeText(at)}${randomText(14)}`;
 

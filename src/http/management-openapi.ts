@@ -45,7 +45,10 @@ const refused = {
   },
   not_found: { when: "The resource does not exist", as: [errors.notFound("Workspace", "ws_01m7")] },
   timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
-  conflict: { when: "The current state does not allow it", as: [errors.deployNameInUse(["dep_01m7", "dep_01m8"])] },
+  conflict: {
+    when: "The current state does not allow it",
+    as: [errors.promptNameTaken("support/assistant"), errors.ambiguousReference("prompt", "support/assistant")],
+  },
   gone: { when: "The resource was deleted", as: [errors.deleted("Diagnosis", "diag_01m7")] },
   outdated: { when: "Its ETag differs from If-Match", as: [errors.outdated("Deployment", "dep_01m7")] },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
@@ -66,18 +69,18 @@ export const describeOperations = (operations: readonly AnyOperation[]): FaceDes
   responses,
 });
 
-/** What an id in the path of an operation names, by the segment before it. */
-const nouns: Record<string, string> = {
-  workspaces: "workspace",
-  keys: "key",
-  prompts: "prompt",
-  deployments: "deployment",
-  diagnoses: "record",
+/** How a path parameter is described, by the segment before it. */
+const pathNames: Record<string, string> = {
+  workspaces: "The id of the workspace",
+  keys: "The id of the key",
+  prompts: "The id of the prompt, or its name, percent-encoded",
+  deployments: "The id of the deployment, or its reference NAME@DEPLOYMENT, percent-encoded",
+  diagnoses: "The id of the record",
 };
 
 function pathParameter({ path, input: { schema } }: AnyOperation, name: string): Part {
   const [, before = ""] = new RegExp(`(\\w+)/{${name}}`).exec(path) ?? [];
-  return parameter(name, "path", schema[name]!, `The id of the ${nouns[before]}`);
+  return parameter(name, "path", schema[name]!, pathNames[before] ?? "");
 }
 
 /** A method of the management API. */

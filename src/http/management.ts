@@ -175,7 +175,7 @@ async function readInput(operation: AnyOperation, ctx: RequestContext, context: 
 }
 
 function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): object {
-  const members = new Map<string, string | number>();
+  const members = new Map<string, string | number | boolean>();
   for (const [name, text] of readQuery(request)) {
     if (members.has(name)) throw givenTwice(name);
     members.set(name, Object.hasOwn(schema, name) ? toValue(schema[name]!, text) : text);
@@ -183,9 +183,12 @@ function readQueryMembers({ input: { schema } }: AnyOperation, request: Request)
   return Object.fromEntries(members);
 }
 
-/** A text of the URL as JSON: a number if the schema expects an integer and the text is one, else a string. */
-const toValue = (struct: object, text: string): string | number =>
-  schemaOf(struct).type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
+/** A text of the URL as JSON: a number or a boolean if the schema expects one and the text is one, else a string. */
+function toValue(struct: object, text: string): string | number | boolean {
+  const { type } = schemaOf(struct);
+  if (type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
+}
 
 /** A malformed encoding stays as it is. It matches no id. */
 function decode(text: string): string {

@@ -10,7 +10,16 @@ import * as v from "./values.ts";
 import { sources } from "./operation.ts";
 import type { ChangeInfo, Management, Source } from "./operation.ts";
 
-const action = oneOf("created", "promoted", "rolled_back", "activated", "deactivated", "renamed");
+const action = oneOf(
+  "created",
+  "promoted",
+  "rolled_back",
+  "activated",
+  "deactivated",
+  "renamed",
+  "archived",
+  "unarchived",
+);
 export type Action = Infer<typeof action>;
 
 export const DeploymentChange = named(
@@ -20,9 +29,9 @@ export const DeploymentChange = named(
     action,
     from: described(
       nullable(v.versionStateOrName),
-      "The version, whether it was active, or the name before; null where it was created",
+      "The version, whether it was active or archived, or the name before; null where it was created",
     ),
-    to: described(v.versionStateOrName, "The version, whether it is active, or the name after"),
+    to: described(v.versionStateOrName, "The version, whether it is active or archived, or the name after"),
     source: described(oneOf(...sources), "How the change was made"),
     actor: described(v.text, "The name that the caller gave; may be empty"),
     note: described(v.text, "Why; may be empty"),

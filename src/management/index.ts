@@ -2,11 +2,13 @@
 // HTTP routes, OpenAPI and the command line, here and remote, follow from this list.
 import { apiKeyOperations } from "./api-keys.ts";
 import { callOperations } from "./calls.ts";
+import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
 import { promptOperations } from "./prompts.ts";
 import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
+import { renderingOperations } from "./renderings.ts";
 import { statsOperations } from "./stats.ts";
 import { upkeepOperations } from "./upkeep.ts";
 import { usageOperations } from "./usage.ts";
@@ -18,8 +20,10 @@ export const operations: readonly AnyOperation[] = [
   ...apiKeyOperations,
   ...promptOperations,
   ...versionOperations,
+  ...renderingOperations,
   publishPrompt,
   ...deploymentOperations,
+  ...deploymentChangeOperations,
   ...recordOperations,
   ...statsOperations,
   ...callOperations,

@@ -7,6 +7,7 @@ import { take } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
+import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
 
 /** How a caller reaches management. */
@@ -74,7 +75,8 @@ export async function perform<Output>(
   unchecked: Unchecked,
 ): Promise<Output> {
   if (roles.indexOf(management.caller.role) < roles.indexOf(role)) throw roleRequired(role);
-  return await run(management, take(input, unchecked) as never);
+  const checked = take(input, unchecked);
+  return await run(management, await resolveReferences(management.database, input.schema, checked) as never);
 }
 
 /** The struct of a page of a list. */

@@ -1,153 +1,159 @@
-// Publishing: a push that also makes the version live. Version and deployment are written in one transaction.
-import { conflict, deployNameInUse, notFound, outdated } from "../common/errors.ts";
-import { newId } from "../common/ids.ts";
-import type { PromptId, WorkspaceId } from "../common/ids.ts";
-import type { Row, Statement } from "../database/database.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
-import type { Infer } from "../schema/struct.ts";
+// Publishing: a push under a prompt's name, which may also make the version live. What exists is looked up first; then prompt,
+// version and deployment are written in one transaction.
+import {
+  ambiguousDeployment,
+  archived,
+  conflict,
+  invalid,
+  notFound,
+  outdated,
+  variablesRemoved,
+} from "../common/errors.ts";
+import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import { check, described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
+import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { addDeployment, DeploymentResult, findDeployment, toDeployment } from "./deployments.ts";
+import { DeploymentResult, findDeployments, requireDeployment, toDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
-import { addChange, originOf } from "./history.ts";
-import type { Origin } from "./history.ts";
+import { originOf } from "./history.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
+import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
-import { addPrompt, nameAfter, requirePrompt } from "./prompts.ts";
-import { addVersion, findVersion, newVersion, pushed, toContent, toVersion } from "./versions.ts";
+import { findPrompts, requirePrompt, toPrompt } from "./prompts.ts";
+import type { Prompt } from "./prompts.ts";
+import { planStatements, readPublication } from "./publication-writes.ts";
+import { newVersion, pushed, requireVersion, toContent } from "./versions.ts";
+import type { PromptVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const Publication = named("Publication", exactly({ ...pushed, deployment: DeploymentResult }));
+const variableChanges = exactly({
+  since: described(nullable(v.positive), "The version that was live, or the newest one; null for a new prompt"),
+  added: listOf(v.text),
+  removed: listOf(v.text),
+});
+const Publication = named(
+  "Publication",
+  exactly({
+    ...pushed,
+    isNewPrompt: described(v.isTrue, "Whether this push made the prompt"),
+    variableChanges: described(variableChanges, "The variables that came and went with this push"),
+    deployment: optional(DeploymentResult),
+  }),
+);
 export type Publication = Infer<typeof Publication>;
 
-/**
- * Where the workspace has no deployment of that name, prompt and deployment are created; from then on the deployment tells
- * which prompt gets the version. What looks like an id is no name: it has been mistyped.
- */
+const input = {
+  workspaceId: v.id<WorkspaceId>(),
+  name: optional(described(v.promptName, "The name of the prompt, which is made where the workspace has none of it")),
+  promptId: optional(described(v.promptReference, "The id or name of a prompt that exists, instead of `name`")),
+  deploy: optional(
+    described(
+      v.deploymentOrName,
+      "The deployment: its name, which may be new to the prompt, its id or its reference",
+    ),
+  ),
+  force: optional(described(v.isTrue, "Whether variables that are live may go")),
+  ...newVersion,
+  actor: changeInfo.actor,
+  ifRevision: optional(v.count),
+};
+type PublicationInput = Members<typeof input>;
+
 export const publishPrompt = operation({
   id: "publishPrompt",
   tag: "Prompts",
-  summary: "Push a prompt and make it live under the name or id of a deployment; both are created the first time",
+  summary: "Push a prompt under its name, and make it live in a deployment; what does not exist is made",
   method: "POST",
   path: "/workspaces/{workspaceId}/publish",
   role: "editor",
-  input: {
-    workspaceId: v.id<WorkspaceId>(),
-    deploy: described(v.name, "The name or id of a deployment of the workspace, or the name of a new one"),
-    promptId: optional(
-      described(v.id<PromptId>(), "The prompt that gets the version, where the deployment does not tell"),
-    ),
-    ...newVersion,
-    actor: changeInfo.actor,
-    ifRevision: optional(v.count),
-  },
+  input,
   output: Publication,
-  locate: ({ deployment: { id, changed, revision } }) => changed && revision === 1 ? `/deployments/${id}` : undefined,
+  locate({ id, version, isNew, deployment }) {
+    if (deployment === undefined) return isNew ? `/prompts/${id}/versions/${version}` : undefined;
+    return deployment.changed && deployment.revision === 1 ? `/deployments/${deployment.id}` : undefined;
+  },
   refusals: ["not_found", "conflict", "outdated"],
   async run(management, input): Promise<Publication> {
-    const { workspaceId, deploy, ifRevision } = input;
+    const { workspaceId, deploy, ifRevision, force = false } = input;
     await requireWorkspace(management, workspaceId);
-    const [target, ...others] = await findCalled(management, workspaceId, deploy);
-    if (others.length > 0) throw deployNameInUse([target!, ...others].map(({ id }) => id));
-    if (target === undefined && deploy.startsWith("dep_")) throw notFound("Deployment", deploy);
-    if (![undefined, target?.revision].includes(ifRevision)) throw outdated("Deployment", deploy);
-    const promptId = input.promptId ?? target?.promptId;
-    if (target !== undefined && target.promptId !== promptId) {
-      throw conflict(`Deployment ${target.id} serves another prompt: ${target.promptId}`);
-    }
-    if (promptId !== undefined) await requirePrompt(management, promptId, workspaceId);
-    const origin = originOf(management, input);
+    const { prompt, deployment } = await findTarget(management, input);
+    if (prompt !== undefined && prompt.archivedAt !== null) throw archived("Prompt", prompt.name);
+    if (deployment !== undefined && deployment.archivedAt !== null) throw archived("Deployment", deployment.reference);
+    if (![undefined, deployment?.revision].includes(ifRevision)) throw outdated("Deployment", deploy ?? "");
     const content = toContent(input);
-    const statements = target === undefined
-      ? createBoth({ workspaceId, name: deploy, promptId }, content, origin)
-      : promote(target, content, ifRevision, origin);
-    const published = toPublication(statements, await management.database.write(Object.values(statements)));
-    // Another publication has created a deployment of that name meanwhile: its prompt gets the version.
-    if (published === undefined) return await publishPrompt.run(management, input);
-    const { changed, revision } = published.deployment;
-    if (!changed && ![undefined, revision].includes(ifRevision)) throw outdated("Deployment", deploy);
-    return published;
+    const before = prompt && await requireVersion(management, prompt.id, deployment?.currentVersion);
+    const variableChanges = compareVariables(before, content);
+    if (deployment !== undefined && variableChanges.removed.length > 0 && !force) {
+      throw variablesRemoved(deployment.reference, variableChanges.removed);
+    }
+    const live = force ? undefined : deployment?.currentVersion;
+    const origin = originOf(management, input);
+    const { name } = input;
+    if (deployment === undefined && deploy !== undefined) check(exactly({ deploy: v.deploymentName }), { deploy });
+    const plan = { workspaceId, prompt, name, deployment, deploy, ifRevision, live, content, origin };
+    const statements = planStatements(plan);
+    const published = readPublication(statements, await management.database.write(Object.values(statements)));
+    const result = published?.deployment;
+    if (result?.changed === false && ![undefined, result.revision].includes(ifRevision)) {
+      throw outdated("Deployment", deploy ?? "");
+    }
+    // Another request has made the prompt or the deployment meanwhile, or made live what was not compared with.
+    const isOvertaken = result?.changed === false &&
+      (result.archivedAt !== null || ![undefined, result.currentVersion].includes(live));
+    if (published === undefined || isOvertaken) return await publishPrompt.run(management, input);
+    return { ...published, isNewPrompt: prompt === undefined, variableChanges };
   },
 });
 
-/** The deployments of a workspace that have this name or id. */
-async function findCalled({ database }: Management, workspaceId: WorkspaceId, call: string): Promise<Deployment[]> {
-  const sql =
-    "select * from deployments where workspace_id = :workspaceId and (id = :call or name = :call) order by id";
-  return (await database.read({ sql, args: { workspaceId, call } })).map(toDeployment);
+type Target = { prompt?: Prompt | undefined; deployment?: Deployment | undefined };
+
+/** The prompt and the deployment that a publication names, as far as they exist. */
+async function findTarget(management: Management, input: PublicationInput): Promise<Target> {
+  const { workspaceId, deploy, name, promptId } = input;
+  if (name !== undefined && promptId !== undefined) throw invalid("Fields name and promptId exclude each other");
+  const isNamed = name !== undefined || promptId !== undefined;
+  const prompt = promptId === undefined
+    ? await findByName(management, workspaceId, name)
+    : await requirePrompt(management, promptId, workspaceId);
+  if (deploy === undefined) {
+    if (!isNamed) throw invalid("One of the fields name, promptId and deploy must be given");
+    return { prompt };
+  }
+  if (deploy.startsWith("dep_")) {
+    const deployment = await requireDeployment(management, deploy as DeploymentId);
+    if (deployment.workspaceId !== workspaceId) throw notFound("Deployment", deploy);
+    if (isNamed && prompt?.id !== deployment.promptId) {
+      throw conflict(`Deployment ${deployment.reference} serves another prompt: ${deployment.promptId}`);
+    }
+    return { prompt: await requirePrompt(management, deployment.promptId), deployment };
+  }
+  if (isNamed && prompt === undefined) return {};
+  const found = await management.database.read(
+    prompt === undefined
+      ? findDeployments("workspace_id = ? and name = ? order by reference", [workspaceId, deploy])
+      : findDeployments("prompt_id = ? and name = ?", [prompt.id, deploy]),
+  );
+  // Without a prompt's name, the deployment tells which prompt it is.
+  const all = found.map(toDeployment), open = all.filter(({ archivedAt }) => archivedAt === null);
+  const [deployment, ...others] = open.length > 0 ? open : all;
+  if (deployment === undefined) return { prompt };
+  if (others.length > 0) throw ambiguousDeployment([deployment, ...others].map(({ reference }) => reference));
+  return { prompt: prompt ?? await requirePrompt(management, deployment.promptId), deployment };
 }
 
-/** The statements of a publication, by what their rows tell. */
-type Statements = {
-  prompt?: Statement;
-  added: Statement;
-  deployed: Statement;
-  changed: Statement;
-  version: Statement;
-  deployment: Statement;
-};
-
-const newestVersion = "(select max(version) from prompt_versions where prompt_id = :promptId)";
-
-/** Creates a deployment of the pushed version, and the prompt too unless named, where the deployment's name is free. */
-function createBoth(
-  { workspaceId, name, promptId: known }: { workspaceId: WorkspaceId; name: string; promptId: PromptId | undefined },
-  content: PromptContent,
-  origin: Origin,
-): Statements {
-  const { now, note } = origin;
-  const id = newId("dep", now);
-  const promptId = known ?? newId("prompt", now);
-  const args = { workspaceId, name };
-  const isFree = "not exists (select 1 from deployments where workspace_id = :workspaceId and name = :name)";
-  const prompt = addPrompt({ id: promptId, workspaceId, createdAt: now }, nameAfter(content.title), isFree, { name });
-  return {
-    ...(known === undefined ? { prompt } : {}),
-    added: addVersion(promptId, content, note, now, { sql: isFree, args }),
-    deployed: addDeployment({ id, workspaceId, name, promptId }, newestVersion, now, {}, isFree),
-    changed: addChange("created", "null", "json_quote(current_version)", "id = :id", { id, ...origin }),
-    version: findVersion(promptId),
-    deployment: findDeployment(id),
-  };
+async function findByName({ database }: Management, workspaceId: WorkspaceId, name: string | undefined) {
+  if (name === undefined) return undefined;
+  return (await database.read(findPrompts("workspace_id = ? and name = ?", [workspaceId, name]))).map(toPrompt)[0];
 }
 
-/** Makes the pushed version live; with `ifRevision` only where the deployment has not changed since. */
-function promote(
-  { id, promptId }: Pick<Deployment, "id" | "promptId">,
-  content: PromptContent,
-  ifRevision: number | undefined,
-  origin: Origin,
-): Statements {
-  const args = { id, ifRevision: ifRevision ?? null };
-  const isCurrent = "id = :id and revision = coalesce(:ifRevision, revision)";
-  const differs = `${isCurrent} and current_version <> ${newestVersion}`;
-  const exists = `exists (select 1 from deployments where ${isCurrent})`;
+function compareVariables(before: PromptVersion | undefined, { messages }: PromptContent) {
+  const now = variablesOf(messages);
+  if (before === undefined) return { since: null, added: now, removed: [] };
+  const { version: since, variables } = before;
   return {
-    added: addVersion(promptId, content, origin.note, origin.now, { sql: exists, args }),
-    changed: addChange("promoted", "json_quote(current_version)", `json_quote(${newestVersion})`, differs, {
-      ...args,
-      promptId,
-      ...origin,
-    }),
-    deployed: {
-      sql: `update deployments set current_version = ${newestVersion}, revision = revision + 1 where ${differs}`,
-      args: { ...args, promptId },
-    },
-    version: findVersion(promptId),
-    deployment: findDeployment(id),
-  };
-}
-
-/** Undefined where there is no such deployment. */
-function toPublication(statements: Statements, results: Row[][]): Publication | undefined {
-  const names = Object.keys(statements);
-  const rowsOf = (name: keyof Statements) => results[names.indexOf(name)]!;
-  const [version] = rowsOf("version"), [deployment] = rowsOf("deployment");
-  if (version === undefined || deployment === undefined) return undefined;
-  const changed = rowsOf("changed").length > 0;
-  return {
-    ...toVersion(version),
-    isNew: rowsOf("added").length > 0,
-    deployment: { ...toDeployment(deployment), changed },
+    since,
+    added: now.filter((name) => !variables.includes(name)),
+    removed: variables.filter((name) => !now.includes(name)),
   };
 }

@@ -1,7 +1,7 @@
 // Diagnosis records: listed, exported and deleted. The ledger alone writes them.
 import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
-import type { DeploymentId, RecordId } from "../common/ids.ts";
+import type { RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
@@ -16,6 +16,7 @@ import { exportFormats, toText } from "./export.ts";
 import type { Export } from "./export.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
+import { withDeployment } from "./references.ts";
 
 const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
@@ -29,7 +30,7 @@ export const promptVersion = optional(described(v.positive, "Only of this versio
 
 const sessionId = described(v.text, "Only of this session");
 const filter = {
-  deployId: v.id<DeploymentId>(),
+  ...withDeployment,
   sessionId: optional(sessionId),
   status: optional(described(v.integer, "Only with this status")),
   promptVersion,
@@ -39,7 +40,8 @@ const filter = {
   ),
 };
 
-const filterOptions = "--deploy ID [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT]";
+const filterOptions =
+  "--deploy REF [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT] [--workspace ID]";
 
 export const listDiagnoses = operation({
   id: "listDiagnoses",
@@ -51,7 +53,7 @@ export const listDiagnoses = operation({
   command: `diagnosis list ${filterOptions} [--limit N] [--cursor CURSOR] [--all] [--page]`,
   input: { ...filter, ...v.numberedPage },
   output: pageOf(Diagnosis),
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { limit, cursor, ...filter }): Promise<Page<Diagnosis>> {
     await requireDeployment(management, filter.deployId);
@@ -87,7 +89,7 @@ export const exportDiagnoses = operation({
     ),
   },
   output: predicate<Export>("the text of an export", () => true, { type: "string" }),
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { format = "ndjson", ...filter }) {
     await requireDeployment(management, filter.deployId);
@@ -139,10 +141,10 @@ export const deleteSession = operation({
   method: "DELETE",
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
-  command: "diagnosis delete --deploy ID --session S",
-  input: { deployId: v.id<DeploymentId>(), sessionId },
+  command: "diagnosis delete --deploy REF --session S [--workspace ID]",
+  input: { ...withDeployment, sessionId },
   output: Deletion,
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, sessionId }) {
     const { database, clock, report } = management;

@@ -7,6 +7,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, percent } from "./operation.ts";
+import { withDeployment } from "./references.ts";
 import { promptVersion, timeRange } from "./records.ts";
 
 const Stats = named(
@@ -22,10 +23,10 @@ export const readStats = operation({
   method: "GET",
   path: "/deployments/{deployId}/stats",
   role: "viewer",
-  command: "stats --deploy ID [--version N] [--from TIME] [--to TIME]",
-  input: { deployId: v.id<DeploymentId>(), promptVersion, ...timeRange },
+  command: "stats --deploy REF [--version N] [--from TIME] [--to TIME] [--workspace ID]",
+  input: { ...withDeployment, promptVersion, ...timeRange },
   output: Stats,
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, filter) {
     const { deployId } = filter;

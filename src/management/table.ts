@@ -34,17 +34,28 @@ export function insertInto(table: string, item: Record<string, string | number |
 /** Finds and lists what a query selects, whose rows have an `id` that grows with time. */
 export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, select: string) {
   const toItem = readerOf(struct);
-  const byId = (id: T["id"]): Statement => ({ sql: `select * from (${select}) where id = ?`, args: [id] });
+  const where = (condition: string, args: Exclude<Statement["args"], undefined>): Statement => ({
+    sql: `select * from (${select}) where ${condition}`,
+    args,
+  });
+  const byId = (id: T["id"]): Statement => where("id = ?", [id]);
   return {
     toItem,
+    /** The statement that finds the items for which a condition holds. */
+    where,
     /** The statement that finds an item, for a transaction. */
     byId,
     find: async (database: Database, id: T["id"]): Promise<T | undefined> =>
       (await database.read(byId(id))).map(toItem)[0],
-    /** The items whose members have these values, newest first. */
-    list(database: Database, filter: Record<string, string>, request: PageRequest): Promise<Page<T>> {
+    /** The items whose members have these values, newest first, and for which the condition holds. */
+    list(
+      database: Database,
+      filter: Record<string, string>,
+      request: PageRequest,
+      condition = "true",
+    ): Promise<Page<T>> {
       const conditions = Object.keys(filter).map((name) => `${toColumn(name)} = :${name} and `).join("");
-      const sql = `select * from (${select}) where ${conditions}id < coalesce(:cursor, '~')
+      const sql = `select * from (${select}) where ${conditions}${condition} and id < coalesce(:cursor, '~')
         order by id desc limit :rows`;
       return readPage(database, request, (page) => ({ sql, args: { ...filter, ...page } }), toItem, ({ id }) => id);
     },

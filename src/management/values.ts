@@ -1,7 +1,7 @@
 // What single values of management must be, besides those that applications send and get.
-import type { Id, IdPrefix } from "../common/ids.ts";
-import { countSchema, filledText, isCount, timestamp } from "../schema/values.ts";
-import { isObject, nullable, optional, predicate, refined } from "../schema/struct.ts";
+import type { DeploymentId, Id, IdPrefix, PromptId } from "../common/ids.ts";
+import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
+import { described, isObject, naming, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
 export * from "../schema/values.ts";
 
@@ -66,6 +66,47 @@ export const id = <T extends Id<IdPrefix>>() =>
     (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
     { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
   );
+
+// A segment begins with at most two dots, and these do not make up all of it: `.` and `..` have a meaning in paths.
+const segment = String.raw`(\.{0,2}[a-z0-9_-]|\.{3})[a-z0-9._-]*`;
+const nameOf = (words: string, longest: number, pattern: string) => {
+  const whole = new RegExp(`^${pattern}$`);
+  return predicate<string>(
+    `${words}, at most ${longest} characters`,
+    (value) => typeof value === "string" && value.length <= longest && whole.test(value),
+    { type: "string", minLength: 1, maxLength: longest, pattern: `^${pattern}$` },
+  );
+};
+/** `support/assistant` */
+export const promptName = nameOf(
+  "lower-case letters, digits, ., _ and - in segments separated by /, none of them . or ..",
+  200,
+  `${segment}(/${segment})*`,
+);
+export const deploymentName = nameOf("lower-case letters, digits, ., _ and -, but not . or ..", 99, segment);
+
+const isReference = (value: unknown, longest: number): boolean =>
+  typeof value === "string" && /^[^\p{Cc}]+$/u.test(value) && [...value].length <= longest;
+const reference = <T extends string>(words: string, longest: number) =>
+  predicate<T>(`${words} of 1 to ${longest} characters`, (value) => isReference(value, longest), {
+    type: "string",
+    minLength: 1,
+    maxLength: longest,
+    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
+  });
+/** What a caller names a prompt or a deployment by. Operations get its id instead. */
+export const promptReference = naming("Prompt", reference<PromptId>("an id or a name", 200));
+export const deploymentReference = naming("Deployment", reference<DeploymentId>("an id or a reference", 300));
+/** What a caller names a deployment by where its prompt may be known. Operations get an id for a reference alone. */
+export const deploymentOrName = naming("Deployment", reference<string>("a name, an id or a reference", 300));
+/** The same for a deployment of a prompt that is known, which operations find themselves. */
+export const deploymentOfPrompt = reference<string>("a name, an id or a reference", 300);
+
+/** Members of the input of a list of what may be archived, and which items it has. */
+export const archivable = {
+  archived: optional(described(isTrue, "Whether to list what is archived too", { default: false })),
+};
+export const isListed = (archived = false): string => archived ? "true" : "archived_at is null";
 
 /** How a list is asked for: so many entries, beginning where an earlier answer ended. */
 const pageSize = predicate<number>(

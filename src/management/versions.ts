@@ -1,6 +1,6 @@
 // Versions of prompts: pushed, shown, filled in and compared. A version never changes, and content that equals the newest
 // version makes no new one.
-import { conflict, notFound } from "../common/errors.ts";
+import { notFound, promptNameTaken } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
@@ -12,14 +12,16 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
-import { diffPrompts, fillVariables, variablesOf } from "./prompt-text.ts";
+import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
-import { addPrompt, nameAfter, requirePrompt } from "./prompts.ts";
+import { addPrompt, isNameFree, nameAfter, promptExists, requireOpenPrompt, requirePrompt } from "./prompts.ts";
+import { ofPrompt } from "./references.ts";
 import { readerOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const stored = {
   id: described(v.textAs<PromptId>(), "The id of the prompt"),
+  name: described(v.text, "The name of the prompt"),
   version: v.positive,
   title: v.text,
   description: v.text,
@@ -42,21 +44,6 @@ const VersionSummary = named(
   "PromptVersionSummary",
   exactly({ version: v.positive, title: v.text, note: stored.note, createdAt: v.timestamp }),
 );
-const RenderedPrompt = named(
-  "RenderedPrompt",
-  exactly({ id: stored.id, version: v.positive, messages: Messages }),
-);
-const PromptDiff = named(
-  "PromptDiff",
-  exactly({
-    id: stored.id,
-    from: v.positive,
-    to: v.positive,
-    diff: described(v.text, "A unified diff, for people; empty where nothing differs"),
-  }),
-);
-export type PromptDiff = Infer<typeof PromptDiff>;
-
 /** What an author writes. Members of a message that are not named here are kept and served. */
 export const promptContent = {
   title: v.name,
@@ -84,8 +71,10 @@ export function toVersion(row: Row): PromptVersion {
 
 /** Finds a version of a prompt, or the newest. */
 export const findVersion = (promptId: PromptId, version?: number): Statement => ({
-  sql: `select prompt_id as id, version, title, description, messages, llm_config, note, created_at
-    from prompt_versions where prompt_id = ? and version = coalesce(?, version) order by version desc limit 1`,
+  sql:
+    `select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.note, v.created_at
+    from prompt_versions v join prompts p on p.id = v.prompt_id
+    where v.prompt_id = ? and v.version = coalesce(?, v.version) order by v.version desc limit 1`,
   args: [promptId, version ?? null],
 });
 
@@ -128,15 +117,23 @@ export const createPrompt = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/prompts",
   role: "editor",
-  input: { workspaceId: v.id<WorkspaceId>(), ...newVersion },
+  input: {
+    workspaceId: v.id<WorkspaceId>(),
+    name: optional(described(v.promptName, "A free name of the workspace; one after the title unless given")),
+    ...newVersion,
+  },
   output: PushResult,
   locate: ({ id }) => `/prompts/${id}`,
-  refusals: ["not_found"],
-  async run(management, { workspaceId, ...input }) {
+  refusals: ["not_found", "conflict"],
+  async run(management, { workspaceId, name, ...input }) {
     await requireWorkspace(management, workspaceId);
     const createdAt = management.clock();
     const id = newId("prompt", createdAt);
-    return await push(management, id, input, [addPrompt({ id, workspaceId, createdAt }, nameAfter(input.title))]);
+    const prompt = { id, workspaceId, createdAt };
+    const added = name === undefined ? addPrompt(prompt, nameAfter(input.title)) : addPrompt(prompt, name, isNameFree);
+    const pushed = await push(management, id, input, [added]);
+    if (pushed === undefined) throw promptNameTaken(name ?? "");
+    return pushed;
   },
 });
 
@@ -147,29 +144,32 @@ export const pushPrompt = operation({
   method: "POST",
   path: "/prompts/{id}/versions",
   role: "editor",
-  input: { id: v.id<PromptId>(), ...newVersion },
+  input: { ...ofPrompt, ...newVersion },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   async run(management, { id, ...input }) {
-    await requirePrompt(management, id);
-    return await push(management, id, input);
+    await requireOpenPrompt(management, id);
+    const pushed = await push(management, id, input);
+    if (pushed === undefined) throw notFound("Prompt", id);
+    return pushed;
   },
 });
 
+/** Undefined where there is no such prompt. */
 async function push(
   { database, clock }: Management,
   id: PromptId,
   input: PromptInput,
   before: Statement[] = [],
-): Promise<PushResult> {
+): Promise<PushResult | undefined> {
   const results = await database.write([
     ...before,
-    addVersion(id, toContent(input), input.note ?? "", clock()),
+    addVersion(id, toContent(input), input.note ?? "", clock(), { sql: promptExists, args: {} }),
     findVersion(id),
   ]);
-  const [added, newest] = results.slice(before.length);
-  return { ...toVersion(newest![0]!), isNew: added!.length > 0 };
+  const [added, [newest] = []] = results.slice(before.length);
+  return newest && { ...toVersion(newest), isNew: added!.length > 0 };
 }
 
 export const listPromptVersions = operation({
@@ -179,10 +179,10 @@ export const listPromptVersions = operation({
   method: "GET",
   path: "/prompts/{id}/versions",
   role: "viewer",
-  command: "prompt versions ID",
-  input: { id: v.id<PromptId>(), ...v.numberedPage },
+  command: "prompt versions REF [--workspace ID]",
+  input: { ...ofPrompt, ...v.numberedPage },
   output: pageOf(VersionSummary),
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   async run(management, { id, ...page }) {
     await requirePrompt(management, id);
     const sql = `select version, title, note, created_at from prompt_versions
@@ -200,9 +200,9 @@ export const getPrompt = operation({
   method: "GET",
   path: "/prompts/{id}",
   role: "viewer",
-  input: { id: v.id<PromptId>() },
+  input: { ...ofPrompt },
   output: PromptVersion,
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   run: (management, { id }) => requireVersion(management, id),
 });
 
@@ -213,55 +213,10 @@ export const getPromptVersion = operation({
   method: "GET",
   path: "/prompts/{id}/versions/{version}",
   role: "viewer",
-  input: { id: v.id<PromptId>(), version: described(v.positive, "The number of the version") },
+  input: { ...ofPrompt, version: described(v.positive, "The number of the version") },
   output: PromptVersion,
-  refusals: ["not_found"],
-  run: (management, { id, version }) => requireVersion(management, id, version),
-});
-
-export const renderPrompt = operation({
-  id: "renderPrompt",
-  tag: "Prompts",
-  summary: "Fill in a version's variables, the newest version's unless named; each needs a value",
-  method: "POST",
-  path: "/prompts/{id}/render",
-  role: "viewer",
-  input: {
-    id: v.id<PromptId>(),
-    version: optional(described(v.positive, "The newest version unless given")),
-    values: described(v.texts, "A text for each variable, by its name"),
-  },
-  output: RenderedPrompt,
   refusals: ["not_found", "conflict"],
-  async run(management, { id, version, values }) {
-    const prompt = await requireVersion(management, id, version);
-    const { messages, missing } = fillVariables(prompt.messages, values);
-    if (missing.length > 0) throw conflict(`Variables without a value: ${missing.join(", ")}`);
-    return { id, version: prompt.version, messages };
-  },
-});
-
-export const diffVersions = operation({
-  id: "diffVersions",
-  tag: "Prompts",
-  summary: "Show what differs between two versions as a unified diff; `to` is the newest unless named",
-  method: "GET",
-  path: "/prompts/{id}/diff",
-  role: "viewer",
-  command: "prompt diff ID --from N [--to N]",
-  input: {
-    id: v.id<PromptId>(),
-    from: described(v.positive, "The version before"),
-    to: optional(described(v.positive, "The version after; the newest unless given")),
-  },
-  output: PromptDiff,
-  refusals: ["not_found"],
-  async run(management, { id, from, to }) {
-    const before = await requireVersion(management, id, from);
-    const after = await requireVersion(management, id, to);
-    const labelled = (content: PromptVersion) => ({ label: `version ${content.version}`, content });
-    return { id, from, to: after.version, diff: diffPrompts(labelled(before), labelled(after)) };
-  },
+  run: (management, { id, version }) => requireVersion(management, id, version),
 });
 
 /** A version of a prompt, the newest unless named; refused where there is none. */
@@ -278,6 +233,4 @@ export const versionOperations = [
   getPrompt,
   listPromptVersions,
   getPromptVersion,
-  renderPrompt,
-  diffVersions,
 ];

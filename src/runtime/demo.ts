@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { createApiKey } from "../management/api-keys.ts";
-import { publishPrompt } from "../management/publications.ts";
+import { createDeployment } from "../management/deployments.ts";
+import { createPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
 import { readConfig } from "../common/config.ts";
 import { jsonText } from "../common/json-text.ts";
@@ -29,7 +30,8 @@ const caller = { source: "command line", actor: "demo", role: "owner" } as const
 const management = { database, clock: Date.now, caller };
 const { id: workspaceId } = await createWorkspace.run(management, { name: "Demo", monthlyLimit: 1000 });
 const { key } = await createApiKey.run(management, { workspaceId, name: "demo" });
-const { deployment } = await publishPrompt.run(management, { workspaceId, deploy: "production", ...prompt });
+const { id: promptId } = await createPrompt.run(management, { workspaceId, name: "support/assistant", ...prompt });
+const { id: deployId } = await createDeployment.run(management, { workspaceId, name: "production", promptId });
 database.close();
 
 const url = await serve();
@@ -40,17 +42,17 @@ const cli = `DATABASE_URL='${process.env.DATABASE_URL}' npm run -s cli --`;
 process.stdout.write(`
 Read the active prompt:
 
-curl -i '${url}/v1/prompts?deployId=${deployment.id}' -H 'Authorization: Bearer ${key}'
+curl -i '${url}/v1/prompts?deployId=${deployId}' -H 'Authorization: Bearer ${key}'
 
 Record what came of it:
 
-curl -i '${url}/v1/diagnosis?deployId=${deployment.id}' -H 'Authorization: Bearer ${key}' \\
+curl -i '${url}/v1/diagnosis?deployId=${deployId}' -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
   -d '{"sessionId":"demo-1","status":1,"content":{"input":"Where is my parcel?","output":"It arrives tomorrow."},"latency":840,"additional_properties":{"trace_id":"4bf92f35","token_usage":{"prompt_tokens":52,"completion_tokens":9}}}'
 
 See what is recorded and counted, and check that the ledger balances:
 
-${cli} diagnosis list --deploy ${deployment.id}
+${cli} diagnosis list --deploy support/assistant@production
 ${cli} usage --workspace ${workspaceId}
 ${cli} verify
 

@@ -27,6 +27,8 @@ type Meta = {
   schema: JsonSchema;
   isOptional?: boolean;
   isRawJson?: boolean;
+  /** Of a text that names something, by its id or otherwise: what it names. */
+  noun?: string;
   name?: string;
   /** Of an object: its members that are numbers. */
   numbers?: string[];
@@ -60,6 +62,7 @@ export const schemaOf = (struct: object): JsonSchema => metaOf(struct).schema;
 export const hasType = (struct: object, type: string): boolean => [schemaOf(struct).type].flat().includes(type);
 /** Whether `read` gives it as JSON text. */
 export const isRawJson = (struct: object): boolean => metaOf(struct).isRawJson ?? false;
+export const nounOf = (struct: object): string | undefined => metaOf(struct).noun;
 export const isOptional = (struct: object): boolean => metaOf(struct).isOptional ?? false;
 /** The name under which a struct is told of once, where others refer to it. */
 export const nameOf = (struct: object): string | undefined => metaOf(struct).name;
@@ -209,6 +212,9 @@ export const rawJson = (struct: object): Struct<JsonText, null> => {
     isRawJson: true,
   });
 };
+
+/** A struct of texts that name something, by its id or otherwise. */
+export const naming = <T, S>(noun: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { noun });
 
 /** The structs that an object's members or a list's items have. */
 export const partsOf = ({ schema }: { schema?: unknown }): object[] =>

@@ -109,6 +109,8 @@ const samples: Record<string, string> = {
   "NAME=VALUE": "a=b",
   URL: "https://example.com",
   CURSOR: "7",
+  FILE: "file.json",
+  NAME: "name",
 };
 
 const argvOf = (parameters: Parameter[]) =>

@@ -102,7 +102,7 @@ everywhere("pushes back what prompt show, prompt push and the service print as J
   const messages = '[{"role":"user","content":"שלום {{name}} 👋","x":1.0}]';
   const source = `{"title":"Exact","messages":${messages},"llmConfig":${llmConfig}}`;
   const push = words`prompt push - --workspace ${workspaceId}`;
-  const pushed = await cli([...push, "--deploy", deployId, "--json"], source);
+  const pushed = await cli([...push, "--deploy", deployId, "--force", "--json"], source);
   const shown = await cli(words`prompt show ${promptId} --json`);
   const served = await request(key, deployId);
   for (const text of [pushed.out, shown.out, served.text]) {
@@ -114,15 +114,17 @@ everywhere("pushes back what prompt show, prompt push and the service print as J
 
 everywhere("push --deploy makes prompt and deployment, then keeps both", async () => {
   const { id: workspaceId } = await data(words`workspace create --name CI`);
-  const push = words`prompt push - --workspace ${workspaceId!} --deploy live`;
+  const push = words`prompt push - --workspace ${workspaceId!} --deploy live --name ci`;
   type Pushed = { id: string; version: number; deployment: { id: string; currentVersion: number } };
   const first = await data<Pushed>(push, JSON.stringify(promptFile));
   const second = await data<Pushed>(push, JSON.stringify({ ...promptFile, title: "Two" }));
   assert.equal([first.version, second.version], [1, 2]);
   assert.equal([second.id, second.deployment.id], [first.id, first.deployment.id]);
   assert.is(second.deployment.currentVersion, 2);
-  const other = await data(words`prompt push - --workspace ${workspaceId!}`, JSON.stringify(promptFile));
-  const clash = await cli([...push, "--prompt", other.id!], JSON.stringify({ ...promptFile, title: "Three" }));
+  const scope = words`prompt push - --workspace ${workspaceId!}`;
+  const other = await data([...scope, "--name", "other"], JSON.stringify(promptFile));
+  const three = JSON.stringify({ ...promptFile, title: "Three" });
+  const clash = await cli([...scope, "--prompt", other.id!, "--deploy", second.deployment.id], three);
   assert.is(clash.code, 1);
   assert.match(clash.said, "serves another prompt");
   assert.is((await data<Data[]>(words`prompt versions ${other.id!}`)).length, 1);
@@ -236,7 +238,7 @@ everywhere("without --json data is for people: tables, ISO times, and no control
   assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
   assert.is(out.trimEnd().split("\n").length, 2);
   assert.match((await cli(words`usage --workspace ${workspaceId}`)).out, /^limit +100$/m);
-  assert.match((await cli(words`prompt list --workspace ${workspaceId}`)).out, /^title +version +live +.* id$/m);
+  assert.match((await cli(words`prompt list --workspace ${workspaceId}`)).out, /^name +title +version +live +.* id$/m);
   const narrow = await place.cli(words`call list --workspace ${workspaceId}`, "", { columns: 80 });
   for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
   assert.match(narrow.said, /^Columns that do not fit: .*keyId, .*deployId.*\. See them with --json\n$/);
@@ -280,7 +282,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   [
     "a prompt with a field it cannot have",
     push,
-    "Unknown field llm. Allowed: title",
+    "Unknown field llm. Allowed: name, title",
     '{"title":"t","messages":[],"llm":1}',
   ],
   ["a prompt with a wrong field", push, "Missing required field messages[0].role", '{"title":"t","messages":[{}]}'],
@@ -306,7 +308,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   ["a missing option", words`workspace create`, "Missing --name NAME"],
   ["a missing argument", words`key revoke`, "Missing ID"],
   ["a missing argument beside options", words`diagnosis delete`, "Missing ID\nUsage: promptledger diagnosis delete ID"],
-  ["a session without its deployment", words`diagnosis delete --session s`, "Missing --deploy ID"],
+  ["a session without its deployment", words`diagnosis delete --session s`, "Missing --deploy REF"],
   ["a version to compare that is missing", words`prompt diff ${promptId}`, "Missing --from N"],
   ["an argument too many", words`key revoke a b`, "Unexpected argument b"],
   ["a record and a session", words`diagnosis delete diag_0 --deploy ${deployId}`, "Unexpected argument diag_0"],
@@ -419,17 +421,14 @@ test("PROMPTLEDGER_SERVER stands for --server, which comes before it", async () 
   assert.equal([here.code, here.said], [0, "The schema is up to date\n"]);
 });
 
-everywhere("push --deploy to a name that several deployments have names them, and takes an id", async () => {
-  const again = words`deploy create ${scope} --name production --prompt ${promptId}`;
-  const { id } = await data(again);
-  const push = (deploy: string) =>
-    cli(words`prompt push - ${scope} --deploy ${deploy}`, JSON.stringify({ ...promptFile, title: "Several" }));
-  const refused = await push("production");
-  assert.is(refused.code, 1);
-  assert.ok(refused.said.includes(deployId) && refused.said.includes(id!), refused.said);
-  const taken = await push(id!);
-  assert.is(taken.code, 0);
-  assert.ok(taken.said.includes(`production (${id}) serves it`), taken.said);
+everywhere("push --deploy takes the id or the reference of a deployment, which tells the prompt", async () => {
+  const { workspaceId, deployId } = await setUp();
+  for (const deploy of [deployId, "greeting@production"]) {
+    const push = words`prompt push - --workspace ${workspaceId} --deploy ${deploy}`;
+    const { code, said } = await cli(push, JSON.stringify({ ...promptFile, title: deploy }));
+    assert.is(code, 0, said);
+    assert.ok(said.includes(`greeting@production (${deployId}) serves it from now on`), said);
+  }
 });
 
 everywhere("what goes live on an inactive deployment is said to be inactive", async () => {
@@ -445,7 +444,7 @@ test("help leads with examples, and without a command goes to standard error", a
   const { code, out } = await runIn(["--help"], {});
   assert.is(code, 0);
   assert.ok(out.startsWith("Examples\n"));
-  for (const usage of ["deploy promote ID --version N", "verify [--workspace ID]", "serve"]) {
+  for (const usage of ["deploy promote REF [--version N] [--from DEPLOYMENT]", "verify [--workspace ID]", "serve"]) {
     assert.ok(out.includes(usage));
   }
   const none = await runIn([], {});

@@ -66,9 +66,9 @@ everywhere("does not rotate a key that is revoked", async ({ cli, setUp }) => {
 
 everywhere("lists deployments newest first", async ({ cli, data }) => {
   const { id } = await data(words`workspace create --name Many`);
-  const names = Array.from({ length: 3 }, (_, index) => `deployment ${index}`);
+  const names = Array.from({ length: 3 }, (_, index) => `deployment-${index}`);
   for (const name of names) {
-    await cli(words`prompt push - --workspace ${id!} --deploy ${name}`, JSON.stringify(promptFile));
+    await cli(words`prompt push - --workspace ${id!} --name many --deploy ${name}`, JSON.stringify(promptFile));
   }
   const listed = await data<Data[]>(words`deploy list --workspace ${id!}`);
   assert.equal(listed.map(({ name }) => name), names.reverse());
@@ -83,43 +83,47 @@ everywhere("lists say of a deployment which prompt it serves, and of a prompt wh
     JSON.stringify({ ...promptFile, title: "Two" }),
   );
   await data(words`deploy deactivate ${second.deployment.id}`);
-  await data(words`prompt push - ${scope}`, JSON.stringify({ ...promptFile, title: "Nowhere" }));
+  await data(words`prompt push - ${scope} --name x`, JSON.stringify({ ...promptFile, title: "Nowhere" }));
   const deployments = (await cli(words`deploy list ${scope}`)).out.split("\n").map((line) => line.split(/ {2,}/));
-  assert.equal(deployments[0]!.slice(0, 4), ["name", "prompt", "version", "active"]);
-  assert.equal(deployments[1]!.slice(0, 4), ["staging", "Two", "2", "no"]);
-  assert.equal(deployments[2]!.slice(0, 4), ["production", "Two", "1", "yes"]);
+  assert.equal(deployments[0]!.slice(0, 4), ["reference", "title", "version", "active"]);
+  assert.equal(deployments[1]!.slice(0, 4), ["greeting@staging", "Two", "2", "no"]);
+  assert.equal(deployments[2]!.slice(0, 4), ["greeting@production", "Two", "1", "yes"]);
   const prompts = (await cli(words`prompt list ${scope}`)).out.split("\n").map((line) => line.split(/ {2,}/));
-  assert.equal(prompts[0]!.slice(0, 3), ["title", "version", "live"]);
-  assert.equal(prompts[1]!.slice(0, 3), ["Nowhere", "1", "-"]);
-  assert.equal(prompts[2]!.slice(0, 3), ["Two", "2", "staging 2 (inactive), production 1"]);
+  assert.equal(prompts[0]!.slice(0, 4), ["name", "title", "version", "live"]);
+  assert.equal(prompts[1]!.slice(0, 4), ["x", "Nowhere", "1", "-"]);
+  assert.equal(prompts[2]!.slice(0, 4), ["greeting", "Two", "2", "staging 2 (inactive), production 1"]);
   const [staging, production] = await data<Record<string, unknown>[]>(words`deploy list ${scope}`);
   assert.equal([staging!.promptTitle, production!.id, production!.promptTitle], ["Two", deployId, "Two"]);
   const [nowhere, two] = await data<Record<string, unknown>[]>(words`prompt list ${scope}`);
   assert.equal(nowhere!.deployments, []);
   assert.equal(two!.deployments, [
-    { id: second.deployment.id, name: "staging", currentVersion: 2, isActive: false },
-    { id: deployId, name: "production", currentVersion: 1, isActive: true },
+    { id: second.deployment.id, name: "staging", reference: "greeting@staging", currentVersion: 2, isActive: false },
+    { id: deployId, name: "production", reference: "greeting@production", currentVersion: 1, isActive: true },
   ]);
 });
 
 everywhere("push says in plain text which ids an application needs", async ({ cli, data }) => {
   const { id } = await data(words`workspace create --name Ids`);
-  const push = words`prompt push - --workspace ${id!}`;
+  const push = words`prompt push - --workspace ${id!} --name support/ids`;
   const live = await cli([...push, "--deploy", "live"], JSON.stringify(promptFile));
   const [{ id: promptId, deployments } = {} as Data] = await data<Data[]>(words`prompt list --workspace ${id!}`);
   const [{ id: deployId }] = deployments as unknown as [Data];
   assert.is(
     live.out,
     `deployId    ${deployId}
-deployment  live
+deployment  support/ids@live
 promptId    ${promptId}
+name        support/ids
 version     1
 title       Greeting
 variables   name
 `,
   );
   const alone = await cli(push, JSON.stringify(promptFile));
-  assert.match(alone.out, /^promptId {3}prompt_\w+\nversion {4}1\ntitle {6}Greeting\nvariables {2}name\n$/);
+  assert.match(
+    alone.out,
+    /^promptId {3}prompt_\w+\nname {7}support\/ids\nversion {4}1\ntitle {6}Greeting\nvariables {2}name\n$/,
+  );
 });
 
 everywhere("keeps why and by whom a deployment changed", async ({ cli, data, setUp }) => {

@@ -75,7 +75,10 @@ function placeOf(name: string, env: Record<string, string>, options: string[]): 
     const { id: workspaceId } = await data<Made>(["workspace", "create", "--name", "Acme", "--limit", "100"]);
     const scope = ["--workspace", workspaceId];
     const { key, id: keyId } = await data<Made>(["key", "create", ...scope, "--name", "test"]);
-    const { id: promptId } = await data<Made>(["prompt", "push", "-", ...scope], JSON.stringify(promptFile));
+    const { id: promptId } = await data<Made>(
+      ["prompt", "push", "-", ...scope, "--name", "greeting"],
+      JSON.stringify(promptFile),
+    );
     const create = ["deploy", "create", ...scope, "--name", "production", "--prompt", promptId];
     const { id: deployId } = await data<Made>(create);
     return { workspaceId, key, keyId, promptId, deployId };

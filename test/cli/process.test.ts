@@ -23,7 +23,10 @@ test("prints JSON alone on standard output, and talks on standard error", async 
   const key = await cli(["key", "create", "--workspace", id, "--json"]);
   assert.match(JSON.parse(key.out).key, /^pl_/);
   assert.is(key.said, "Store the key now: it is not shown again\n");
-  const pushed = await cli(["prompt", "push", "-", "--workspace", id, "--json"], JSON.stringify(promptFile));
+  const pushed = await cli(
+    ["prompt", "push", "-", "--workspace", id, "--name", "first", "--json"],
+    JSON.stringify(promptFile),
+  );
   assert.is(JSON.parse(pushed.out).version, 1);
 });
 
@@ -49,7 +52,7 @@ function runUnread(args: string[], input: string, isOutputRead = false, url = DA
 test("a reader that has gone changes neither what is done nor the exit code", async () => {
   const { out } = await cli(["workspace", "create", "--name", "Unread", "--json"]);
   const scope = ["--workspace", JSON.parse(out).id];
-  const push = ["prompt", "push", "-", ...scope, "--deploy", "live"];
+  const push = ["prompt", "push", "-", ...scope, "--name", "unread", "--deploy", "live"];
   assert.is(await runUnread(push, JSON.stringify(promptFile)), 0);
   assert.is(await runUnread(push, JSON.stringify({ ...promptFile, title: "Two" }), true), 0);
   assert.is(JSON.parse((await cli(["deploy", "list", ...scope, "--json"])).out).length, 1);
@@ -72,12 +75,14 @@ else {
       "-",
       "--workspace",
       JSON.parse(out).id,
+      "--name",
+      "typed",
     ];
     const child = await startInTerminal(command.join(" "), { DATABASE_URL }, /(Reading a prompt from the terminal)/);
     assert.match(child.output(), "Reading a prompt from the terminal: type or paste its JSON, then Ctrl-D\r\n");
     child.type(`${JSON.stringify(promptFile)}\n\x04`);
     assert.is(await child.ended, 0);
-    assert.match(child.output(), "Pushed version 1 of prompt_");
+    assert.match(child.output(), "Pushed version 1 of the new prompt typed");
   });
 }
 

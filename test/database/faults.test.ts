@@ -137,14 +137,14 @@ const others: Ask[] = [
     name: "a first publication",
     status: 201,
     adds: { prompts: 1, prompt_versions: 1, deployments: 1, revisions: 1, changes: 1 },
-    ask: (stage) => publish(stage, `new ${sent++}`),
+    ask: (stage) => publish(stage, `new-${sent++}`),
   },
   {
     name: "a new deployment",
     status: 201,
     adds: { deployments: 1, revisions: 1, changes: 1 },
     ask: ({ send, workspaceId, promptId }) =>
-      send("POST", `/admin/v1/workspaces/${workspaceId}/deployments`, { name: "x", promptId }),
+      send("POST", `/admin/v1/workspaces/${workspaceId}/deployments`, { name: `x-${sent++}`, promptId }),
   },
   {
     name: "another name",

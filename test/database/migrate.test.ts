@@ -48,6 +48,7 @@ const landed = {
   "003-index-commits-by-time": "85d359d9681b0c8417022a30dfdc346add4397797665a76e3e01ab830a85b845",
   "004-index-version-times": "fd23281f4719ddb49a97931ad112caeed9b699d7d6b034155ed322e823ac888e",
   "005-name-prompts": "5f30c9a3d8b72789403cd55635dd0cef329915d1d3f452843d6557f3d2bd8de4",
+  "006-extend-deployment-history": "dbba61e01cef57302cc85dc8ef7e436c7abd3259e0ebb6012050f31f0af9c41c",
   "010-limit-keys": "998773e2fb5fa448adae967f2edc5c45ef6898ff6aa7a85158bb98683b189893",
 };
 

@@ -209,7 +209,7 @@ for (const [name, mount, basePath, isStripped] of mounts) {
       [`/prompts/${promptId}/versions`, { ...promptFile, title: "2" }, /\/prompts\/prompt_\w{26}\/versions\/2$/, [
         "isNew",
       ]],
-      [`/workspaces/${workspaceId}/deployments`, { name: "New", promptId }, /\/deployments\/dep_\w{26}$/],
+      [`/workspaces/${workspaceId}/deployments`, { name: "new", promptId }, /\/deployments\/dep_\w{26}$/],
     ];
     for (const [path, body, shown, unshown = []] of made) {
       const url = `${root}${path}${path === "/workspaces" ? "/" : ""}`;
@@ -223,7 +223,7 @@ for (const [name, mount, basePath, isStripped] of mounts) {
       assert.equal(found, object);
     }
     const url = `${root}/workspaces/${workspaceId}/publish`;
-    const published = await send("POST", url, { ...promptFile, deploy: "New 2" });
+    const published = await send("POST", url, { ...promptFile, deploy: "new-2" });
     const { deployment } = taken<{ deployment: object }>(published, 201);
     const found = taken(await send("GET", new URL(published.headers.get("Location")!, url).href));
     assert.equal({ ...found, changed: true }, deployment);
@@ -248,6 +248,7 @@ const good: Record<string, object> = {
   createDeployment: { name: "x", promptId: world.promptId },
   promoteDeployment: { version: 1 },
   renameDeployment: { name: "x" },
+  renamePrompt: { name: "x" },
   deleteSession: { sessionId: "x" },
   prune: { olderThanMs: 86_400_000 },
 };

@@ -2,7 +2,7 @@
 import * as assert from "uvu/assert";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
-import { createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Asked } from "./openapi-contract.ts";
 
@@ -44,6 +44,7 @@ export type Opened = Awaited<ReturnType<typeof openWorld>>;
 export type Ask = (world: Opened) => Asked | Promise<Asked>;
 
 const content = { title: "Greeting", messages: [{ role: "user", content: [{ type: "text", text: "Hi {{name}}" }] }] };
+const otherContent = { title: "Greeting", messages: [{ role: "user", content: "Hi {{other}}" }] };
 
 const ofWorkspace = ({ workspaceId }: World) => ({ path: { workspaceId } });
 const thatWorkspace = ({ workspaceId }: World) => ({ path: { id: workspaceId } });
@@ -159,14 +160,21 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
   },
 
-  createPrompt: { 201: [(world) => ({ ...ofWorkspace(world), body: { ...content, llmConfig: {}, note: "First" } })] },
+  createPrompt: {
+    201: [(world) => ({ ...ofWorkspace(world), body: { ...content, llmConfig: {}, note: "First", name: "a/b" } })],
+    409: [(world) => ({ ...ofWorkspace(world), body: { ...content, name: "greeting" } })],
+  },
   pushPrompt: {
     201: [(world) => ({ ...thatPrompt(world), body: content })],
     200: [(world) => ({ ...thatPrompt(world), body: { ...promptFile, title: "Hi" } })],
   },
   publishPrompt: {
-    201: [(world) => ({ ...ofWorkspace(world), body: { ...content, deploy: "staging", actor: "CI" } })],
+    201: [
+      (world) => ({ ...ofWorkspace(world), body: { ...content, deploy: "staging", actor: "CI" } }),
+      (world) => ({ ...ofWorkspace(world), body: { ...otherContent, name: "greeting" } }),
+    ],
     200: [
+      (world) => ({ ...ofWorkspace(world), body: { ...otherContent, deploy: world.deployId, force: true } }),
       (world) => ({ ...ofWorkspace(world), body: { ...content, deploy: world.deployId } }),
       async (world) => {
         const body = { ...content, deploy: "staging" };
@@ -174,15 +182,23 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         return { ...ofWorkspace(world), body };
       },
     ],
+    409: [(world) => ({ ...ofWorkspace(world), body: { ...content, messages: [], deploy: "live" } })],
+  },
+  listPrompts: { 200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { archived: "true" } })] },
+  renamePrompt: {
+    200: [
+      (world) => ({ ...thatPrompt(world), body: { name: "support/assistant" } }),
+      ({ workspaceId }) => ({ path: { id: "greeting" }, body: { name: "greeting", workspaceId } }),
+    ],
     409: [
       async (world) => {
-        const { workspaceId, promptId } = world;
-        await world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: "live", promptId });
-        return { ...ofWorkspace(world), body: { ...content, deploy: "live" } };
+        await world.manage("POST", `/workspaces/${world.workspaceId}/prompts`, { ...content, name: "taken" });
+        return { ...thatPrompt(world), body: { name: "taken" } };
       },
     ],
   },
-  listPrompts: { 200: [ofWorkspace] },
+  archivePrompt: { 200: [(world) => ({ ...thatPrompt(world), body: { actor: "Ada", note: "Unused" } })] },
+  unarchivePrompt: { 200: [thatPrompt] },
   getPrompt: { 200: [thatPrompt] },
   listPromptVersions: { 200: [thatPrompt, (world) => ({ ...thatPrompt(world), query: { ...paged, cursor: "3" } })] },
   getPromptVersion: { 200: [({ promptId }) => ({ path: { id: promptId, version: "1" } })] },
@@ -201,13 +217,15 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     201: [
       (world) => ({ ...ofWorkspace(world), body: { name: "b", promptId: world.promptId, version: 1, note: "Try" } }),
     ],
+    409: [(world) => ({ ...ofWorkspace(world), body: { name: "live", promptId: world.promptId } })],
   },
-  listDeployments: { 200: [ofWorkspace] },
+  listDeployments: { 200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { archived: "true" } })] },
   getDeployment: { 200: [thatDeployment] },
   promoteDeployment: {
     200: [
       (world) => ({ ...thatDeployment(world), body: { version: 1 }, headers: { "If-Match": '"5"' } }),
       (world) => ({ ...thatDeployment(world), body: { version: 2 }, headers: { "If-Match": "*" } }),
+      (world) => ({ ...thatDeployment(world), body: { from: "live" } }),
     ],
   },
   rollBackDeployment: {
@@ -226,6 +244,8 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   activateDeployment: { 200: [thatDeployment] },
   deactivateDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { actor: "", note: "Broken" } })] },
   renameDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { name: "main" } })] },
+  archiveDeployment: { 200: [thatDeployment] },
+  unarchiveDeployment: { 200: [thatDeployment] },
   listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
 
   listDiagnoses: {
@@ -292,6 +312,17 @@ export const spoil: Record<number, (good: Asked, hasBody: boolean, world: Opened
   401: (good) => ({ ...good, headers: { Authorization: "Bearer of news" } }),
   404: (good) => ({ ...good, path: nothing(good.path), query: nothing(good.query) }),
   408: (good) => ({ ...good, body: new ReadableStream() }),
+  // Another workspace has what has the same name.
+  409: async (good, _, { admin, manage }) => {
+    const { deployId } = await createTenant(admin);
+    await manage("POST", `/deployments/${deployId}/rename`, { name: "live" });
+    const references: Record<string, string> = { prompt: "greeting", dep: "greeting@live" };
+    const toReference = (id: string) => references[id.split("_")[0]!] ?? id;
+    return {
+      ...good,
+      path: Object.fromEntries(Object.entries(good.path ?? {}).map(([name, id]) => [name, toReference(id)])),
+    };
+  },
   412: (good) => ({ ...good, headers: { "If-Match": '"99"' } }),
   413: (good) => ({ ...good, body: { padding: "x".repeat(5000) } }),
   429: async (good, _, { workspaceId, manage }) => {

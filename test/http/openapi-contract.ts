@@ -82,7 +82,9 @@ export function readContract(document: OpenApi, foundAt: string) {
 
   /** Text as the value that a schema is for. */
   const valueOf = (schema: Schema, text: string): unknown =>
-    schema.type === "integer" && /^-?\d+$/.test(text) ? Number(text) : text;
+    schema.type === "integer" && /^-?\d+$/.test(text) || schema.type === "boolean" && /^(true|false)$/.test(text)
+      ? JSON.parse(text)
+      : text;
 
   /** Fails where a request is not one that the document describes. */
   function checkAsked({ parameters, requestBody }: Found, { path = {}, query = {}, headers = {}, body }: Asked): void {

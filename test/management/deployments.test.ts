@@ -51,10 +51,11 @@ test("a deployment is made active, of the newest version unless one is named, an
     taken<Deployment>(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);
   const { promptId, workspaceId } = world;
   const newest = await make({ name: "newest", promptId });
-  const second = await make({ name: "newest", promptId, version: 2, actor: "ann", note: "a second one" });
-  const common = { workspaceId, name: "newest", promptId, isActive: true, revision: 1, createdAt: noon };
-  assert.equal(newest, { id: newest.id, ...common, currentVersion: 3 });
-  assert.equal(second, { id: second.id, ...common, currentVersion: 2 });
+  const second = await make({ name: "second", promptId, version: 2, actor: "ann", note: "a second one" });
+  const common = { workspaceId, promptId, isActive: true, revision: 1, createdAt: noon, archivedAt: null };
+  const named = (name: string) => ({ name, reference: `greeting@${name}` });
+  assert.equal(newest, { id: newest.id, ...named("newest"), ...common, currentVersion: 3 });
+  assert.equal(second, { id: second.id, ...named("second"), ...common, currentVersion: 2 });
   assert.is((await world.read(second.id)).status, 200);
   assert.equal(await history({ ...world, deployId: second.id }), [{
     revision: 1,
@@ -92,8 +93,8 @@ const steps: [action: string, body: object, entry: object, served: [string, stri
   ["deactivate", {}, { action: "deactivated", from: true, to: false }, undefined],
   ["rename", { name: "staging" }, { action: "renamed", from: "production", to: "staging" }, undefined],
   ["activate", {}, { action: "activated", from: false, to: true }, ["Third", "staging"]],
-  ["rename", { name: 'Ünï "2"' }, { action: "renamed", from: "staging", to: 'Ünï "2"' }, ["Third", 'Ünï "2"']],
-  ["rollback", {}, { action: "rolled_back", from: 3, to: 1 }, ["Greeting", 'Ünï "2"']],
+  ["rename", { name: "v2.0_a-b" }, { action: "renamed", from: "staging", to: "v2.0_a-b" }, ["Third", "v2.0_a-b"]],
+  ["rollback", {}, { action: "rolled_back", from: 3, to: 1 }, ["Greeting", "v2.0_a-b"]],
 ];
 
 test("every change is served from the very next request on, and stands in the history with who, why, how and when", async () => {
@@ -107,7 +108,7 @@ test("every change is served from the very next request on, and stands in the hi
     const why = { actor: `ann ${index}`, note: `because\nof ${index}` };
     const answer = await change(world, action, { ...body, ...why });
     const revision = index + 2;
-    const { changed, ...deployment } = taken<Result>(answer);
+    const { changed, references: _, ...deployment } = taken<Result & { references?: object }>(answer);
     assert.equal([changed, deployment.revision, answer.headers.get("ETag")], [true, revision, `"${revision}"`]);
     assert.equal(await served(world), wanted);
     const shown = await show(world);
@@ -150,8 +151,8 @@ test("deactivating twice changes nothing the second time", async () => {
 test("a version that the prompt does not have cannot be promoted, nor one of another prompt", async () => {
   const world = await createWorld();
   refused(await change(world, "promote", { version: 2 }), 404, `Version 2 of prompt ${world.promptId} not found`);
-  refused(await change(world, "promote", {}), 400, "Missing required field version");
-  refused(await change(world, "promote"), 400, "Missing required field version");
+  refused(await change(world, "promote", {}), 400, "One of the fields version and from must be given");
+  refused(await change(world, "promote"), 400, "One of the fields version and from must be given");
   assert.is((await history(world)).length, 1);
 });
 
@@ -338,23 +339,19 @@ test("publishing a prompt under a new name deploys that prompt", async () => {
 
 test("publishing refuses what would be a guess", async () => {
   const world = await createWorld();
-  const twin = taken<Deployment>(
-    await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, {
-      name: "twins",
-      promptId: world.promptId,
-    }),
-    201,
-  );
   const { id: other } = taken(await world.manage("POST", `/workspaces/${world.workspaceId}/prompts`, promptFile), 201);
-  const served = `Deployment ${world.deployId} serves another prompt: ${world.promptId}`;
-  refused(await publish(world, { deploy: "production", promptId: other }), 409, served);
-  refused(await publish(world, { deploy: "production", promptId: "prompt_x" }), 409, served);
+  const served = `Deployment greeting@production serves another prompt: ${world.promptId}`;
+  refused(await publish(world, { deploy: world.deployId, promptId: other }), 409, served);
+  refused(await publish(world, { deploy: "greeting@production", name: "other" }), 409, served);
   refused(await publish(world, { deploy: "new", promptId: "prompt_x" }), 404, "Prompt prompt_x not found");
-  await change(world, "rename", { name: "twins" });
-  const ids = [world.deployId, twin.id].sort().join(", ");
-  const error = `Several deployments have that name: ${ids}. Call the one that is meant by its id`;
-  refused(await publish(world, { deploy: "twins", title: "x" }), 409, error);
-  taken(await publish(world, { deploy: twin.id, title: "x" }));
+  refused(await publish(world, {}), 400, "One of the fields name, promptId and deploy must be given");
+  const both = { name: "greeting", promptId: other };
+  refused(await publish(world, both), 400, "Fields name and promptId exclude each other");
+  // Two prompts may each have a deployment of that name.
+  const twin = taken<Publication>(await publish(world, { deploy: "production", promptId: other }), 201);
+  const error = "Several deployments have that name: greeting-2@production, greeting@production. Give the prompt too";
+  refused(await publish(world, { deploy: "production", title: "x" }), 409, error);
+  taken(await publish(world, { deploy: twin.deployment.id, title: "x" }));
   assert.is((await readAll(world, `/workspaces/${world.workspaceId}/prompts`)).length, 2);
 });
 
@@ -392,6 +389,23 @@ test("If-Match is refused where nothing has a revision", async () => {
   const world = await createWorld();
   const answer = await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "x" }, { "If-Match": '"1"' });
   refused(answer, 400, "If-Match header is only allowed when changing a deployment");
+});
+
+test("a promotion from another deployment makes live what is live there", async () => {
+  const world = await createThree();
+  const make = async (body: object) =>
+    taken<Deployment>(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);
+  const staging = await make({ name: "staging", promptId: world.promptId, version: 3 });
+  for (const from of ["staging", staging.id, "greeting@staging"]) {
+    const { currentVersion, changed } = taken<Result>(await change(world, "promote", { from }));
+    assert.equal([currentVersion, changed], [3, true]);
+    taken(await change(world, "promote", { version: 1 }));
+  }
+  refused(await change(world, "promote", { from: "none" }), 404, "Deployment none not found");
+  const other = await createTenant(world.admin);
+  refused(await change(world, "promote", { from: other.deployId }), 404, `Deployment ${other.deployId} not found`);
+  const error = "One of the fields version and from must be given";
+  for (const body of [{}, { version: 1, from: "staging" }]) refused(await change(world, "promote", body), 400, error);
 });
 
 test.run();

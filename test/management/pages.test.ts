@@ -43,8 +43,8 @@ const lists: Record<string, List> = {
   deployments: {
     path: ({ workspaceId }) => `/workspaces/${workspaceId}/deployments`,
     name: "id",
-    add: (world, { workspaceId, promptId }) =>
-      world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: "x", promptId }),
+    add: (world, { workspaceId, promptId }, nth) =>
+      world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: `x${nth}`, promptId }),
   },
   "changes of a deployment": {
     path: ({ deployId }) => `/deployments/${deployId}/history`,

@@ -26,13 +26,20 @@ test("a prompt is made with its version 1, its note and its variables", async ()
     await world.manage("POST", `/workspaces/${world.workspaceId}/prompts`, body),
     201,
   );
-  assert.equal({ isNew, ...made }, { ...body, isNew: true, version: 1, createdAt: noon, variables: ["b", "a"] });
+  assert.equal({ isNew, ...made }, {
+    ...body,
+    name: "greeting-2",
+    isNew: true,
+    version: 1,
+    createdAt: noon,
+    variables: ["b", "a"],
+  });
   assert.equal(taken(await world.manage("GET", `/prompts/${id}`)), { id, ...made });
   const listed = await readAll<{ id: string }>(world, `/workspaces/${world.workspaceId}/prompts`);
   const { workspaceId } = world;
   assert.equal(
     listed.find((prompt) => prompt.id === id),
-    { id, workspaceId, title: "Greeting", latestVersion: 1, createdAt: noon },
+    { id, workspaceId, name: "greeting-2", title: "Greeting", latestVersion: 1, createdAt: noon, archivedAt: null },
   );
 });
 

@@ -3,6 +3,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
 import type { Management } from "../../src/management/operation.ts";
+import type { Publication as Published } from "../../src/management/publications.ts";
+import type { Statement } from "../../src/database/database.ts";
 import { publishPrompt } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -10,7 +12,7 @@ import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { createTenant, createWorld, managementOf, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { readAll, taken } from "./management.ts";
+import { readAll, refused, taken } from "./management.ts";
 
 const test = suite("publishing");
 
@@ -20,6 +22,8 @@ type Publication = { id: string; version: number; deployment: DeploymentResult }
 
 const publish = (world: World, body: object) =>
   world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, ...body });
+
+const messagesOf = (content: string) => [{ role: "user", content }];
 
 test("publishing at once under a new name makes one prompt, whose newest version is live", async () => {
   const world = await createWorld();
@@ -31,6 +35,85 @@ test("publishing at once under a new name makes one prompt, whose newest version
   assert.equal(prompts.map(({ id }) => id).sort(), [id, world.promptId].sort());
   const { currentVersion } = taken<Deployment>(await world.manage("GET", `/deployments/${deployment.id}`));
   assert.is(currentVersion, titles.length);
+});
+
+test("a push under a name makes the prompt once, and then its versions", async () => {
+  const world = await createWorld();
+  const name = "support/assistant";
+  const first = taken<Published>(await publish(world, { name }), 201);
+  assert.equal([first.name, first.version, first.isNewPrompt, first.deployment], [name, 1, true, undefined]);
+  assert.equal(first.variableChanges, { since: null, added: ["name"], removed: [] });
+  const second = taken<Published>(await publish(world, { name, messages: messagesOf("{{b}} {{c}}") }), 201);
+  assert.equal([second.id, second.version, second.isNewPrompt, second.isNew], [first.id, 2, false, true]);
+  assert.equal(second.variableChanges, { since: 1, added: ["b", "c"], removed: ["name"] });
+  const same = taken<Published>(await publish(world, { promptId: name, messages: messagesOf("{{b}} {{c}}") }));
+  assert.equal([same.id, same.version, same.isNew], [first.id, 2, false]);
+});
+
+test("pushes under a new name at once make one prompt with all versions", async () => {
+  const world = await createWorld();
+  const titles = ["a", "b", "c", "d"];
+  const answers = await Promise.all(titles.map((title) => publish(world, { name: "new", title })));
+  const pushed = answers.map((answer) => taken<Published>(answer, 201));
+  assert.is(new Set(pushed.map(({ id }) => id)).size, 1);
+  assert.equal(pushed.map(({ version }) => version).sort(), [1, 2, 3, 4]);
+  assert.is(pushed.filter(({ isNewPrompt }) => isNewPrompt).length, 1);
+});
+
+test("the same name in staging and then in production makes one prompt with two deployments", async () => {
+  const world = await createWorld();
+  const name = "support/assistant";
+  const staging = taken<Published>(await publish(world, { name, deploy: "staging" }), 201);
+  const production = taken<Published>(await publish(world, { name, deploy: "production" }), 201);
+  assert.equal([production.id, production.version, production.isNew], [staging.id, 1, false]);
+  const references = [staging, production].map(({ deployment }) => deployment!.reference);
+  assert.equal(references, [`${name}@staging`, `${name}@production`]);
+});
+
+test("what takes variables away from what is live is refused without force, and leaves nothing", async () => {
+  const world = await createWorld();
+  const content = { name: "greeting", messages: messagesOf("{{other}}"), deploy: "production" };
+  const before = await readAll(world, "/prompts/greeting/versions");
+  const answer = await publish(world, content);
+  refused(
+    answer,
+    409,
+    "This takes away variables that greeting@production has live: name. Use force to publish it all the same",
+  );
+  assert.is((answer.json as { code: string }).code, "variables_removed");
+  assert.equal(await readAll(world, "/prompts/greeting/versions"), before);
+  // Where nothing is live yet, nothing is taken away. Without a deployment nothing goes live.
+  taken(await publish(world, { ...content, deploy: "staging" }), 201);
+  taken(await publish(world, { name: "greeting", messages: messagesOf("{{third}}") }), 201);
+  const forced = taken<Published>(await publish(world, { ...content, force: true }));
+  assert.equal([forced.version, forced.deployment!.currentVersion], [4, 4]);
+  assert.equal(forced.variableChanges, { since: 1, added: ["other"], removed: ["name"] });
+  taken(await publish(world, { ...content, messages: messagesOf("{{other}} {{more}}") }));
+});
+
+test("variables that go live while another push is decided are not taken away", async () => {
+  const world = await createWorld();
+  // The database is slow between what a push reads and what it writes, and another one comes in between.
+  let overtake: (() => Promise<unknown>) | undefined;
+  const { database } = world.admin;
+  const slow = {
+    ...database,
+    async write(statements: Statement[]) {
+      const first = overtake;
+      overtake = undefined;
+      await first?.();
+      return await database.write(statements);
+    },
+  };
+  const push = (content: object, database = world.database) =>
+    publishPrompt(managementOf(database), world.workspaceId, {
+      ...toPrompt({ ...promptFile, ...content }),
+      deploy: "production",
+    });
+  overtake = () => push({ messages: messagesOf("{{name}} {{more}}") });
+  const error = await push({ messages: messagesOf("{{name}}") }, slow).then(() => undefined, (error) => error);
+  assert.is(error.code, "variables_removed");
+  assert.is((await readAll(world, "/prompts/greeting/versions")).length, 2);
 });
 
 for (const kind of ["a file", "a server"] as const) {
@@ -45,7 +128,7 @@ for (const kind of ["a file", "a server"] as const) {
       const [admin, ...others] = databases.map((database) => managementOf(database)) as [Management, ...Management[]];
       const { workspaceId } = await createTenant(admin);
       for (let round = 0; round < 5; round++) {
-        const deploy = `new ${round}`;
+        const deploy = `new-${round}`;
         const publishTitle = (admin: Management, index: number) =>
           publishPrompt(admin, workspaceId, { ...toPrompt({ ...promptFile, title: `title ${index}` }), deploy });
         const published = await Promise.all([admin, ...others, admin, ...others].map(publishTitle));

@@ -331,7 +331,7 @@ test("all records are never deleted at once: a session must be named", async () 
     "Missing required field sessionId",
   );
   const status = await world.manage("DELETE", `${pathOf(world)}?sessionId=session-1&status=1`);
-  refused(status, 400, "Unknown field status. Allowed: deployId, sessionId");
+  refused(status, 400, "Unknown field status. Allowed: deployId, workspaceId, sessionId");
   assert.is((await readAll(world, pathOf(world))).length, 1);
 });
 

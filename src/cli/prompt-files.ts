@@ -1,0 +1,138 @@
+// Prompts as files: pushed, and pulled as what can be pushed.
+import { invalid } from "../common/errors.ts";
+import { indent, stringify } from "../common/json-text.ts";
+import { isId } from "../common/ids.ts";
+import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
+import { getDeployment } from "../management/deployments.ts";
+import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompt-file.ts";
+import { listPrompts } from "../management/prompts.ts";
+import { publishPrompt } from "../management/publications.ts";
+import type { Publication } from "../management/publications.ts";
+import * as versions from "../management/versions.ts";
+import type { PromptVersion } from "../management/versions.ts";
+import { nameOfFile } from "../runtime/terminal.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Call, Command, CommandContext, Outcome } from "./command.ts";
+import { describeInactive } from "./deployments.ts";
+import { format } from "./format.ts";
+import { readAll } from "./lists.ts";
+import { userOf } from "./operation-commands.ts";
+
+async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const workspaceId = args.text<WorkspaceId>("workspace");
+  const file = args.text("FILE");
+  const { name: ownName, ...content } = readPromptFile(await terminal.read(file), nameOfFile(file));
+  const promptId = args.findText<PromptId>("prompt");
+  const deploy = args.findText("deploy");
+  const isKnown = promptId !== undefined || deploy !== undefined && isDeployment(deploy);
+  const given = args.findText("name") ?? (promptId === undefined ? ownName : undefined);
+  const published = await call(publishPrompt, {
+    ...content,
+    workspaceId,
+    name: given ?? (isKnown ? undefined : nameOfPath(file)),
+    promptId,
+    deploy,
+    force: args.has("force"),
+    note: args.findText("note"),
+    actor: args.findText("actor") ?? userOf(terminal),
+  });
+  const { isNew: _, deployment, ...prompt } = published;
+  const { id, name, version, title, variables } = prompt;
+  const summary = { promptId: id, name, version, title, variables: variables.join(", ") };
+  const said = [describePush(published), describeVariables(published), describeLive(published)];
+  const note = [...said, await describeNamesake(call, published, workspaceId)].filter((text) => text !== "").join("; ");
+  if (deployment === undefined) return { data: prompt, text: () => format(summary), note };
+  const { changed: __, ...live } = deployment;
+  return {
+    data: { ...prompt, deployment: live },
+    text: () => format({ deployId: live.id, deployment: live.reference, ...summary }),
+    note,
+  };
+}
+
+/** What a push did, in a sentence. */
+function describePush({ isNew, isNewPrompt, name, version }: Publication): string {
+  if (isNewPrompt) return `Pushed version ${version} of the new prompt ${name}`;
+  return isNew
+    ? `Pushed version ${version} of ${name}`
+    : `Unchanged: version ${version} of ${name} has this content already`;
+}
+
+/** Which variables came and went. Those of a new prompt are all new. */
+function describeVariables({ variableChanges: { since, added, removed } }: Publication): string {
+  if (since === null || added.length + removed.length === 0) return "";
+  const changes = [["added", added], ["removed", removed]] as const;
+  const described = changes.flatMap(([verb, names]) => names.length === 0 ? [] : [`${verb} ${names.join(", ")}`]);
+  return `variables since version ${since}: ${described.join(", ")}`;
+}
+
+function describeLive({ deployment }: Publication): string {
+  if (deployment === undefined) return "";
+  const { changed, revision, reference, id } = deployment;
+  const serves = !changed ? "serves it" : revision === 1 ? "is new and serves it" : "serves it from now on";
+  return `${reference} (${id}) ${serves}${describeInactive(deployment)}`;
+}
+
+/** A new prompt with the title of another one may be that one under a name that was not meant. */
+async function describeNamesake(call: Call, { isNewPrompt, id, title }: Publication, workspaceId: WorkspaceId) {
+  if (!isNewPrompt) return "";
+  const prompts = await readAll(call, listPrompts, { workspaceId });
+  const namesake = prompts.find((prompt) => prompt.title === title && prompt.id !== id);
+  return namesake === undefined ? "" : `${namesake.name} has the same title: push to it with --name ${namesake.name}`;
+}
+
+const checkPush = (args: Arguments): string | undefined =>
+  args.findText("name") !== undefined && args.findText("prompt") !== undefined
+    ? "--name and --prompt exclude each other"
+    : undefined;
+
+/** The version that REF and `--version` name: of a deployment the live one, else the newest. */
+export async function findPrompt({ args, call }: Pick<CommandContext, "args" | "call">): Promise<PromptVersion> {
+  const workspaceId = args.findText<WorkspaceId>("workspace");
+  const reference = args.text("REF");
+  const version = args.findNumber("version");
+  if (isDeployment(reference)) {
+    if (version !== undefined) throw invalid("--version is for a prompt: a deployment has its live version");
+    const deployment = await call(getDeployment, { id: reference, workspaceId });
+    return await call(versions.getPromptVersion, { id: deployment.promptId, version: deployment.currentVersion });
+  }
+  const id = reference as PromptId;
+  return version === undefined
+    ? await call(versions.getPrompt, { id, workspaceId })
+    : await call(versions.getPromptVersion, { id, workspaceId, version });
+}
+
+/** Whether a text names a deployment: by its id, or a reference. */
+export const isDeployment = (text: string): text is DeploymentId => isId("dep", text) || text.includes("@");
+
+async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const path = args.text("FILE");
+  const prompt = await findPrompt({ args, call });
+  const data = toPromptFile(prompt);
+  const text = `${indent(stringify(data))}\n`;
+  if (path === "-") return { data, text: () => text };
+  const file = await terminal.create(path, { force: args.has("force") });
+  await file.write(text);
+  await file.finish();
+  const { id, name, version } = prompt;
+  return { data: { file: path, promptId: id, name, version } };
+}
+
+export const fileCommands: Command[] = [
+  {
+    usage:
+      "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
+      "[--actor NAME]",
+    summary:
+      "Push a prompt's next version, or a new prompt; FILE is JSON, - is standard input. The name is the option's, " +
+      "or the file's, or the path without its extension. --deploy makes it live; --force lets variables that are live go",
+    check: checkPush,
+    run: push,
+  },
+  {
+    usage: "prompt pull REF FILE [--version N] [--force] [--workspace ID]",
+    summary: "Write a version to a file that prompt push takes: the newest, or what is live in a deployment; - is " +
+      "standard output",
+    run: pull,
+  },
+];

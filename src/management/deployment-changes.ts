@@ -1,0 +1,200 @@
+// Operations that change a deployment.
+import { archived, conflict, deploymentNameTaken, invalid, notFound, outdated } from "../common/errors.ts";
+import type { PromptId } from "../common/ids.ts";
+import { described, exactly, named, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { change, changeDeployment } from "./deployment-writes.ts";
+import { deployment, DeploymentResult, findDeployments, requireDeployment, toDeployment } from "./deployments.ts";
+import type { Deployment } from "./deployments.ts";
+import { DeploymentChange, findRollbackTargets, listChanges, listVersionChanges } from "./history.ts";
+import { operation, pageOf } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { renamed } from "./prompts.ts";
+import { ofDeployment } from "./references.ts";
+import { requireVersion } from "./versions.ts";
+
+const RenamedDeployment = named(
+  "RenamedDeployment",
+  exactly({ ...deployment, changed: DeploymentResult.schema.changed, ...renamed }),
+);
+export type RenamedDeployment = Infer<typeof RenamedDeployment>;
+
+export const promoteDeployment = operation({
+  id: "promoteDeployment",
+  tag: "Deployments",
+  summary: "Make another version live, or the one that is live in another deployment of the prompt",
+  method: "POST",
+  path: "/deployments/{id}/promote",
+  role: "editor",
+  command: "deploy promote REF [--version N] [--from DEPLOYMENT] [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: {
+    ...change,
+    version: optional(described(v.positive, "The version to make live")),
+    from: optional(
+      described(
+        v.deploymentOfPrompt,
+        "Instead of `version`: the deployment of the same prompt whose live version it is",
+      ),
+    ),
+  },
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, { version, from, ...input }) {
+    if ((version === undefined) === (from === undefined)) {
+      throw invalid("One of the fields version and from must be given");
+    }
+    const { promptId } = await requireDeployment(management, input.id);
+    const wanted = from === undefined ? version : (await requireSource(management, promptId, from)).currentVersion;
+    const { version: target } = await requireVersion(management, promptId, wanted);
+    return await changeDeployment(management, "promoted", "current_version", target, input);
+  },
+});
+
+/** The deployment of a prompt that has this name, id or reference. */
+async function requireSource({ database }: Management, promptId: PromptId, call: string): Promise<Deployment> {
+  const rows = await database.read(findDeployments("prompt_id = ? and ? in (id, name, reference)", [promptId, call]));
+  const [source] = rows.map(toDeployment);
+  if (source === undefined) throw notFound("Deployment", call);
+  if (source.archivedAt !== null) throw archived("Deployment", source.reference);
+  return source;
+}
+
+export const rollBackDeployment = operation({
+  id: "rollBackDeployment",
+  tag: "Deployments",
+  summary: "Make the previous version live again, or another one that was live before",
+  method: "POST",
+  path: "/deployments/{id}/rollback",
+  role: "publisher",
+  command: "deploy rollback REF [--to-version N] [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: {
+    ...change,
+    version: optional(
+      described(v.positive, "A version that was live before; the one before the live one unless given"),
+    ),
+  },
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, { version, ...input }) {
+    const { id } = input;
+    const { revision } = await requireDeployment(management, id);
+    // What was live before depends on what is live now: this revision counts even where the caller names none.
+    const { ifRevision = revision } = input;
+    if (ifRevision !== revision) throw outdated("Deployment", id);
+    const { live, previous, served } = findRollbackTargets(await listVersionChanges(management.database, id));
+    const target = version ?? previous;
+    if (target === undefined) {
+      const others = served.length === 0 ? "" : `. Versions it has served: ${served.join(", ")}`;
+      throw conflict(`Deployment ${id} has no earlier version to roll back to${others}`);
+    }
+    if (target !== live && !served.includes(target)) {
+      throw conflict(`Deployment ${id} has not served version ${target}. Promote it instead`);
+    }
+    return await changeDeployment(management, "rolled_back", "current_version", target, { ...input, ifRevision });
+  },
+});
+
+export const activateDeployment = operation({
+  id: "activateDeployment",
+  tag: "Deployments",
+  summary: "Open a deployment to requests",
+  method: "POST",
+  path: "/deployments/{id}/activate",
+  role: "publisher",
+  command: "deploy activate REF [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: change,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  run: (management, input) => changeDeployment(management, "activated", "is_active", 1, input),
+});
+
+export const deactivateDeployment = operation({
+  id: "deactivateDeployment",
+  tag: "Deployments",
+  summary: "Close a deployment to requests, from the next one on",
+  method: "POST",
+  path: "/deployments/{id}/deactivate",
+  role: "publisher",
+  command: "deploy deactivate REF [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: change,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  run: (management, input) => changeDeployment(management, "deactivated", "is_active", 0, input),
+});
+
+export const renameDeployment = operation({
+  id: "renameDeployment",
+  tag: "Deployments",
+  summary: "Give a deployment another name, which changes its reference; its id stays",
+  method: "POST",
+  path: "/deployments/{id}/rename",
+  role: "editor",
+  command: "deploy rename REF --name NAME [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: { ...change, name: described(v.deploymentName, "The new name") },
+  output: RenamedDeployment,
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, { name, ...input }): Promise<RenamedDeployment> {
+    const { reference: from } = await requireDeployment(management, input.id);
+    const renamed = await changeDeployment(management, "renamed", "name", name, input);
+    if (renamed.name !== name) throw deploymentNameTaken(name);
+    const { changed, reference: to } = renamed;
+    return { ...renamed, references: changed ? [{ from, to }] : [] };
+  },
+});
+
+export const archiveDeployment = operation({
+  id: "archiveDeployment",
+  tag: "Deployments",
+  summary: "Hide a deployment from lists, and refuse it to clients; its name stays taken",
+  method: "POST",
+  path: "/deployments/{id}/archive",
+  role: "publisher",
+  command: "deploy archive REF [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: change,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  run: (management, input) => changeDeployment(management, "archived", "archived_at", management.clock(), input),
+});
+
+export const unarchiveDeployment = operation({
+  id: "unarchiveDeployment",
+  tag: "Deployments",
+  summary: "Undo the archiving of a deployment; it stays refused where its prompt is archived",
+  method: "POST",
+  path: "/deployments/{id}/unarchive",
+  role: "publisher",
+  command: "deploy unarchive REF [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: change,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  run: (management, input) => changeDeployment(management, "unarchived", "archived_at", null, input),
+});
+
+export const listDeploymentChanges = operation({
+  id: "listDeploymentChanges",
+  tag: "Deployments",
+  summary: "List what changed in a deployment, newest first",
+  method: "GET",
+  path: "/deployments/{id}/history",
+  role: "viewer",
+  command: "deploy history REF [--workspace ID]",
+  input: { ...ofDeployment, ...v.numberedPage },
+  output: pageOf(DeploymentChange),
+  refusals: ["not_found", "conflict"],
+  async run(management, { id, ...page }) {
+    await requireDeployment(management, id);
+    return await listChanges(management.database, id, page);
+  },
+});
+
+export const deploymentChangeOperations = [
+  promoteDeployment,
+  rollBackDeployment,
+  activateDeployment,
+  deactivateDeployment,
+  renameDeployment,
+  archiveDeployment,
+  unarchiveDeployment,
+  listDeploymentChanges,
+];

@@ -1,0 +1,72 @@
+// References: what a caller may name a prompt or a deployment by instead of its id. A prompt has a name, `support/assistant`;
+// a deployment has a reference, `support/assistant@production`. Operations declare which members of their input are such,
+// and get ids.
+import { ambiguousReference, notFound } from "../common/errors.ts";
+import { isId } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { readReference } from "../common/reference.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import { described, nounOf, optional } from "../schema/struct.ts";
+import type { Schema } from "../schema/struct.ts";
+import * as v from "./values.ts";
+
+/** Tells only where a name is looked up: operations that declare it do not get it. */
+const workspaceId = optional(
+  described(v.id<WorkspaceId>(), "The workspace of what is named; needed for a name that several workspaces have"),
+);
+
+/** Members of the input of what is about one prompt, or one deployment. */
+export const ofPrompt = { id: v.promptReference, workspaceId };
+export const ofDeployment = { id: v.deploymentReference, workspaceId };
+/** The same for a deployment that is not the subject. */
+export const withDeployment = { deployId: v.deploymentReference, workspaceId };
+
+/** Finds ids and their workspaces; `:workspaceId` is null where the caller gave none. */
+type Query = (reference: string) => Statement & { args: Record<string, string> };
+
+const inWorkspace = "(:workspaceId is null or p.workspace_id = :workspaceId)";
+
+const findPrompt: Query = (reference) => ({
+  sql: `select id from prompts p where (id = :reference or name = :reference) and ${inWorkspace}`,
+  args: { reference },
+});
+
+const findDeployment: Query = (reference) => {
+  const named = readReference(reference);
+  return named === undefined
+    ? { sql: `select id from deployments p where id = :reference and ${inWorkspace}`, args: { reference } }
+    : {
+      sql: `select d.id from prompts p join deployments d on d.prompt_id = p.id and d.name = :deploymentName
+        where p.name = :promptName and ${inWorkspace}`,
+      args: named,
+    };
+};
+
+const kinds: { noun: string; find: Query; isId(reference: string): boolean }[] = [
+  { noun: "Prompt", find: findPrompt, isId: (text) => isId("prompt", text) },
+  { noun: "Deployment", find: findDeployment, isId: (text) => !text.includes("@") },
+];
+
+/** Puts ids in the place of references. An id is looked up only where it must be in a workspace of the caller's choice. */
+export async function resolveReferences(database: Database, schema: Schema, input: object): Promise<object> {
+  const members = { ...input } as Record<string, unknown>;
+  const isScope = schema.workspaceId === workspaceId;
+  const scope = members.workspaceId as WorkspaceId | undefined;
+  if (isScope) delete members.workspaceId;
+  for (const [name, struct] of Object.entries(schema)) {
+    const kind = kinds.find(({ noun }) => noun === nounOf(struct));
+    const reference = members[name];
+    if (kind === undefined || typeof reference !== "string") continue;
+    if (kind.isId(reference) && !(isScope && scope !== undefined)) continue;
+    const { sql, args } = kind.find(reference);
+    const rows = await database.read({ sql, args: { ...args, workspaceId: scope ?? null } });
+    const ids = rows.map((row) => text(row, "id"));
+    // A prompt may have a name that is the id of another.
+    const [id, other] = ids.includes(reference) ? [reference] : ids;
+    if (id === undefined) throw notFound(kind.noun, reference);
+    if (other !== undefined) throw ambiguousReference(kind.noun.toLowerCase(), reference);
+    members[name] = id;
+  }
+  return members;
+}

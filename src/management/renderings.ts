@@ -1,0 +1,75 @@
+// What is made of versions for people: messages with variables filled in, and differences.
+import { conflict } from "../common/errors.ts";
+import type { PromptId } from "../common/ids.ts";
+import { Messages } from "../schema/serving.ts";
+import { described, exactly, named, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { operation } from "./operation.ts";
+import { diffPrompts, fillVariables } from "./prompt-text.ts";
+import { ofPrompt } from "./references.ts";
+import { requireVersion } from "./versions.ts";
+import type { PromptVersion } from "./versions.ts";
+
+const id = described(v.textAs<PromptId>(), "The id of the prompt");
+const RenderedPrompt = named(
+  "RenderedPrompt",
+  exactly({ id, version: v.positive, messages: Messages }),
+);
+const PromptDiff = named(
+  "PromptDiff",
+  exactly({
+    id,
+    from: v.positive,
+    to: v.positive,
+    diff: described(v.text, "A unified diff, for people; empty where nothing differs"),
+  }),
+);
+export type PromptDiff = Infer<typeof PromptDiff>;
+
+export const renderPrompt = operation({
+  id: "renderPrompt",
+  tag: "Prompts",
+  summary: "Fill in a version's variables, the newest version's unless named; each needs a value",
+  method: "POST",
+  path: "/prompts/{id}/render",
+  role: "viewer",
+  input: {
+    ...ofPrompt,
+    version: optional(described(v.positive, "The newest version unless given")),
+    values: described(v.texts, "A text for each variable, by its name"),
+  },
+  output: RenderedPrompt,
+  refusals: ["not_found", "conflict"],
+  async run(management, { id, version, values }) {
+    const prompt = await requireVersion(management, id, version);
+    const { messages, missing } = fillVariables(prompt.messages, values);
+    if (missing.length > 0) throw conflict(`Variables without a value: ${missing.join(", ")}`);
+    return { id, version: prompt.version, messages };
+  },
+});
+
+export const diffVersions = operation({
+  id: "diffVersions",
+  tag: "Prompts",
+  summary: "Show what differs between two versions as a unified diff; `to` is the newest unless named",
+  method: "GET",
+  path: "/prompts/{id}/diff",
+  role: "viewer",
+  command: "prompt diff REF --from N [--to N] [--workspace ID]",
+  input: {
+    ...ofPrompt,
+    from: described(v.positive, "The version before"),
+    to: optional(described(v.positive, "The version after; the newest unless given")),
+  },
+  output: PromptDiff,
+  refusals: ["not_found", "conflict"],
+  async run(management, { id, from, to }) {
+    const before = await requireVersion(management, id, from);
+    const after = await requireVersion(management, id, to);
+    const labelled = (content: PromptVersion) => ({ label: `version ${content.version}`, content });
+    return { id, from, to: after.version, diff: diffPrompts(labelled(before), labelled(after)) };
+  },
+});
+
+export const renderingOperations = [renderPrompt, diffVersions];
