@@ -145,7 +145,12 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   getWorkspace: { 200: [thatWorkspace] },
   updateWorkspace: { 200: [thatWorkspace, (world) => ({ ...thatWorkspace(world), body: { upgradeUrl: null } })] },
   createApiKey: {
-    201: [ofWorkspace, (world) => ({ ...ofWorkspace(world), body: { name: "CI", expiresAt: world.now } })],
+    201: [
+      ofWorkspace,
+      (world) => ({ ...ofWorkspace(world), body: { name: "CI", expiresAt: world.now, readOnly: true } }),
+      (world) => ({ ...ofWorkspace(world), body: { submitOnly: true, deployId: world.deployId } }),
+    ],
+    400: [(world) => ({ ...ofWorkspace(world), body: { readOnly: true, submitOnly: true } })],
   },
   listApiKeys: { 200: [ofWorkspace] },
   getApiKey: { 200: [thatKey] },
@@ -310,6 +315,12 @@ const nothing = (values: Record<string, string> = {}) =>
 export const spoil: Record<number, (good: Asked, hasBody: boolean, world: Opened) => Asked | Promise<Asked>> = {
   400: (good, hasBody) => hasBody ? { ...good, body: { unexpected: true } } : { ...good, query: { unexpected: "1" } },
   401: (good) => ({ ...good, headers: { Authorization: "Bearer of news" } }),
+  // A key for what the request is not.
+  403: async (good, hasBody, { workspaceId, manage }) => {
+    const power = hasBody ? { readOnly: true } : { submitOnly: true };
+    const { json } = await manage("POST", `/workspaces/${workspaceId}/keys`, power);
+    return { ...good, headers: { Authorization: `Bearer ${(json as { key: string }).key}` } };
+  },
   404: (good) => ({ ...good, path: nothing(good.path), query: nothing(good.query) }),
   408: (good) => ({ ...good, body: new ReadableStream() }),
   // Another workspace has what has the same name.

@@ -121,7 +121,8 @@ test("a key is shown once, and listed by its first characters", async () => {
   const expiresAt = noon + hour;
   const { key, ...made } = await makeKey(world, { name: "staging", expiresAt });
   const { id, prefix } = made;
-  const never = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+  const power = { readOnly: false, submitOnly: false, deployId: null };
+  const never = { ...power, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
   const { workspaceId } = world;
   assert.equal(made, { id, workspaceId, name: "staging", prefix, createdAt: noon, expiresAt, ...never });
   assert.ok(key.startsWith(prefix));
