@@ -8,28 +8,6 @@ import { integer, text } from "../database/row.ts";
 import type { MonthUsage } from "../schema/ledger.ts";
 import type { QuotaState } from "../schema/serving.ts";
 
-/** What a workspace used of a month's quota; the limit is today's. Undefined where there is no such workspace. */
-export async function findUsage(
-  database: Database,
-  workspaceId: WorkspaceId,
-  month: string,
-): Promise<QuotaState | undefined> {
-  const rows = await database.read({
-    sql: `select w.monthly_limit, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
-      from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
-      where w.id = :workspaceId`,
-    args: { workspaceId, month },
-  });
-  return rows.map((row) =>
-    usageOf({
-      month,
-      limit: integer(row, "monthly_limit"),
-      reads: integer(row, "reads"),
-      submits: integer(row, "submits"),
-    })
-  )[0];
-}
-
 /** What was counted, and what follows from it. */
 export function usageOf(
   { month, limit, reads, submits }: Pick<QuotaState, "month" | "limit" | "reads" | "submits">,

@@ -1,7 +1,7 @@
 // Upkeep of the ledger: verifying that it balances, and pruning what is old.
 import type { WorkspaceId } from "../common/ids.ts";
 import { listBalances } from "../ledger/balances.ts";
-import { findPruneEnd, pruneBefore } from "../ledger/deletions.ts";
+import { findPruneEnd, pruneBefore } from "../ledger/prune.ts";
 import { LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
