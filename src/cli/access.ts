@@ -22,8 +22,8 @@ export const accessPresentations = [
   present(createWorkspace, { createsDatabase: true }),
   present(updateWorkspace, {
     check: (args) =>
-      ["name", "limit", "upgrade-url"].every((name) => args.findText(name) === undefined)
-        ? "Nothing to change: set --name, --limit or --upgrade-url"
+      ["name", "limit", "upgrade-url", "keep-records", "keep-calls"].every((name) => args.findText(name) === undefined)
+        ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records or --keep-calls"
         : undefined,
   }),
   present(createApiKey, {

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -380,6 +380,25 @@ create table prunings (
 ) strict, without rowid;
 
 create index prunings_by_sequence on prunings (sequence);
+`,
+  },
+  {
+    name: "008-keep-for-a-time",
+    checksum: "64853a96dd42394df23f6ca473393b3fd38586cbb57a09629889b52151573746",
+    sql: `-- How long a workspace keeps its records, and its calls with their records, in milliseconds; null for ever.
+alter table workspaces add column keep_records_ms integer check (keep_records_ms >= 86400000);
+alter table workspaces add column keep_calls_ms integer check (keep_calls_ms >= 86400000);
+
+-- The one row is the lease of the upkeep that services do in the background, so that one of them does it at a time.
+create table upkeep (
+  id integer primary key check (id = 1),
+  -- Who does it, or did it last.
+  holder text not null,
+  -- Until then no one else begins.
+  expires_at integer not null
+) strict;
+
+insert into upkeep (id, holder, expires_at) values (1, '', 0);
 `,
   },
 ];

@@ -6,6 +6,9 @@ import { integer, integerOrNull } from "../database/row.ts";
 /** How much was removed. */
 export type Removed = { calls: number; records: number };
 
+/** Removes a little more, and gives how much that was; undefined once there is nothing left to remove. */
+export type Step = () => Promise<Removed | undefined>;
+
 const pruneBatch = 1024; // positions in a transaction
 const pruneBytes = 1024 * 1024; // of documents in a transaction, which are overwritten
 
@@ -13,7 +16,7 @@ const pruneBytes = 1024 * 1024; // of documents in a transaction, which are over
  * Where the next batch of what is older than a moment ends: at a commit, some 1,024 positions or 1 MiB of documents on, or at
  * the first one that is not older, or at the newest, which always stays. Undefined where nothing is older.
  */
-export async function findPruneEnd(database: Database, before: number): Promise<number | undefined> {
+async function findPruneEnd(database: Database, before: number): Promise<number | undefined> {
   const [row] = await database.read({
     sql: `
       select first, min(
@@ -38,8 +41,14 @@ export async function findPruneEnd(database: Database, before: number): Promise<
   return end === null || end === row!.first ? undefined : end;
 }
 
+/** Prunes everything that is older than a moment. */
+export const pruneAll = (database: Database, before: number): Step => async () => {
+  const end = await findPruneEnd(database, before);
+  return end === undefined ? undefined : await pruneBefore(database, end);
+};
+
 /** Removes everything before a commit's position from the log. */
-export async function pruneBefore(database: Database, end: number): Promise<Removed> {
+async function pruneBefore(database: Database, end: number): Promise<Removed> {
   const args = { end };
   const [counts] = await database.write([
     {

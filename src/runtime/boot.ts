@@ -22,6 +22,7 @@ import { openLogOutput } from "./log-output.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
+import { startUpkeep } from "./upkeep.ts";
 
 /** Starts the service with the settings in the environment. Returns its base URL, or prints what failed and exits 1. */
 export async function boot(listen: Listen): Promise<string> {
@@ -57,7 +58,8 @@ async function start(listen: Listen, config: Config): Promise<string> {
     (address) => listen(service.probe, address, warn),
   );
   const servers = probes === undefined ? [server] : [server, probes];
-  stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout });
+  const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics });
+  stopOnSignal({ servers, service, upkeep, output, log, shutdownDelay, shutdownTimeout });
 
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = urlOf(host, server);

@@ -298,7 +298,9 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         world.now += 100 * 86_400_000;
         return { body: { olderThanMs: 86_400_000 } };
       },
+      ({ workspaceId }) => ({ body: { olderThanMs: 86_400_000, workspaceId } }),
     ],
+    404: [() => ({ body: { olderThanMs: 86_400_000, workspaceId: "nothing" } })],
   },
   verify: { 200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })] },
 };
