@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -399,6 +399,21 @@ create table upkeep (
 ) strict;
 
 insert into upkeep (id, holder, expires_at) values (1, '', 0);
+`,
+  },
+  {
+    name: "009-delete-workspaces",
+    checksum: "54fcf3ffc2d131ff984e8aedfed7ed1d904580c81bfec8c98cbf9deea982a679",
+    sql: `-- Deleted workspaces, with what they had used in all. While finished_at is null, the rest of the workspace is being removed.
+create table deleted_workspaces (
+  id text primary key,
+  reads integer not null check (reads >= 0),
+  submits integer not null check (submits >= 0),
+  -- In how many months.
+  months integer not null check (months >= 0),
+  deleted_at integer not null,
+  finished_at integer
+) strict;
 `,
   },
 ];

@@ -25,13 +25,16 @@ export async function listBalances(
   const asked = workspaceId === undefined ? allWorkspaces : { from: workspaceId, to: workspaceId };
   const { books, first, pages, sequence } = await readCounts(database, asked, pageRows);
   const [{ end }, ...later] = pages as [typeof pages[number], ...typeof pages];
-  const count = { database, books, since: { start: first, sequence } };
+  const stale = new Set<WorkspaceId>();
+  const count = { database, books, stale, end, since: { start: first, sequence } };
   await countRange({ ...count, workspaces: asked }, { first, end }, report);
   // What was accepted while the first pages were read is counted in those that came after.
   for (const { workspaces, end: laterEnd } of later) {
     await countRange({ ...count, workspaces }, { first: end, end: laterEnd }, () => {});
   }
-  return [...books.values()].map(toBalance).sort(byWorkspaceAndMonth);
+  const balances = [...books.values()].filter((book) => !stale.has(book.workspaceId)).map(toBalance);
+  for (const id of stale) balances.push(...await listBalances(database, id, () => {}, pageRows));
+  return balances.sort(byWorkspaceAndMonth);
 }
 
 /** What is counted into which books, since which moment: where the log began, and what had been pruned. */
@@ -39,6 +42,9 @@ type Count = {
   database: Database;
   workspaces: Workspaces;
   books: Books;
+  /** The workspaces that must be counted again, as they were pruned beyond the end of the first page. */
+  stale: Set<WorkspaceId>;
+  end: number;
   since: { start: number; sequence: number };
 };
 
@@ -73,7 +79,7 @@ const committed = `committed as materialized (
   from commits where position >= :first and position < :end
 )`;
 
-async function countCalls({ database, workspaces, books, since }: Count, range: LogRange): Promise<void> {
+async function countCalls({ database, workspaces, books, stale, end, since }: Count, range: LogRange): Promise<void> {
   const rows = await database.read({
     sql: `
       with ${committed}, called as (
@@ -93,13 +99,14 @@ async function countCalls({ database, workspaces, books, since }: Count, range: 
         min(number) as first_number, max(number + count) as next_number
       from called group by 2, 3
       union all
-      select *, 0, 0, 0 from (${newlyPruned((id) => isAsked(workspaces, id))})`,
+      select *, 0, 0 from (${newlyPruned((id) => isAsked(workspaces, id))})`,
     args: { ...range, ...since, ...rangeOf(workspaces) },
   });
-  takePruned(books, rows, (book, row) => {
+  const beyond = takePruned(books, rows, end, (book, row) => {
     const pruned = { reads: row ? integer(row, "reads") : 0, submits: row ? integer(row, "submits") : 0 };
     Object.assign(book, { pruned, reads: 0, submits: 0, nextSequence: pruned.reads + pruned.submits + 1 });
   });
+  for (const id of beyond) stale.add(id);
   for (const row of rows) {
     if (isPruned(row)) continue;
     const book = bookOf(books, row);
@@ -110,7 +117,7 @@ async function countCalls({ database, workspaces, books, since }: Count, range: 
   }
 }
 
-async function countRecords({ database, workspaces, books, since }: Count, range: LogRange): Promise<void> {
+async function countRecords({ database, workspaces, books, stale, end, since }: Count, range: LogRange): Promise<void> {
   const columns = "select position, deployment_id, prompt_version,";
   const rows = await database.read({
     sql: `
@@ -131,12 +138,13 @@ async function countRecords({ database, workspaces, books, since }: Count, range
       where ${isAsked(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
       group by 2, 3
       union all
-      select kind, workspace_id, month, submits, 0, 0 from (${newlyPruned((id) => isAsked(workspaces, id))})`,
+      select kind, workspace_id, month, submits, 0, position from (${newlyPruned((id) => isAsked(workspaces, id))})`,
     args: { ...range, ...since, ...rangeOf(workspaces) },
   });
-  takePruned(books, rows, (book, row) => {
+  const beyond = takePruned(books, rows, end, (book, row) => {
     Object.assign(book, { prunedRecords: row ? integer(row, "records") : 0, records: 0, deleted: 0 });
   });
+  for (const id of beyond) stale.add(id);
   for (const row of rows) {
     if (isPruned(row)) continue;
     const book = bookOf(books, row);

@@ -131,16 +131,23 @@ export const isPruned = ({ kind }: Row): boolean => kind === "pruned";
  * the workspace has been deleted.
  */
 export const newlyPruned = (isAsked: (id: string) => string): string => `
-  select 'pruned' as kind, s.workspace_id, u.month, sum(u.reads) as reads, sum(u.submits) as submits
+  select 'pruned' as kind, s.workspace_id, u.month, sum(u.reads) as reads, sum(u.submits) as submits,
+    s.position
   from prunings s left join pruned_calls u on u.workspace_id = s.workspace_id
   where s.sequence > :sequence and (s.position > :first or :first = :start) and ${isAsked("s.workspace_id")}
   group by s.workspace_id, u.month`;
 
 /**
  * Counts these workspaces anew from a slice on, as everything before it was pruned meanwhile. `reset` gets the row of the book's
- * month, if anything is pruned of it.
+ * month, if anything is pruned of it. Gives the workspaces that are pruned beyond `end`, where counting ends: what is pruned of
+ * them may have come later than what is compared with it. Their positions are in the column of the strays.
  */
-export function takePruned(books: Books, rows: Row[], reset: (book: Book, row: Row | undefined) => void): void {
+export function takePruned(
+  books: Books,
+  rows: Row[],
+  end: number,
+  reset: (book: Book, row: Row | undefined) => void,
+): WorkspaceId[] {
   const pruned = new Map<string, Map<string, Row>>();
   for (const row of rows.filter(isPruned)) {
     const id = text(row, "workspace_id");
@@ -153,4 +160,6 @@ export function takePruned(books: Books, rows: Row[], reset: (book: Book, row: R
     if (months?.size === 0) books.delete(name);
     else if (months !== undefined) reset(book, months.get(book.month));
   }
+  const beyond = rows.filter((row) => isPruned(row) && row.month !== null && integer(row, "strays") > end);
+  return beyond.map((row) => text(row, "workspace_id"));
 }

@@ -38,6 +38,8 @@ export async function readMonth(
     const slice = { start: range.first, first, end: Math.min(last, first + sliceLength), sequence };
     const rows = await database.read({ sql: sliceSql, args: { ...args, ...slice } });
     const pruned = rows.filter(({ day }) => day === null);
+    // What came after the quota was read may have been pruned too.
+    if (pruned.some((row) => integer(row, "position") > end)) return readMonth(database, workspaceId, month, report);
     if (pruned.length > 0) {
       // What was counted until now is pruned.
       days = new Map();
@@ -82,12 +84,13 @@ const quotaSql = `
 /** The calls of a slice, and what is pruned if more was pruned meanwhile and that reaches into the slice. */
 const sliceSql = `${blocksOfRange}
   select date(m.created_at / 1000, 'unixepoch') as day, r.api_key_id, r.deployment_id,
-    sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits
+    sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits,
+    0 as position
   from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId
     and r.position >= :first and r.position < :end
   cross join ${commitAt("r.position")} and m.month = :month
   group by 1, 2, 3
   union all
-  select null, u.api_key_id, u.deployment_id, u.reads, u.submits
+  select null, u.api_key_id, u.deployment_id, u.reads, u.submits, s.position
   from prunings s cross join pruned_calls u on u.workspace_id = s.workspace_id and u.month = :month
   where s.workspace_id = :workspaceId and s.sequence > :sequence and (s.position > :first or :first = :start)`;

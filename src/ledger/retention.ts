@@ -156,3 +156,8 @@ const batchSql = (frontier: Frontier): string => `
     ) where sum >= :cost
   ) as cut
   from part`;
+
+/** The statements that forget what the workspace `:id` has used. They end with a condition. */
+export const forgetUsage = ["quota_usage", "pruned_calls"].map((table) =>
+  `delete from ${table} where workspace_id = :id`
+);

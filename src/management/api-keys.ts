@@ -36,10 +36,11 @@ const table = tableOf(
   `select *, (select max(last_used_at) from api_key_secrets where api_key_id = id) as last_used_at from api_keys`,
 );
 
-/** Makes a secret with this hash the one of a key, until the key expires. */
+/** Makes a secret with this hash the one of a key, until the key expires. A workspace that is being deleted gets none. */
 const addSecret = (id: KeyId, hash: string): Statement => ({
   sql: `insert into api_key_secrets (hash, api_key_id, workspace_id, expires_at)
-    select ?, id, workspace_id, expires_at from api_keys where id = ? and revoked_at is null`,
+    select ?, id, workspace_id, expires_at from api_keys
+    where id = ? and revoked_at is null and workspace_id not in (select id from deleted_workspaces)`,
   args: [hash, id],
 });
 

@@ -2,6 +2,7 @@
 // HTTP routes, OpenAPI and the command line, here and remote, follow from this list.
 import { apiKeyOperations } from "./api-keys.ts";
 import { callOperations } from "./calls.ts";
+import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
@@ -17,6 +18,7 @@ import { workspaceOperations } from "./workspaces.ts";
 
 export const operations: readonly AnyOperation[] = [
   ...workspaceOperations,
+  ...deletionOperations,
   ...apiKeyOperations,
   ...promptOperations,
   ...versionOperations,

@@ -1,9 +1,10 @@
-// What is done in the background: records and calls are removed once they are older than their workspace keeps them. Services
-// that share a database take turns by a lease.
+// What is done in the background: deletions of workspaces that were begun are finished, and records and calls are removed once
+// they are older than their workspace keeps them. Services that share a database take turns by a lease.
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 import type { Step } from "../ledger/prune.ts";
 import { expireRecords, pruneWorkspace } from "../ledger/retention.ts";
+import { deleteRest, listUnfinished } from "./deletion.ts";
 import type { Store } from "./operation.ts";
 import { paced } from "./paced.ts";
 
@@ -55,6 +56,7 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
       return true;
     }, isOver);
   try {
+    for (const id of await listUnfinished(database)) await runSteps(deleteRest(database, id, clock));
     await retain(store, runSteps, isOver);
   } catch (error) {
     run.error = error;

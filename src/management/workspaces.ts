@@ -28,7 +28,10 @@ export const Workspace = named(
 export type Workspace = Infer<typeof Workspace>;
 
 const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = Workspace.schema;
-const table = tableOf(Workspace, "select * from workspaces");
+const table = tableOf(
+  Workspace,
+  "select * from workspaces where id not in (select id from deleted_workspaces)",
+);
 
 const defaultMonthlyLimit = 10_000;
 

@@ -51,6 +51,7 @@ const landed = {
   "006-extend-deployment-history": "dbba61e01cef57302cc85dc8ef7e436c7abd3259e0ebb6012050f31f0af9c41c",
   "007-count-pruned-calls-by-key": "98bf1093fae2938634779afb3d84c9219e27f1eb411727f5e9d2cd3803b74b1f",
   "008-keep-for-a-time": "64853a96dd42394df23f6ca473393b3fd38586cbb57a09629889b52151573746",
+  "009-delete-workspaces": "54fcf3ffc2d131ff984e8aedfed7ed1d904580c81bfec8c98cbf9deea982a679",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -144,6 +144,18 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   getWorkspace: { 200: [thatWorkspace] },
   updateWorkspace: { 200: [thatWorkspace, (world) => ({ ...thatWorkspace(world), body: { upgradeUrl: null } })] },
+  deleteWorkspace: {
+    200: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Acme" } })],
+    409: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Other" } })],
+  },
+  listDeletedWorkspaces: {
+    200: [
+      async ({ workspaceId, manage }) => {
+        await manage("DELETE", `/workspaces/${workspaceId}?confirm=Acme`);
+        return { query: { limit: "1" } };
+      },
+    ],
+  },
   createApiKey: {
     201: [ofWorkspace, (world) => ({ ...ofWorkspace(world), body: { name: "CI", expiresAt: world.now } })],
   },
