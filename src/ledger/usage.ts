@@ -46,3 +46,32 @@ function toMonth(row: Row): MonthUsage {
   const submits = integer(row, "submits");
   return { month: text(row, "month"), used: reads + submits, reads, submits };
 }
+
+/** What a workspace has used of its limit. */
+export type QuotaUse = { workspaceId: string; limit: number; used: number };
+
+/** What workspaces used in a month, in order of their ids from one on. */
+export const listQuotas = (database: Database, month: string, after: string, rows: number): Promise<QuotaUse[]> =>
+  readQuotas(database, "w.id > :after order by w.id limit :rows", { month, after, rows });
+
+/** What these workspaces used in a month. */
+export const findQuotas = (database: Database, month: string, ids: string[]): Promise<QuotaUse[]> =>
+  readQuotas(database, "w.id in (select value from json_each(:ids))", { month, ids: JSON.stringify(ids) });
+
+async function readQuotas(
+  database: Database,
+  condition: string,
+  args: Record<string, string | number>,
+): Promise<QuotaUse[]> {
+  const rows = await database.read({
+    sql: `select w.id, w.monthly_limit, coalesce(q.reads + q.submits, 0) as used
+      from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
+      where w.id not in (select id from deleted_workspaces) and ${condition}`,
+    args,
+  });
+  return rows.map((row) => ({
+    workspaceId: text(row, "id"),
+    limit: integer(row, "monthly_limit"),
+    used: integer(row, "used"),
+  }));
+}

@@ -15,7 +15,9 @@ import { claimFile } from "../database/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../database/open.ts";
 import type { OpenOptions } from "../database/open.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
+import { yielding } from "../database/yielding.ts";
 import { version } from "../common/version.ts";
+import { measureDatabase } from "./database-metrics.ts";
 import { warnOfWeakDurability } from "./durability.ts";
 import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
@@ -50,6 +52,9 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
+  measureDatabase(service.metrics, yielding(database), clock);
+  const build = { version, runtime: runtimeName() };
+  service.metrics.series("promptledger_build_info", "What runs", Object.keys(build), () => [[Object.values(build), 1]]);
   const warn = createWarning(log, clock);
   const server = await listenOn("HOST, PORT", { host, port }, (address) => listen(service.handle, address, warn));
   const probes = metricsPort === undefined ? undefined : await listenOn(
