@@ -8,7 +8,7 @@ import { countPruned, notePruning } from "./prune.ts";
 import type { Step } from "./prune.ts";
 
 const scanned = 2_048; // positions that one query looks at
-const batchCost = 512; // calls, or KiB of their records, in a transaction
+const batchCost = 256; // calls, or KiB of their records, in a transaction
 
 /**
  * Prunes the calls of a workspace with their records, up to the first commit that is not older than a moment. Without one it
