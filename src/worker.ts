@@ -6,10 +6,15 @@ import { management } from "./http/management.ts";
 import { openapi } from "./http/openapi.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
+import { openRemote } from "./database/client.ts";
+import { after } from "./management/paced.ts";
+import { runUpkeep } from "./management/retention.ts";
 import { answer, requireRemote } from "./runtime/workers.ts";
 
 export { createLog, createService, migrate, Refusal } from "./runtime/workers.ts";
 export type * from "./runtime/workers.ts";
+
+const scheduledTime = 20_000; // ms
 
 let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
 
@@ -28,5 +33,15 @@ export default {
   fetch(request: Request, env: object): Promise<Response> {
     const { config, settings, shared } = serviceOf(env);
     return answer(request, requireRemote(config.database), settings, shared);
+  },
+  /** Does what `serve` does in the background, for some seconds; what is left is for the next time. */
+  async scheduled(_event: unknown, env: object): Promise<void> {
+    const { config, settings: { log } } = serviceOf(env);
+    const database = openRemote(requireRemote(config.database), "serve");
+    const options = { holder: crypto.randomUUID(), interval: 0, isOver: after(scheduledTime) };
+    const run = await runUpkeep({ database, clock: Date.now }, options);
+    if ("nextAt" in run) return;
+    if (run.error !== undefined) throw run.error;
+    log?.info("Removed what was older than its workspace keeps it", { calls: run.calls, records: run.records });
   },
 };

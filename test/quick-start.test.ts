@@ -127,7 +127,7 @@ test("the commands of src/deploy/README.md work, and a backup is restored", asyn
   const sections = documentAt("src/deploy/README.md").text.split(/^(?=## )/m);
   const backedUpKey = known.get("key_…")!;
   // Moving to a server has a test of its own, conformance/moving.test.ts.
-  for (const section of sections.filter((text) => !/^## (Restore|Move) /.test(text))) {
+  for (const section of sections.filter((text) => !/^## (Restore|Move|Delete) /.test(text))) {
     await runCommand(["key", "create", "--workspace", "ws_…"]);
     await runCommands(section);
   }
@@ -136,6 +136,8 @@ test("the commands of src/deploy/README.md work, and a backup is restored", asyn
   const restored = { ...env, DATABASE_URL: `file:${folder.path}/restored.db` };
   await runCommands(sections.find((text) => text.startsWith("## Restore "))!, restored);
   await runCommand(["verify"], restored);
+  await runCommands(sections.find((text) => text.startsWith("## Delete "))!);
+  await runCommand(["verify"]);
 });
 
 test("the service has logged nothing but what it should", () => {

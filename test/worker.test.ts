@@ -78,6 +78,13 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     const preflight = new Request(url, { method: "OPTIONS", headers: asking });
     const allowed = await worker.fetch(preflight, { ...env, CORS_ORIGIN: asking.Origin });
     assert.equal([allowed.status, allowed.headers.get("Access-Control-Allow-Origin")], [204, asking.Origin]);
+    await database.write([
+      { sql: "update workspaces set keep_records_ms = 86400000" },
+      { sql: "update commits set created_at = created_at - 2 * 86400000" },
+    ]);
+    await worker.scheduled({}, env);
+    const [deleted] = await database.read({ sql: "select count(*) as records from deleted_diagnoses" });
+    assert.is(deleted!.records, 1);
     assert.is((await worker.fetch(new Request("https://example.com/readyz"), env)).status, 200);
     assert.is((await worker.fetch(new Request("https://example.com/metrics"), env)).status, 404);
     await servesFromModuleScope(named, server.url, new Request(url, { headers }));

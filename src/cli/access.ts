@@ -1,6 +1,7 @@
 // How the command line shows keys and workspaces.
 import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
 import type { ApiKey } from "../management/api-keys.ts";
+import { deleteWorkspace } from "../management/deletion.ts";
 import { createWorkspace, updateWorkspace } from "../management/workspaces.ts";
 import { show } from "./command.ts";
 import { readAll } from "./lists.ts";
@@ -24,9 +25,23 @@ export const accessPresentations = [
   present(createWorkspace, { createsDatabase: true }),
   present(updateWorkspace, {
     check: (args) =>
-      ["name", "limit", "upgrade-url"].every((name) => args.findText(name) === undefined)
-        ? "Nothing to change: set --name, --limit or --upgrade-url"
+      ["name", "limit", "upgrade-url", "keep-records", "keep-calls"].every((name) => args.findText(name) === undefined)
+        ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records or --keep-calls"
         : undefined,
+  }),
+  present(deleteWorkspace, {
+    /** The operation works for a few seconds at a time. */
+    async run({ call, terminal }, input) {
+      const sum = { calls: 0, records: 0 };
+      for (let isDone = false; !isDone;) {
+        const removed = await call(deleteWorkspace, input);
+        sum.calls += removed.calls;
+        sum.records += removed.records;
+        isDone = removed.isDone;
+        terminal.report(`Removed ${sum.calls} calls and ${sum.records} records`);
+      }
+      return show(sum);
+    },
   }),
   present(createApiKey, {
     show(key) {

@@ -13,17 +13,31 @@ export function bar(share: number): string {
   return "█".repeat(length >> 3) + eighths[length & 7]!;
 }
 
-/** The usage of a month: totals, and a line for each day from the first to the last one with requests. */
-export function usageText({ days, ...usage }: Usage, currentMonth: string): string {
+/**
+ * The usage of a month: totals, a line for each day from the first to the last one with requests, and one for each key and
+ * deployment.
+ */
+export function usageText({ days, keys, others, ...usage }: Usage, currentMonth: string): string {
   const max = Math.max(...days.map(({ reads, submits }) => reads + submits));
   const rows = withEmptyDays(usage.month, days)
     .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / max)]);
   const totals = format(usage.month === currentMonth ? usage : ofPastMonth(usage));
-  return rows.length === 0 ? totals : `${totals}\n${table([["day", "reads", "submits", ""], ...rows])}`;
+  const byKey = keys.map((
+    { keyId, keyName, reference, reads, submits },
+  ) => [keyName || keyId || "unknown", reads, submits, reference ?? "unknown"]);
+  if (others.reads + others.submits > 0) byKey.push(["others", others.reads, others.submits, ""]);
+  return [
+    totals,
+    ...rows.length === 0 ? [] : [table([["day", "reads", "submits", ""], ...rows])],
+    ...byKey.length === 0 ? [] : [table([["key", "reads", "submits", "deployment"], ...byKey])],
+  ].join("\n");
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */
-const ofPastMonth = ({ limit, remaining: _, ...usage }: Omit<Usage, "days">) => ({ ...usage, "limit now": limit });
+const ofPastMonth = ({ limit, remaining: _, ...usage }: Omit<Usage, "days" | "keys" | "others">) => ({
+  ...usage,
+  "limit now": limit,
+});
 
 function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
   const known = new Map(days.map((entry) => [entry.day, entry]));

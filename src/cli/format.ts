@@ -31,6 +31,7 @@ function formatValue(name: string, value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
   if (typeof value === "number" && name === "resetTime") return formatTime(value * 1000);
+  if (typeof value === "number" && name.endsWith("Ms")) return formatDuration(value);
   if (typeof value === "string") return oneLine(value);
   const text = stringify(value);
   // JSON text of a scalar is shown as its value.
@@ -39,6 +40,9 @@ function formatValue(name: string, value: unknown): string {
 
 /** A client may send a time that is out of range for a Date. */
 const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
+
+/** As options take it. */
+const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;
 
 const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
 

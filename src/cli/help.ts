@@ -13,6 +13,7 @@ const examples = `Examples
   promptledger diagnosis export --deploy support/assistant@production --format csv --out records.csv
   promptledger stats --deploy support/assistant@production
   promptledger usage --workspace ws_… --json
+  promptledger workspace update ws_… --keep-records 90d --keep-calls 400d
   promptledger prune --older-than 90d
   promptledger verify --server https://prompts.example.com
   promptledger backup ledger-2027-01-31.db
@@ -30,8 +31,9 @@ work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, 
 A REF is an id, the name of a prompt, or NAME@DEPLOYMENT for a deployment; --workspace says whose, if several workspaces have
 it. A DEPLOYMENT is the name of a deployment of the prompt, an id or a reference.
 
-A DURATION or an AGE is 45s, 30m, 12h or 90d. A TIME is 2027-01-31T18:00:00Z, a day such as 2027-01-31 (its first moment in
-UTC), or a duration ago. An EXPIRY is a TIME or a duration from now: the first moment at which a key is refused.
+A DURATION or an AGE is 45s, 30m, 12h or 90d. A RETENTION is an AGE or forever. A TIME is 2027-01-31T18:00:00Z, a day such as
+2027-01-31 (its first moment in UTC), or a duration ago. An EXPIRY is a TIME or a duration from now: the first moment at which
+a key is refused.
 `;
 
 /** Help on the commands whose usage begins with these words, or on all if none does. */

@@ -9,6 +9,8 @@ const membersOf: Record<string, string[]> = {
   expires: ["expiresAt"],
   overlap: ["overlapMs"],
   "older-than": ["olderThanMs"],
+  "keep-records": ["keepRecordsMs"],
+  "keep-calls": ["keepCallsMs"],
   "to-version": ["version"],
   version: ["promptVersion", "version"],
   render: ["values"],

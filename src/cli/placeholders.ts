@@ -22,6 +22,10 @@ const kinds: Record<string, Kind> = {
     read: (text) => readDuration(text, 0),
   },
   AGE: { expected: `between 1d and ${maxDuration / day}d`, read: (text) => readDuration(text, day) },
+  RETENTION: {
+    expected: `between 1d and ${maxDuration / day}d, or forever`,
+    read: (text) => text === "forever" ? "" : readDuration(text, day),
+  },
   "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",

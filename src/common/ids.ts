@@ -3,14 +3,11 @@
 const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The prefix of an id, which says what the id names. */
-export type IdPrefix = "ws" | "key" | "prompt" | "dep" | "diag" | "call";
-
 /**
- * An id of one noun, which is not assignable to that of another. The type says what an id is of, not how it looks: those
+ * An id of one noun, whose prefix says which. It is not assignable to that of another. The type says what an id is of, not how it looks: those
  * that clients name, and those in a database, are taken as they are.
  */
-export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
+export type Id<Prefix extends string> = `${Prefix}_${string}`;
 export type WorkspaceId = Id<"ws">;
 export type KeyId = Id<"key">;
 export type PromptId = Id<"prompt">;
@@ -19,14 +16,14 @@ export type RecordId = Id<"diag">;
 export type CallId = Id<"call">;
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
-export const newId = <Prefix extends IdPrefix>(prefix: Prefix, at: number): Id<Prefix> =>
+export const newId = <Prefix extends string>(prefix: Prefix, at: number): Id<Prefix> =>
   `${prefix}_${timeText(at)}${randomText(16)}`;
 
 /** A new id for a request. Nothing sorts these by time, and a UUID costs a fraction of `newId`. */
 export const newRequestId = (): string => `req_${crypto.randomUUID()}`;
 
 /** Whether a text looks like an id that `newId` makes. */
-export const isId = (prefix: IdPrefix, text: string): boolean =>
+export const isId = (prefix: string, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[0-9a-z]{26}$/.test(text.slice(prefix.length + 1));
 
 /** A new id for a commit. The ids of its calls and records are this with a prefix and the slot. */

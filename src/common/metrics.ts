@@ -14,6 +14,12 @@ export type Metrics = {
   histogram(name: string, help: string, bounds: number[], labels?: string[]): Histogram;
   /** Reads a value at each scrape. A value that only grows has the type `counter`. */
   gauge(name: string, help: string, read: () => number, type?: "gauge" | "counter"): void;
+  /** Reads values by their labels at each scrape. */
+  series(name: string, help: string, labels: string[], read: () => [values: string[], value: number][]): void;
+  /** Adds work to do before a scrape, such as reading what the metrics tell. */
+  beforeText(prepare: () => Promise<void>): void;
+  /** Does this work. */
+  prepare(): Promise<void>;
   /** All metrics in the text exposition format, version 0.0.4. */
   text(): string;
 };
@@ -23,6 +29,7 @@ export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 /** Creates an empty set of metrics. */
 export function createMetrics(): Metrics {
   const families: (() => string)[] = [];
+  const preparations: (() => Promise<void>)[] = [];
 
   function add(name: string, help: string, type: string, lines: () => string[]): void {
     families.push(() => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(), ""].join("\n"));
@@ -58,6 +65,10 @@ export function createMetrics(): Metrics {
     counter,
     histogram,
     gauge: (name, help, read, type = "gauge") => add(name, help, type, () => [line(name, [], read())]),
+    series: (name, help, labels, read) =>
+      add(name, help, "gauge", () => read().map(([values, value]) => line(name, pairsOf(labels, values), value))),
+    beforeText: (prepare) => void preparations.push(prepare),
+    prepare: async () => void await Promise.all(preparations.map((prepare) => prepare())),
     text: () => families.map((write) => write()).join(""),
   };
 }
@@ -69,7 +80,7 @@ function seriesBy<T>(labels: string[], create: () => T) {
     const name = values.length === 1 ? values[0]! : values.join("\n");
     const known = found.get(name);
     if (known !== undefined) return known.series;
-    const pairs = labels.map((label, index) => `${label}="${escape(values[index]!)}"`);
+    const pairs = pairsOf(labels, values);
     const series = create();
     found.set(name, { pairs, series });
     return series;
@@ -77,6 +88,9 @@ function seriesBy<T>(labels: string[], create: () => T) {
   if (labels.length === 0) of([]);
   return { of, list: () => Array.from(found.values(), ({ pairs, series }): [string[], T] => [pairs, series]) };
 }
+
+const pairsOf = (labels: string[], values: string[]): string[] =>
+  labels.map((label, index) => `${label}="${escape(values[index]!)}"`);
 
 const escape = (value: string) => value.replace(/[\\"\n]/g, (char) => char === "\n" ? "\\n" : `\\${char}`);
 

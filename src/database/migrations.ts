@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "010-limit-keys"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -345,6 +345,75 @@ select deployment_id, revision, action, from_value, to_value, source, actor, not
 drop table deployment_changes;
 
 alter table extended_changes rename to deployment_changes;
+`,
+  },
+  {
+    name: "007-count-pruned-calls-by-key",
+    checksum: "98bf1093fae2938634779afb3d84c9219e27f1eb411727f5e9d2cd3803b74b1f",
+    sql: `-- Counts of pruned calls and their records, as pruned_usage had them, but by key and deployment too. Pruning removes the oldest
+-- calls of a workspace first, so these are the first calls of a month.
+create table pruned_calls (
+  workspace_id text not null,
+  month text not null,
+  -- Both are empty for what was pruned before they were counted.
+  api_key_id text not null,
+  deployment_id text not null,
+  reads integer not null check (reads >= 0),
+  submits integer not null check (submits >= 0),
+  primary key (workspace_id, month, api_key_id, deployment_id)
+) strict, without rowid;
+
+insert into pruned_calls (workspace_id, month, api_key_id, deployment_id, reads, submits)
+select workspace_id, month, '', '', reads, submits from pruned_usage;
+
+drop table pruned_usage;
+
+-- How far each workspace is pruned. Whoever counts the log while it is pruned reads here what has changed meanwhile.
+create table prunings (
+  workspace_id text primary key,
+  -- The log has no call of the workspace before this position.
+  position integer not null,
+  -- No call of the workspace before this position has a record.
+  records_position integer not null,
+  -- Rises with every transaction that prunes calls, of whichever workspace.
+  sequence integer not null
+) strict, without rowid;
+
+create index prunings_by_sequence on prunings (sequence);
+`,
+  },
+  {
+    name: "008-keep-for-a-time",
+    checksum: "64853a96dd42394df23f6ca473393b3fd38586cbb57a09629889b52151573746",
+    sql: `-- How long a workspace keeps its records, and its calls with their records, in milliseconds; null for ever.
+alter table workspaces add column keep_records_ms integer check (keep_records_ms >= 86400000);
+alter table workspaces add column keep_calls_ms integer check (keep_calls_ms >= 86400000);
+
+-- The one row is the lease of the upkeep that services do in the background, so that one of them does it at a time.
+create table upkeep (
+  id integer primary key check (id = 1),
+  -- Who does it, or did it last.
+  holder text not null,
+  -- Until then no one else begins.
+  expires_at integer not null
+) strict;
+
+insert into upkeep (id, holder, expires_at) values (1, '', 0);
+`,
+  },
+  {
+    name: "009-delete-workspaces",
+    checksum: "54fcf3ffc2d131ff984e8aedfed7ed1d904580c81bfec8c98cbf9deea982a679",
+    sql: `-- Deleted workspaces, with what they had used in all. While finished_at is null, the rest of the workspace is being removed.
+create table deleted_workspaces (
+  id text primary key,
+  reads integer not null check (reads >= 0),
+  submits integer not null check (submits >= 0),
+  -- In how many months.
+  months integer not null check (months >= 0),
+  deleted_at integer not null,
+  finished_at integer
+) strict;
 `,
   },
   {

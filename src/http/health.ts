@@ -17,6 +17,7 @@ export async function checkReadiness(_ctx: RequestContext, { inFlight, findObsta
 }
 
 /** GET /metrics, in the text format of Prometheus. Its routes decide who may read it. */
-// deno-lint-ignore require-await
-export const readMetrics = async (_ctx: RequestContext, { telemetry }: Context): Promise<Answer> =>
-  text(telemetry.metrics.text(), metricsType);
+export async function readMetrics(_ctx: RequestContext, { telemetry }: Context): Promise<Answer> {
+  await telemetry.metrics.prepare();
+  return text(telemetry.metrics.text(), metricsType);
+}

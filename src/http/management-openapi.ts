@@ -1,4 +1,5 @@
 // Describes the management API in OpenAPI, from its operations.
+import type { Group } from "../management/index.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
@@ -15,15 +16,6 @@ export const adminPath = "/admin/v1";
 /** The names of the input members in an operation's path. */
 export const pathMembers = ({ path }: Pick<AnyOperation, "path">): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
-
-const tags = {
-  Workspaces: "Tenants. Each has its own keys, prompts and deployments, and a monthly quota.",
-  Keys: "API keys. A secret is shown once, when it is created.",
-  Prompts: "Prompts and their versions, which never change.",
-  Deployments: "Each serves one version of a prompt to applications, and has a history.",
-  Records: "What applications submitted.",
-  Ledger: "Calls, usage, and the verification that the ledger balances.",
-};
 
 const ManagementError = named(
   "ManagementError",
@@ -62,17 +54,18 @@ const refused = {
 
 const { responses, refusalsOf } = describeRefusals(refused, ManagementError, { prefix: "management_", hasCode: true });
 
-export const describeOperations = (operations: readonly AnyOperation[]): FaceDescription => ({
-  tags,
-  methods: operations.map(describeOperation),
-  structs: [ManagementError, ...operations.flatMap(({ input, output }) => [input, output])],
+export const describeOperations = (groups: readonly Group[]): FaceDescription => ({
+  tags: Object.fromEntries(groups.map(({ tag, about }) => [tag, about])),
+  methods: groups.flatMap(({ tag, operations }) => operations.map((operation) => describeOperation(operation, tag))),
+  structs: [
+    ManagementError,
+    ...groups.flatMap(({ operations }) => operations.flatMap(({ input, output }) => [input, output])),
+  ],
   responses,
 });
 
-/** How a path parameter is described, by the segment before it. */
+/** Path parameters that are more than the id of the segment before them, without its plural `s`. */
 const pathNames: Record<string, string> = {
-  workspaces: "The id of the workspace",
-  keys: "The id of the key",
   prompts: "The id of the prompt, or its name, percent-encoded",
   deployments: "The id of the deployment, or its reference NAME@DEPLOYMENT, percent-encoded",
   diagnoses: "The id of the record",
@@ -80,12 +73,12 @@ const pathNames: Record<string, string> = {
 
 function pathParameter({ path, input: { schema } }: AnyOperation, name: string): Part {
   const [, before = ""] = new RegExp(`(\\w+)/{${name}}`).exec(path) ?? [];
-  return parameter(name, "path", schema[name]!, pathNames[before] ?? "");
+  return parameter(name, "path", schema[name]!, pathNames[before] ?? `The id of the ${before.replace(/s$/, "")}`);
 }
 
 /** A method of the management API. */
-function describeOperation(operation: AnyOperation): Described {
-  const { id, tag, summary, method, path, input: { schema }, refusals } = operation;
+function describeOperation(operation: AnyOperation, tag: string): Described {
+  const { id, summary, method, path, input: { schema }, refusals } = operation;
   const inPath = pathMembers(operation);
   const elsewhere = [...inPath, "ifRevision"];
   const members = Object.entries(schema).filter(([name]) => !elsewhere.includes(name));

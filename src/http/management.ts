@@ -16,7 +16,7 @@ import { yielding } from "../database/yielding.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { withTimeout } from "../common/timeout.ts";
-import { operations } from "../management/index.ts";
+import { groups, operations } from "../management/index.ts";
 import { exportDiagnoses } from "../management/records.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
@@ -74,7 +74,7 @@ export function managementWith(
         return (ctx, context) => router.fetch(ctx, context, state);
       };
     },
-    describe: () => adminToken === undefined ? nothing : describeOperations(operations),
+    describe: () => adminToken === undefined ? nothing : describeOperations(groups),
   };
 }
 

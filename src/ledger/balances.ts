@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
 import { commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
-import { allWorkspaces, bookOf, defaultPageRows, readCounts } from "./books.ts";
+import { allWorkspaces, bookOf, defaultPageRows, isPruned, newlyPruned, readCounts, takePruned } from "./books.ts";
 import type { Book, Books, Workspaces } from "./books.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
@@ -23,31 +23,37 @@ export async function listBalances(
   pageRows = defaultPageRows,
 ): Promise<LedgerBalance[]> {
   const asked = workspaceId === undefined ? allWorkspaces : { from: workspaceId, to: workspaceId };
-  const { books, first, pages, prunings } = await readCounts(database, asked, pageRows);
+  const { books, first, pages, sequence } = await readCounts(database, asked, pageRows);
   const [{ end }, ...later] = pages as [typeof pages[number], ...typeof pages];
-  await countRange(database, asked, { first, end }, books, report);
+  const stale = new Set<WorkspaceId>();
+  const count = { database, books, stale, end, since: { start: first, sequence } };
+  await countRange({ ...count, workspaces: asked }, { first, end }, report);
   // What was accepted while the first pages were read is counted in those that came after.
   for (const { workspaces, end: laterEnd } of later) {
-    await countRange(database, workspaces, { first: end, end: laterEnd }, books, () => {});
+    await countRange({ ...count, workspaces }, { first: end, end: laterEnd }, () => {});
   }
-  // What was pruned meanwhile has been counted twice, or not at all.
-  const { prunings: prunedSince } = await readCounts(database, asked, pageRows);
-  if (prunedSince !== prunings) return listBalances(database, workspaceId, report, pageRows);
-  return [...books.values()].map(toBalance).sort(byWorkspaceAndMonth);
+  const balances = [...books.values()].filter((book) => !stale.has(book.workspaceId)).map(toBalance);
+  for (const id of stale) balances.push(...await listBalances(database, id, () => {}, pageRows));
+  return balances.sort(byWorkspaceAndMonth);
 }
 
+/** What is counted into which books, since which moment: where the log began, and what had been pruned. */
+type Count = {
+  database: Database;
+  workspaces: Workspaces;
+  books: Books;
+  /** The workspaces that must be counted again, as they were pruned beyond the end of the first page. */
+  stale: Set<WorkspaceId>;
+  end: number;
+  since: { start: number; sequence: number };
+};
+
 /** Counts all of a range of the log, slice by slice. */
-async function countRange(
-  database: Database,
-  workspaces: Workspaces,
-  { first, end }: LogRange,
-  books: Books,
-  report: (share: number) => void,
-): Promise<void> {
+async function countRange(count: Count, { first, end }: LogRange, report: (share: number) => void): Promise<void> {
   for (let start = first; start < end;) {
-    const range = { first: start, end: await findEnd(database, start, end) };
-    await countCalls(database, workspaces, range, books);
-    await countRecords(database, workspaces, range, books);
+    const range = { first: start, end: await findEnd(count.database, start, end) };
+    await countCalls(count, range);
+    await countRecords(count, range);
     start = range.end;
     report((start - first) / (end - first));
   }
@@ -73,7 +79,7 @@ const committed = `committed as materialized (
   from commits where position >= :first and position < :end
 )`;
 
-async function countCalls(database: Database, workspaces: Workspaces, range: LogRange, books: Books) {
+async function countCalls({ database, workspaces, books, stale, end, since }: Count, range: LogRange): Promise<void> {
   const rows = await database.read({
     sql: `
       with ${committed}, called as (
@@ -87,14 +93,22 @@ async function countCalls(database: Database, workspaces: Workspaces, range: Log
         where c.position >= :first and c.position < :end
           and ${isAsked(workspaces, "c.workspace_id")}
       )
-      select workspace_id, month, sum(iif(operation = 'read', count, 0)) as reads,
+      select 'counted' as kind, workspace_id, month, sum(iif(operation = 'read', count, 0)) as reads,
         sum(iif(operation = 'submit', count, 0)) as submits,
         sum(number <> coalesce(next_number, number) or names_nothing) as strays,
         min(number) as first_number, max(number + count) as next_number
-      from called group by 1, 2`,
-    args: { ...range, ...rangeOf(workspaces) },
+      from called group by 2, 3
+      union all
+      select *, 0, 0 from (${newlyPruned((id) => isAsked(workspaces, id))})`,
+    args: { ...range, ...since, ...rangeOf(workspaces) },
   });
+  const beyond = takePruned(books, rows, end, (book, row) => {
+    const pruned = { reads: row ? integer(row, "reads") : 0, submits: row ? integer(row, "submits") : 0 };
+    Object.assign(book, { pruned, reads: 0, submits: 0, nextSequence: pruned.reads + pruned.submits + 1 });
+  });
+  for (const id of beyond) stale.add(id);
   for (const row of rows) {
+    if (isPruned(row)) continue;
     const book = bookOf(books, row);
     book.reads += integer(row, "reads");
     book.submits += integer(row, "submits");
@@ -103,12 +117,12 @@ async function countCalls(database: Database, workspaces: Workspaces, range: Log
   }
 }
 
-async function countRecords(database: Database, workspaces: Workspaces, range: LogRange, books: Books) {
+async function countRecords({ database, workspaces, books, stale, end, since }: Count, range: LogRange): Promise<void> {
   const columns = "select position, deployment_id, prompt_version,";
   const rows = await database.read({
     sql: `
       with ${committed}
-      select coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id,
+      select 'counted' as kind, coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id,
         coalesce(m.month, 'unknown') as month, count(*) as records, sum(d.is_deleted) as deleted,
         sum(c.position is null or d.is_deleted and d.position in (select position from diagnoses)) as strays
       from (
@@ -122,10 +136,17 @@ async function countRecords(database: Database, workspaces: Workspaces, range: L
         and d.position < c.position + c.count and c.operation = 'submit'
         and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
       where ${isAsked(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
-      group by 1, 2`,
-    args: { ...range, ...rangeOf(workspaces) },
+      group by 2, 3
+      union all
+      select kind, workspace_id, month, submits, 0, position from (${newlyPruned((id) => isAsked(workspaces, id))})`,
+    args: { ...range, ...since, ...rangeOf(workspaces) },
   });
+  const beyond = takePruned(books, rows, end, (book, row) => {
+    Object.assign(book, { prunedRecords: row ? integer(row, "records") : 0, records: 0, deleted: 0 });
+  });
+  for (const id of beyond) stale.add(id);
   for (const row of rows) {
+    if (isPruned(row)) continue;
     const book = bookOf(books, row);
     book.records += integer(row, "records");
     book.deleted += integer(row, "deleted");
@@ -133,10 +154,10 @@ async function countRecords(database: Database, workspaces: Workspaces, range: L
   }
 }
 
-function toBalance({ workspaceId, month, counted, pruned, strays, ...log }: Book): LedgerBalance {
+function toBalance({ workspaceId, month, counted, pruned, prunedRecords, strays, ...log }: Book): LedgerBalance {
   const reads = log.reads + pruned.reads;
   const submits = log.submits + pruned.submits;
-  const records = log.records + pruned.submits;
+  const records = log.records + prunedRecords;
   return {
     workspaceId,
     month,

@@ -1,8 +1,8 @@
 // Reads of the call log. It is written by the ledger alone.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
-import type { Call, DayUsage, Operation } from "../schema/ledger.ts";
-import { blocksOfRange, commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
+import type { Call, Operation } from "../schema/ledger.ts";
+import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
@@ -65,23 +65,3 @@ const toCall = (row: Row): Call => ({
   promptVersion: integer(row, "prompt_version"),
   createdAt: integer(row, "created_at"),
 });
-
-/** How many requests of a workspace were accepted on each day of a range of the log; those of a month. */
-export async function countDays(
-  database: Database,
-  workspaceId: WorkspaceId,
-  month: string,
-  { first, end }: LogRange,
-): Promise<DayUsage[]> {
-  const rows = await database.read({
-    sql: `${blocksOfRange}
-      select date(m.created_at / 1000, 'unixepoch') as day,
-        sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits
-      from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId
-        and r.position >= :first and r.position < :end
-      cross join ${commitAt("r.position")} and m.month = :month
-      group by 1`,
-    args: { workspaceId, month, first, end },
-  });
-  return rows.map((row) => ({ day: text(row, "day"), reads: integer(row, "reads"), submits: integer(row, "submits") }));
-}

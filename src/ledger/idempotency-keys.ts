@@ -37,3 +37,9 @@ const forgetSql = `
   delete from idempotency_keys where (workspace_id, key) in (
     select workspace_id, key from idempotency_keys where created_at < :before order by created_at limit 512
   )`;
+
+/** Deletes some of the idempotency keys of the workspace `:id`, and returns a row for each. */
+export const forgetKeysOf = `
+  delete from idempotency_keys where (workspace_id, key) in (
+    select workspace_id, key from idempotency_keys where workspace_id = :id limit 512
+  ) returning 1`;

@@ -8,28 +8,6 @@ import { integer, text } from "../database/row.ts";
 import type { MonthUsage } from "../schema/ledger.ts";
 import type { QuotaState } from "../schema/serving.ts";
 
-/** What a workspace used of a month's quota; the limit is today's. Undefined where there is no such workspace. */
-export async function findUsage(
-  database: Database,
-  workspaceId: WorkspaceId,
-  month: string,
-): Promise<QuotaState | undefined> {
-  const rows = await database.read({
-    sql: `select w.monthly_limit, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits
-      from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
-      where w.id = :workspaceId`,
-    args: { workspaceId, month },
-  });
-  return rows.map((row) =>
-    usageOf({
-      month,
-      limit: integer(row, "monthly_limit"),
-      reads: integer(row, "reads"),
-      submits: integer(row, "submits"),
-    })
-  )[0];
-}
-
 /** What was counted, and what follows from it. */
 export function usageOf(
   { month, limit, reads, submits }: Pick<QuotaState, "month" | "limit" | "reads" | "submits">,
@@ -67,4 +45,33 @@ function toMonth(row: Row): MonthUsage {
   const reads = integer(row, "reads");
   const submits = integer(row, "submits");
   return { month: text(row, "month"), used: reads + submits, reads, submits };
+}
+
+/** What a workspace has used of its limit. */
+export type QuotaUse = { workspaceId: string; limit: number; used: number };
+
+/** What workspaces used in a month, in order of their ids from one on. */
+export const listQuotas = (database: Database, month: string, after: string, rows: number): Promise<QuotaUse[]> =>
+  readQuotas(database, "w.id > :after order by w.id limit :rows", { month, after, rows });
+
+/** What these workspaces used in a month. */
+export const findQuotas = (database: Database, month: string, ids: string[]): Promise<QuotaUse[]> =>
+  readQuotas(database, "w.id in (select value from json_each(:ids))", { month, ids: JSON.stringify(ids) });
+
+async function readQuotas(
+  database: Database,
+  condition: string,
+  args: Record<string, string | number>,
+): Promise<QuotaUse[]> {
+  const rows = await database.read({
+    sql: `select w.id, w.monthly_limit, coalesce(q.reads + q.submits, 0) as used
+      from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
+      where w.id not in (select id from deleted_workspaces) and ${condition}`,
+    args,
+  });
+  return rows.map((row) => ({
+    workspaceId: text(row, "id"),
+    limit: integer(row, "monthly_limit"),
+    used: integer(row, "used"),
+  }));
 }

@@ -40,19 +40,21 @@ export type NewApiKey = Infer<typeof NewApiKey>;
 
 const table = tableOf(
   ApiKey,
-  `select *, deployment_id as deploy_id, (select max(last_used_at) from api_key_secrets where api_key_id = id) as last_used_at from api_keys`,
+  `select *, deployment_id as deploy_id,
+    (select max(last_used_at) from api_key_secrets where api_key_id = id) as last_used_at
+  from api_keys`,
 );
 
-/** Makes a secret with this hash the one of a key, until the key expires. */
+/** Makes a secret with this hash the one of a key, until the key expires. A workspace that is being deleted gets none. */
 const addSecret = (id: KeyId, hash: string): Statement => ({
   sql: `insert into api_key_secrets (hash, api_key_id, workspace_id, expires_at, read_only, submit_only, deployment_id)
-    select ?, id, workspace_id, expires_at, read_only, submit_only, deployment_id from api_keys where id = ? and revoked_at is null`,
+    select ?, id, workspace_id, expires_at, read_only, submit_only, deployment_id from api_keys
+    where id = ? and revoked_at is null and workspace_id not in (select id from deleted_workspaces)`,
   args: [hash, id],
 });
 
 export const createApiKey = operation({
   id: "createApiKey",
-  tag: "Keys",
   summary: "Create an API key, shown this once",
   method: "POST",
   path: "/workspaces/{workspaceId}/keys",
@@ -95,7 +97,6 @@ export const createApiKey = operation({
 
 export const listApiKeys = operation({
   id: "listApiKeys",
-  tag: "Keys",
   summary: "List a workspace's keys by their first characters, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/keys",
@@ -112,7 +113,6 @@ export const listApiKeys = operation({
 
 export const getApiKey = operation({
   id: "getApiKey",
-  tag: "Keys",
   summary: "Show a key by its first characters",
   method: "GET",
   path: "/keys/{id}",
@@ -126,7 +126,6 @@ export const getApiKey = operation({
 
 export const revokeApiKey = operation({
   id: "revokeApiKey",
-  tag: "Keys",
   summary: "Refuse a key, whichever of its secrets is sent, from the next request on",
   method: "POST",
   path: "/keys/{id}/revoke",
@@ -148,7 +147,6 @@ export const revokeApiKey = operation({
 
 export const rotateApiKey = operation({
   id: "rotateApiKey",
-  tag: "Keys",
   summary: "Give a key a new secret, shown this once; the old one stays valid for the overlap, none unless set",
   method: "POST",
   path: "/keys/{id}/rotate",

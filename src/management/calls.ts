@@ -10,7 +10,6 @@ import { requireWorkspace } from "./workspaces.ts";
 
 export const listCalls = operation({
   id: "listCalls",
-  tag: "Ledger",
   summary: "List a workspace's accepted requests, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/calls",

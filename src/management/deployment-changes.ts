@@ -22,7 +22,6 @@ export type RenamedDeployment = Infer<typeof RenamedDeployment>;
 
 export const promoteDeployment = operation({
   id: "promoteDeployment",
-  tag: "Deployments",
   summary: "Make another version live, or the one that is live in another deployment of the prompt",
   method: "POST",
   path: "/deployments/{id}/promote",
@@ -62,7 +61,6 @@ async function requireSource({ database }: Management, promptId: PromptId, call:
 
 export const rollBackDeployment = operation({
   id: "rollBackDeployment",
-  tag: "Deployments",
   summary: "Make the previous version live again, or another one that was live before",
   method: "POST",
   path: "/deployments/{id}/rollback",
@@ -97,7 +95,6 @@ export const rollBackDeployment = operation({
 
 export const activateDeployment = operation({
   id: "activateDeployment",
-  tag: "Deployments",
   summary: "Open a deployment to requests",
   method: "POST",
   path: "/deployments/{id}/activate",
@@ -111,7 +108,6 @@ export const activateDeployment = operation({
 
 export const deactivateDeployment = operation({
   id: "deactivateDeployment",
-  tag: "Deployments",
   summary: "Close a deployment to requests, from the next one on",
   method: "POST",
   path: "/deployments/{id}/deactivate",
@@ -125,7 +121,6 @@ export const deactivateDeployment = operation({
 
 export const renameDeployment = operation({
   id: "renameDeployment",
-  tag: "Deployments",
   summary: "Give a deployment another name, which changes its reference; its id stays",
   method: "POST",
   path: "/deployments/{id}/rename",
@@ -145,7 +140,6 @@ export const renameDeployment = operation({
 
 export const archiveDeployment = operation({
   id: "archiveDeployment",
-  tag: "Deployments",
   summary: "Hide a deployment from lists, and refuse it to clients; its name stays taken",
   method: "POST",
   path: "/deployments/{id}/archive",
@@ -159,7 +153,6 @@ export const archiveDeployment = operation({
 
 export const unarchiveDeployment = operation({
   id: "unarchiveDeployment",
-  tag: "Deployments",
   summary: "Undo the archiving of a deployment; it stays refused where its prompt is archived",
   method: "POST",
   path: "/deployments/{id}/unarchive",
@@ -173,7 +166,6 @@ export const unarchiveDeployment = operation({
 
 export const listDeploymentChanges = operation({
   id: "listDeploymentChanges",
-  tag: "Deployments",
   summary: "List what changed in a deployment, newest first",
   method: "GET",
   path: "/deployments/{id}/history",

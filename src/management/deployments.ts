@@ -68,7 +68,6 @@ export const isNameFree = "not exists (select 1 from deployments where prompt_id
 
 export const createDeployment = operation({
   id: "createDeployment",
-  tag: "Deployments",
   summary: "Create an active deployment of a prompt's version, the newest unless named",
   method: "POST",
   path: "/workspaces/{workspaceId}/deployments",
@@ -103,7 +102,6 @@ export const createDeployment = operation({
 
 export const listDeployments = operation({
   id: "listDeployments",
-  tag: "Deployments",
   summary: "List a workspace's deployments, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/deployments",
@@ -120,7 +118,6 @@ export const listDeployments = operation({
 
 export const getDeployment = operation({
   id: "getDeployment",
-  tag: "Deployments",
   summary: "Show a deployment; its ETag is what If-Match takes",
   method: "GET",
   path: "/deployments/{id}",

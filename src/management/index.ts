@@ -2,6 +2,7 @@
 // HTTP routes, OpenAPI and the command line, here and remote, follow from this list.
 import { apiKeyOperations } from "./api-keys.ts";
 import { callOperations } from "./calls.ts";
+import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
@@ -15,18 +16,32 @@ import { usageOperations } from "./usage.ts";
 import { versionOperations } from "./versions.ts";
 import { workspaceOperations } from "./workspaces.ts";
 
-export const operations: readonly AnyOperation[] = [
-  ...workspaceOperations,
-  ...apiKeyOperations,
-  ...promptOperations,
-  ...versionOperations,
-  ...renderingOperations,
-  publishPrompt,
-  ...deploymentOperations,
-  ...deploymentChangeOperations,
-  ...recordOperations,
-  ...statsOperations,
-  ...callOperations,
-  ...usageOperations,
-  ...upkeepOperations,
+/** Operations that the description shows together, under a tag with a sentence about it. */
+export type Group = { tag: string; about: string; operations: readonly AnyOperation[] };
+
+export const groups: readonly Group[] = [
+  {
+    tag: "Workspaces",
+    about: "Tenants. Each has its own keys, prompts and deployments, and a monthly quota.",
+    operations: [...workspaceOperations, ...deletionOperations],
+  },
+  { tag: "Keys", about: "API keys. A secret is shown once, when it is created.", operations: apiKeyOperations },
+  {
+    tag: "Prompts",
+    about: "Prompts and their versions, which never change.",
+    operations: [...promptOperations, ...versionOperations, ...renderingOperations, publishPrompt],
+  },
+  {
+    tag: "Deployments",
+    about: "Each serves one version of a prompt to applications, and has a history.",
+    operations: [...deploymentOperations, ...deploymentChangeOperations],
+  },
+  { tag: "Records", about: "What applications submitted.", operations: [...recordOperations, ...statsOperations] },
+  {
+    tag: "Ledger",
+    about: "Calls, usage, and the verification that the ledger balances.",
+    operations: [...callOperations, ...usageOperations, ...upkeepOperations],
+  },
 ];
+
+export const operations: readonly AnyOperation[] = groups.flatMap(({ operations }) => operations);

@@ -7,6 +7,7 @@ import { take } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
+import { refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
 
@@ -41,7 +42,6 @@ export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 export type Operation<Input extends object, Output> = {
   /** Its name in the description, which is unique: `createWorkspace`. */
   id: string;
-  tag: "Workspaces" | "Keys" | "Prompts" | "Deployments" | "Records" | "Ledger";
   summary: string;
   method: Method;
   /** Below `/admin/v1`, with input members in braces: `/workspaces/{workspaceId}`. */
@@ -57,6 +57,8 @@ export type Operation<Input extends object, Output> = {
   refusals: OperationRefusal[];
   /** Whether it scans much of the log, in slices: few run at once, and they stop when their client has left. */
   isLong?: true;
+  /** Whether it may name what belongs to a workspace that is being deleted. */
+  seesDeleted?: true;
   run(management: Management, input: Input): Promise<Output>;
 };
 
@@ -70,13 +72,14 @@ export const operation = <S extends Schema, Output>(
 
 /** Runs an operation, once caller and input have been checked. */
 export async function perform<Output>(
-  { input, role, run }: Pick<Operation<never, Output>, "input" | "role" | "run">,
+  { input, role, seesDeleted, run }: Pick<Operation<never, Output>, "input" | "role" | "seesDeleted" | "run">,
   management: Management,
   unchecked: Unchecked,
 ): Promise<Output> {
   if (roles.indexOf(management.caller.role) < roles.indexOf(role)) throw roleRequired(role);
-  const checked = take(input, unchecked);
-  return await run(management, await resolveReferences(management.database, input.schema, checked) as never);
+  const members = await resolveReferences(management.database, input.schema, take(input, unchecked));
+  if (!seesDeleted) await refuseHidden(management.database, members);
+  return await run(management, members as never);
 }
 
 /** The struct of a page of a list. */

@@ -47,7 +47,6 @@ const table = tableOf(
 
 export const listPrompts = operation({
   id: "listPrompts",
-  tag: "Prompts",
   summary: "List a workspace's prompts with their newest version, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/prompts",
@@ -64,7 +63,6 @@ export const listPrompts = operation({
 
 export const renamePrompt = operation({
   id: "renamePrompt",
-  tag: "Prompts",
   summary: "Give a prompt another name, which changes the references of its deployments; its id stays",
   method: "POST",
   path: "/prompts/{id}/rename",
@@ -97,7 +95,6 @@ export const renamePrompt = operation({
 
 export const archivePrompt = operation({
   id: "archivePrompt",
-  tag: "Prompts",
   summary: "Hide a prompt and its deployments from lists, and refuse them to clients; their names stay taken",
   method: "POST",
   path: "/prompts/{id}/archive",
@@ -111,7 +108,6 @@ export const archivePrompt = operation({
 
 export const unarchivePrompt = operation({
   id: "unarchivePrompt",
-  tag: "Prompts",
   summary: "Undo the archiving of a prompt; deployments that were archived themselves stay so",
   method: "POST",
   path: "/prompts/{id}/unarchive",

@@ -62,7 +62,6 @@ type PublicationInput = Members<typeof input>;
 
 export const publishPrompt = operation({
   id: "publishPrompt",
-  tag: "Prompts",
   summary: "Push a prompt under its name, and make it live in a deployment; what does not exist is made",
   method: "POST",
   path: "/workspaces/{workspaceId}/publish",

@@ -45,7 +45,6 @@ const filterOptions =
 
 export const listDiagnoses = operation({
   id: "listDiagnoses",
-  tag: "Records",
   summary: "List a deployment's records, newest first; a page may be short or empty after a long search",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
@@ -72,7 +71,6 @@ export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): As
 /** Its output is text in parts, so that it need not be held in memory. */
 export const exportDiagnoses = operation({
   id: "exportDiagnoses",
-  tag: "Records",
   summary: "Export a deployment's records, newest first, as one JSON document per line or as CSV",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
@@ -99,7 +97,6 @@ export const exportDiagnoses = operation({
 
 export const getDiagnosis = operation({
   id: "getDiagnosis",
-  tag: "Records",
   summary: "Show a record; messages in its input and output are shown as a conversation",
   method: "GET",
   path: "/diagnoses/{id}",
@@ -117,7 +114,6 @@ export const getDiagnosis = operation({
 
 export const deleteDiagnosis = operation({
   id: "deleteDiagnosis",
-  tag: "Records",
   summary: "Delete a record; the ledger still balances",
   method: "DELETE",
   path: "/diagnoses/{id}",
@@ -136,7 +132,6 @@ const deletionBatch = 200; // records in a transaction, if they are small
 
 export const deleteSession = operation({
   id: "deleteSession",
-  tag: "Records",
   summary: "Delete all records of a session with a deployment",
   method: "DELETE",
   path: "/deployments/{deployId}/diagnoses",

@@ -25,7 +25,8 @@ export const withDeployment = { deployId: v.deploymentReference, workspaceId };
 /** Finds ids and their workspaces; `:workspaceId` is null where the caller gave none. */
 type Query = (reference: string) => Statement & { args: Record<string, string> };
 
-const inWorkspace = "(:workspaceId is null or p.workspace_id = :workspaceId)";
+const inWorkspace = `(:workspaceId is null or p.workspace_id = :workspaceId)
+  and p.workspace_id not in (select id from deleted_workspaces)`;
 
 const findPrompt: Query = (reference) => ({
   sql: `select id from prompts p where (id = :reference or name = :reference) and ${inWorkspace}`,

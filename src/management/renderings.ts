@@ -29,7 +29,6 @@ export type PromptDiff = Infer<typeof PromptDiff>;
 
 export const renderPrompt = operation({
   id: "renderPrompt",
-  tag: "Prompts",
   summary: "Fill in a version's variables, the newest version's unless named; each needs a value",
   method: "POST",
   path: "/prompts/{id}/render",
@@ -51,7 +50,6 @@ export const renderPrompt = operation({
 
 export const diffVersions = operation({
   id: "diffVersions",
-  tag: "Prompts",
   summary: "Show what differs between two versions as a unified diff; `to` is the newest unless named",
   method: "GET",
   path: "/prompts/{id}/diff",

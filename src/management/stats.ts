@@ -18,7 +18,6 @@ export type Stats = Infer<typeof Stats>;
 
 export const readStats = operation({
   id: "readStats",
-  tag: "Records",
   summary: "Show each version's records in numbers: shares of statuses, percentiles of latency, sums of tokens",
   method: "GET",
   path: "/deployments/{deployId}/stats",

@@ -1,12 +1,14 @@
 // Upkeep of the ledger: verifying that it balances, and pruning what is old.
 import type { WorkspaceId } from "../common/ids.ts";
 import { listBalances } from "../ledger/balances.ts";
-import { findPruneEnd, pruneBefore } from "../ledger/deletions.ts";
+import { pruneAll } from "../ledger/prune.ts";
+import { pruneWorkspace } from "../ledger/retention.ts";
 import { LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, percent } from "./operation.ts";
+import { after, paced } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const Pruned = named(
@@ -23,31 +25,33 @@ const pruneTime = 5_000; // ms that one request may take
 /** Prunes in small transactions, and leaves as much time to others between them. */
 export const prune = operation({
   id: "prune",
-  tag: "Ledger",
   summary: "Remove calls and records that are older than a time, a day at least; the ledger still balances",
   method: "POST",
   path: "/prune",
   role: "owner",
-  command: "prune --older-than AGE",
-  input: { olderThanMs: described(v.age, "How old what is removed is at least, in milliseconds") },
+  command: "prune --older-than AGE [--workspace ID]",
+  input: {
+    olderThanMs: described(v.age, "How old what is removed is at least, in milliseconds"),
+    workspaceId: optional(described(v.id<WorkspaceId>(), "All workspaces unless given")),
+  },
   output: Pruned,
-  refusals: [],
+  refusals: ["not_found"],
   isLong: true,
-  async run({ database, clock, report }, { olderThanMs }) {
+  async run(management, { olderThanMs, workspaceId }) {
+    const { database, clock, report } = management;
+    if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const before = clock() - olderThanMs;
     const pruned = { calls: 0, records: 0 };
-    const deadline = performance.now() + pruneTime;
-    while (performance.now() < deadline) {
-      const start = performance.now();
-      const end = await findPruneEnd(database, before);
-      if (end === undefined) return { ...pruned, isDone: true };
-      const { calls, records } = await pruneBefore(database, end);
-      pruned.calls += calls;
-      pruned.records += records;
+    const step = workspaceId === undefined ? pruneAll(database, before) : pruneWorkspace(database, workspaceId, before);
+    const isDone = await paced(async () => {
+      const removed = await step();
+      if (removed === undefined) return false;
+      pruned.calls += removed.calls;
+      pruned.records += removed.records;
       report?.(`Pruned ${pruned.calls} calls and ${pruned.records} records`);
-      await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
-    }
-    return { ...pruned, isDone: false };
+      return true;
+    }, after(pruneTime));
+    return { ...pruned, isDone };
   },
 });
 
@@ -66,7 +70,6 @@ const mostLedgers = 1_000;
 
 export const verify = operation({
   id: "verify",
-  tag: "Ledger",
   summary: "Recount the ledger of a workspace, or of all; the command exits 1 when one does not balance",
   method: "GET",
   path: "/verify",

@@ -1,30 +1,45 @@
 // Usage: what a workspace has used of its monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import { endOfMonth, startOfMonth } from "../common/month.ts";
-import { findLogRange } from "../ledger/blocks.ts";
-import { countDays } from "../ledger/calls.ts";
-import { findUsage, listMonths as list } from "../ledger/usage.ts";
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import { readMonth } from "../ledger/month-usage.ts";
+import type { KeyUsage } from "../ledger/month-usage.ts";
+import { listMonths as list } from "../ledger/usage.ts";
 import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";
-import { described, exactly, listOf, named } from "../schema/struct.ts";
+import { described, exactly, listOf, named, nullable } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, percent } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
+const NamedKeyUsage = exactly({
+  keyId: described(nullable(v.text), "Null for calls that were pruned before they were counted by key"),
+  keyName: nullable(v.text),
+  deployId: described(nullable(v.text), "Null for calls that were pruned before they were counted by deployment"),
+  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT"),
+  reads: v.count,
+  submits: v.count,
+});
+const mostKeys = 100;
 const Usage = named(
   "Usage",
-  exactly({ ...quotaState, days: described(listOf(DayUsage), "The days of the calls that are still in the log") }),
+  exactly({
+    ...quotaState,
+    days: described(listOf(DayUsage), "The days of the calls that are still in the log"),
+    keys: described(
+      listOf(NamedKeyUsage),
+      `What each key used of each deployment, the ${mostKeys} largest, with the calls that were pruned`,
+    ),
+    others: described(exactly({ reads: v.count, submits: v.count }), "What the keys beyond those used in all"),
+  }),
 );
 export type Usage = Infer<typeof Usage>;
 
-const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
-
 export const readUsage = operation({
   id: "readUsage",
-  tag: "Ledger",
-  summary: "Show what a workspace used of a month's quota, by day too",
+  summary: "Show what a workspace used of a month's quota, by day, and by key and deployment",
   method: "GET",
   path: "/workspaces/{workspaceId}/usage/{month}",
   role: "viewer",
@@ -34,25 +49,46 @@ export const readUsage = operation({
   refusals: ["not_found"],
   isLong: true,
   async run({ database, report }, { workspaceId, month }) {
-    const found = await findUsage(database, workspaceId, month);
+    const found = await readMonth(database, workspaceId, month, (share) => report?.(`Counted ${percent(share)}`));
     if (found === undefined) throw notFound("Workspace", workspaceId);
-    const days = new Map<string, DayUsage>();
-    const { first, end } = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
-    for (let start = first; start < end; start += sliceLength) {
-      const slice = { first: start, end: Math.min(end, start + sliceLength) };
-      for (const { day, reads, submits } of await countDays(database, workspaceId, month, slice)) {
-        const counted = days.get(day) ?? { day, reads: 0, submits: 0 };
-        days.set(day, { day, reads: counted.reads + reads, submits: counted.submits + submits });
-      }
-      report?.(`Counted ${percent((slice.end - first) / (end - first))}`);
+    const { usage, days, keys } = found;
+    const largest = [...keys].sort((a, b) => totalOf(b) - totalOf(a) || (a.keyId < b.keyId ? -1 : 1));
+    const others = { reads: 0, submits: 0 };
+    for (const { reads, submits } of largest.splice(mostKeys)) {
+      others.reads += reads;
+      others.submits += submits;
     }
-    return { ...found, days: [...days.values()].sort((a, b) => a.day < b.day ? -1 : 1) };
+    return { ...usage, days, keys: await withNames(database, largest), others };
   },
 });
 
+const totalOf = ({ reads, submits }: KeyUsage): number => reads + submits;
+
+async function withNames(database: Database, keys: KeyUsage[]): Promise<Infer<typeof NamedKeyUsage>[]> {
+  const rows = await database.read({
+    sql: `
+      select id, name from api_keys where id in (select value from json_each(:keys))
+      union all
+      select d.id, p.name || '@' || d.name from deployments d cross join prompts p on p.id = d.prompt_id
+      where d.id in (select value from json_each(:deployments))`,
+    args: {
+      keys: JSON.stringify(keys.map(({ keyId }) => keyId)),
+      deployments: JSON.stringify(keys.map(({ deployId }) => deployId)),
+    },
+  });
+  const names = new Map(rows.map((row) => [text(row, "id"), text(row, "name")]));
+  return keys.map(({ keyId, deployId, reads, submits }) => ({
+    keyId: keyId || null,
+    keyName: names.get(keyId) ?? null,
+    deployId: deployId || null,
+    reference: names.get(deployId) ?? null,
+    reads,
+    submits,
+  }));
+}
+
 export const listMonths = operation({
   id: "listMonths",
-  tag: "Ledger",
   summary: "List the months in which a workspace used anything, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/usage",

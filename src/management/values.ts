@@ -1,5 +1,5 @@
 // What single values of management must be, besides those that applications send and get.
-import type { DeploymentId, Id, IdPrefix, PromptId } from "../common/ids.ts";
+import type { DeploymentId, Id, PromptId } from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
 import { described, isObject, naming, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
@@ -60,7 +60,7 @@ export const needle = refined(
 /** A moment, or none. */
 export const moment = nullable(timestamp);
 /** What a caller names a thing by. Any text may be an id of any noun: ids are opaque. */
-export const id = <T extends Id<IdPrefix>>() =>
+export const id = <T extends Id<string>>() =>
   predicate<T>(
     "an id of 1 to 128 characters",
     (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),

@@ -112,7 +112,6 @@ export const addVersion = (
 
 export const createPrompt = operation({
   id: "createPrompt",
-  tag: "Prompts",
   summary: "Create a prompt, with its version 1",
   method: "POST",
   path: "/workspaces/{workspaceId}/prompts",
@@ -139,7 +138,6 @@ export const createPrompt = operation({
 
 export const pushPrompt = operation({
   id: "pushPrompt",
-  tag: "Prompts",
   summary: "Push the next version of a prompt; content that equals the newest version makes no new one",
   method: "POST",
   path: "/prompts/{id}/versions",
@@ -174,7 +172,6 @@ async function push(
 
 export const listPromptVersions = operation({
   id: "listPromptVersions",
-  tag: "Prompts",
   summary: "List a prompt's versions, newest first",
   method: "GET",
   path: "/prompts/{id}/versions",
@@ -195,7 +192,6 @@ export const listPromptVersions = operation({
 
 export const getPrompt = operation({
   id: "getPrompt",
-  tag: "Prompts",
   summary: "Show a prompt's newest version",
   method: "GET",
   path: "/prompts/{id}",
@@ -208,7 +204,6 @@ export const getPrompt = operation({
 
 export const getPromptVersion = operation({
   id: "getPromptVersion",
-  tag: "Prompts",
   summary: "Show a version of a prompt",
   method: "GET",
   path: "/prompts/{id}/versions/{version}",

@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
+import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -17,19 +17,26 @@ export const Workspace = named(
     name: v.text,
     monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
     upgradeUrl: described(v.webUrl, "The link that clients get once the quota is used up, or null"),
+    keepRecordsMs: described(nullable(v.age), "How long records are kept, in milliseconds; null for ever"),
+    keepCallsMs: described(
+      nullable(v.age),
+      "How long calls are kept with their records, in milliseconds; null for ever",
+    ),
     createdAt: v.timestamp,
   }),
 );
 export type Workspace = Infer<typeof Workspace>;
 
-const { monthlyLimit, upgradeUrl } = Workspace.schema;
-const table = tableOf(Workspace, "select * from workspaces");
+const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = Workspace.schema;
+const table = tableOf(
+  Workspace,
+  "select * from workspaces where id not in (select id from deleted_workspaces)",
+);
 
 const defaultMonthlyLimit = 10_000;
 
 export const createWorkspace = operation({
   id: "createWorkspace",
-  tag: "Workspaces",
   summary: `Create a workspace; its limit is accepted requests per month, ${defaultMonthlyLimit} unless set`,
   method: "POST",
   path: "/workspaces",
@@ -47,7 +54,8 @@ export const createWorkspace = operation({
   refusals: [],
   async run({ database, clock }, { name, monthlyLimit = defaultMonthlyLimit, upgradeUrl = null }) {
     const createdAt = clock();
-    const workspace = { id: newId("ws", createdAt), name, monthlyLimit, upgradeUrl, createdAt };
+    const kept = { keepRecordsMs: null, keepCallsMs: null };
+    const workspace = { id: newId("ws", createdAt), name, monthlyLimit, upgradeUrl, ...kept, createdAt };
     await database.write([insertInto("workspaces", workspace)]);
     return workspace;
   },
@@ -55,7 +63,6 @@ export const createWorkspace = operation({
 
 export const listWorkspaces = operation({
   id: "listWorkspaces",
-  tag: "Workspaces",
   summary: "List all workspaces, newest first",
   method: "GET",
   path: "/workspaces",
@@ -69,7 +76,6 @@ export const listWorkspaces = operation({
 
 export const getWorkspace = operation({
   id: "getWorkspace",
-  tag: "Workspaces",
   summary: "Show a workspace",
   method: "GET",
   path: "/workspaces/{id}",
@@ -83,27 +89,36 @@ export const getWorkspace = operation({
 
 export const updateWorkspace = operation({
   id: "updateWorkspace",
-  tag: "Workspaces",
-  summary: "Change a workspace; a new limit holds from the next request on",
+  summary: "Change a workspace; a new limit applies from the next request on, retention within the hour",
   method: "PATCH",
   path: "/workspaces/{id}",
   role: "admin",
-  command: "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL]",
+  command:
+    "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION]",
   input: {
     id: v.id<WorkspaceId>(),
     name: optional(v.name),
     monthlyLimit: optional(monthlyLimit),
     upgradeUrl: optional(upgradeUrl),
+    keepRecordsMs: optional(keepRecordsMs),
+    keepCallsMs: optional(keepCallsMs),
   },
   output: Workspace,
   refusals: ["not_found"],
-  async run({ database }, { id, name = null, monthlyLimit = null, upgradeUrl }) {
+  async run({ database }, { id, name = null, monthlyLimit = null, ...nullables }) {
+    const { upgradeUrl, keepRecordsMs, keepCallsMs } = nullables;
     const sql =
       `update workspaces set name = coalesce(:name, name), monthly_limit = coalesce(:monthlyLimit, monthly_limit),
-        upgrade_url = iif(:hasUpgradeUrl, :upgradeUrl, upgrade_url)
+        upgrade_url = iif(:hasUpgradeUrl, :upgradeUrl, upgrade_url),
+        keep_records_ms = iif(:hasKeepRecords, :keepRecordsMs, keep_records_ms),
+        keep_calls_ms = iif(:hasKeepCalls, :keepCallsMs, keep_calls_ms)
       where id = :id returning *`;
-    const hasUpgradeUrl = upgradeUrl === undefined ? 0 : 1;
-    const args = { id, name, monthlyLimit, hasUpgradeUrl, upgradeUrl: upgradeUrl ?? null };
+    const args = {
+      ...{ id, name, monthlyLimit },
+      ...{ upgradeUrl: upgradeUrl ?? null, hasUpgradeUrl: upgradeUrl === undefined ? 0 : 1 },
+      ...{ keepRecordsMs: keepRecordsMs ?? null, hasKeepRecords: keepRecordsMs === undefined ? 0 : 1 },
+      ...{ keepCallsMs: keepCallsMs ?? null, hasKeepCalls: keepCallsMs === undefined ? 0 : 1 },
+    };
     const [rows] = await database.write([{ sql, args }]);
     return rows!.map(table.toItem)[0] ?? missing(id);
   },

@@ -15,13 +15,16 @@ import { claimFile } from "../database/file-claim.ts";
 import { fileOf, makeFile, openChecked, openMigrated } from "../database/open.ts";
 import type { OpenOptions } from "../database/open.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
+import { yielding } from "../database/yielding.ts";
 import { version } from "../common/version.ts";
+import { measureDatabase } from "./database-metrics.ts";
 import { warnOfWeakDurability } from "./durability.ts";
 import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
+import { startUpkeep } from "./upkeep.ts";
 
 /** Starts the service with the settings in the environment. Returns its base URL, or prints what failed and exits 1. */
 export async function boot(listen: Listen): Promise<string> {
@@ -49,6 +52,9 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
+  measureDatabase(service.metrics, yielding(database), clock);
+  const build = { version, runtime: runtimeName() };
+  service.metrics.series("promptledger_build_info", "What runs", Object.keys(build), () => [[Object.values(build), 1]]);
   const warn = createWarning(log, clock);
   const server = await listenOn("HOST, PORT", { host, port }, (address) => listen(service.handle, address, warn));
   const probes = metricsPort === undefined ? undefined : await listenOn(
@@ -57,7 +63,8 @@ async function start(listen: Listen, config: Config): Promise<string> {
     (address) => listen(service.probe, address, warn),
   );
   const servers = probes === undefined ? [server] : [server, probes];
-  stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout });
+  const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics });
+  stopOnSignal({ servers, service, upkeep, output, log, shutdownDelay, shutdownTimeout });
 
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = urlOf(host, server);

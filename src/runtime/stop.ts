@@ -11,6 +11,7 @@ import type { Server } from "./server.ts";
 export type Stoppable = {
   servers: Server[];
   service: OwnService;
+  upkeep: { stop(): void };
   output: LogOutput;
   log: Log;
   shutdownDelay: number;
@@ -22,7 +23,9 @@ export type Stoppable = {
  * SIGTERM or SIGINT more than a second after the first signal exits 1 at once. SIGQUIT keeps its default, which ends even a
  * process that is too busy to handle signals. An uncaught error is logged, and ends the process too.
  */
-export function stopOnSignal({ servers, service, output, log, shutdownDelay, shutdownTimeout }: Stoppable): void {
+export function stopOnSignal(
+  { servers, service, upkeep, output, log, shutdownDelay, shutdownTimeout }: Stoppable,
+): void {
   let stoppingSince: number | undefined;
 
   async function exit(code: number): Promise<never> {
@@ -31,6 +34,7 @@ export function stopOnSignal({ servers, service, output, log, shutdownDelay, shu
   }
 
   async function stop(): Promise<void> {
+    upkeep.stop();
     log.info("Stopping; a second SIGTERM or Ctrl-C exits at once");
     const isDone = await Promise.race([
       finish(servers, service, shutdownDelay).then(() => true),

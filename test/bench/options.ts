@@ -15,6 +15,7 @@ const scenarios = [
   "soak",
   "growth",
   "records",
+  "deletion",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -29,7 +30,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** How many records there are, in rising order; `records` takes the last. */
+  /** How many records there are, in rising order; `records` and `deletion` take the last. */
   sizes: number[];
   json: boolean;
 };

@@ -2,6 +2,7 @@
 // that each scenario has. Tables go to standard output, what is being done to standard error.
 import process from "node:process";
 import { batches } from "./batches.ts";
+import { deletion } from "./deletion.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
@@ -29,6 +30,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   soak,
   growth,
   records,
+  deletion,
 };
 
 function fail(code: number, error: unknown): never {

@@ -47,6 +47,13 @@ test("a duration is at most what the service takes", () => {
   assert.is(message("x [--older-than AGE]", "--older-than=1w"), "--older-than must be between 1d and 3660d");
 });
 
+test("a retention is a duration of a day at least, or forever", () => {
+  const keep = (text: string) => readArguments("x [--keep RETENTION]", ["--keep", text]);
+  assert.is(keep("90d").findNumber("keep"), 90 * 86_400_000);
+  assert.equal([keep("forever").findNumber("keep"), keep("forever").findText("keep")], [undefined, ""]);
+  assert.is(message("x [--keep RETENTION]", "--keep=23h"), "--keep must be between 1d and 3660d, or forever");
+});
+
 test("an expiry is a time, or a duration from now", () => {
   const at = (text: string) => readArguments("x [--expires EXPIRY]", ["--expires", text]).number("expires");
   assert.is(at("2026-12-31"), Date.UTC(2026, 11, 31));
@@ -103,6 +110,7 @@ const samples: Record<string, string> = {
   TIME: "24h",
   EXPIRY: "90d",
   AGE: "2d",
+  RETENTION: "forever",
   REQUESTS: "0",
   DURATION: "2d",
   "YYYY-MM": "2027-01",

@@ -17,12 +17,13 @@ test("what is more than nothing is seen, and what is beyond the whole is not lon
   assert.is(bar(-1), "");
 });
 
+const none = { keys: [], others: { reads: 0, submits: 0 } };
 const totals = { month: "2026-11", limit: 10, used: 6, remaining: 4, reads: 4, submits: 2, resetTime: 1796083200 };
 
 test("a month's use has its totals, and a line for each day, empty ones between others too", () => {
   const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-10", reads: 1, submits: 1 }];
   assert.is(
-    usageText({ ...totals, days }, totals.month),
+    usageText({ ...totals, ...none, days }, totals.month),
     `month      2026-11
 limit      10
 used       6
@@ -40,13 +41,33 @@ day         reads  submits
 });
 
 test("a month without use has its totals alone", () => {
-  const text = usageText({ ...totals, used: 0, days: [] }, totals.month);
+  const text = usageText({ ...totals, ...none, used: 0, days: [] }, totals.month);
   assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);
+});
+
+test("a month's use has a line for each key and deployment, the rest as one", () => {
+  const used = { reads: 3, submits: 1 };
+  const keys = [
+    { keyId: "key_1", keyName: "app", deployId: "dep_1", reference: "greeting@production", ...used },
+    { keyId: "key_2", keyName: "", deployId: "dep_2", reference: "greeting@staging", ...used },
+    { keyId: null, keyName: null, deployId: null, reference: null, ...used },
+  ];
+  const text = usageText({ ...totals, keys, others: { reads: 20, submits: 0 }, days: [] }, totals.month);
+  assert.ok(
+    text.endsWith(`
+key      reads  submits  deployment
+app          3        1  greeting@production
+key_2        3        1  greeting@staging
+unknown      3        1  unknown
+others      20        0
+`),
+    text,
+  );
 });
 
 test("of a past month the limit is told as that of now, and nothing remains", () => {
   assert.is(
-    usageText({ ...totals, month: "2026-10", days: [] }, "2026-11"),
+    usageText({ ...totals, ...none, month: "2026-10", days: [] }, "2026-11"),
     `month      2026-10
 used       6
 reads      4

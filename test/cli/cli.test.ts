@@ -176,10 +176,14 @@ everywhere("lists calls, and tells a month's use", async () => {
   const calls = await data<Data[]>(words`call list --workspace ${workspaceId}`);
   assert.equal(calls.map(({ operation, number }) => [operation, number]), [["submit", 2], ["read", 1]]);
   assert.is((await data<Data[]>(words`call list --workspace ${workspaceId} --limit 1`)).length, 1);
-  const { month, resetTime, ...counts } = await data<Record<string, unknown>>(words`usage --workspace ${workspaceId}`);
+  const { month, resetTime, keys, ...counts } = await data<Record<string, unknown>>(
+    words`usage --workspace ${workspaceId}`,
+  );
   const day = new Date().toISOString().slice(0, 10);
   const days = [{ day, reads: 1, submits: 1 }];
-  assert.equal(counts, { limit: 100, used: 2, remaining: 98, reads: 1, submits: 1, days });
+  const others = { reads: 0, submits: 0 };
+  assert.equal(counts, { limit: 100, used: 2, remaining: 98, reads: 1, submits: 1, days, others });
+  assert.equal((keys as Data[]).map(({ deployId, reads, submits }) => [deployId, reads, submits]), [[deployId, 1, 1]]);
   assert.match(String(month), /^\d{4}-\d\d$/);
   assert.ok(Number(resetTime) > Date.now() / 1000);
   assert.is((await data(words`usage --workspace ${workspaceId} --month 2020-02`)).resetTime, Date.UTC(2020, 2) / 1000);
@@ -317,7 +321,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "a workspace to change without what to change",
     words`workspace update ${workspaceId}`,
-    "Nothing to change: set --name, --limit or --upgrade-url\nUsage: promptledger workspace update ID",
+    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records or --keep-calls\nUsage: promptledger workspace update ID",
   ],
   ["all of a list and a part of it", words`call list ${scope} --all --limit 5`, "--all and --limit exclude"],
   ["all of a list in pages", words`call list ${scope} --all --page`, "--all and --page exclude each other"],

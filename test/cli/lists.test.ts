@@ -94,7 +94,7 @@ test("prune is repeated until it is done, and sums up", async () => {
   assert.ok("run" in prune);
   const { data } = await prune.run(contextOf(call, prune.usage, ["--older-than", "2d"], reports));
   assert.equal(data, { calls: 8, records: 3 });
-  assert.equal(asked, Array(3).fill({ olderThanMs: 2 * 86_400_000 }));
+  assert.equal(asked, Array(3).fill({ olderThanMs: 2 * 86_400_000, workspaceId: undefined }));
   assert.is(reports.at(-1), "Pruned 8 calls and 3 records");
 });
 

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/cli/command.ts";
 import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, slotId } from "../../src/common/ids.ts";
-import { countDays } from "../../src/ledger/calls.ts";
+import { readMonth } from "../../src/ledger/month-usage.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { requireDeployment } from "../../src/management/deployments.ts";
 import type { Management } from "../../src/management/operation.ts";
@@ -20,7 +20,7 @@ export function mixUp(management: Management, call: Call, ledger: Ledger): unkno
     // @ts-expect-error: Nor is it in what a command calls,
     call(getWorkspace, { id: deployId }),
     // @ts-expect-error: in a filter,
-    countDays(management.database, deployId, "2026-11", { first: 1, end: 2 }),
+    readMonth(management.database, deployId, "2026-11", () => {}),
     // @ts-expect-error: in what the ledger is asked,
     ledger.admit({ operation: "read", keyHash, deployId: workspaceId }),
     // @ts-expect-error: or in an answer.

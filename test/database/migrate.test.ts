@@ -49,6 +49,9 @@ const landed = {
   "004-index-version-times": "fd23281f4719ddb49a97931ad112caeed9b699d7d6b034155ed322e823ac888e",
   "005-name-prompts": "5f30c9a3d8b72789403cd55635dd0cef329915d1d3f452843d6557f3d2bd8de4",
   "006-extend-deployment-history": "dbba61e01cef57302cc85dc8ef7e436c7abd3259e0ebb6012050f31f0af9c41c",
+  "007-count-pruned-calls-by-key": "98bf1093fae2938634779afb3d84c9219e27f1eb411727f5e9d2cd3803b74b1f",
+  "008-keep-for-a-time": "64853a96dd42394df23f6ca473393b3fd38586cbb57a09629889b52151573746",
+  "009-delete-workspaces": "54fcf3ffc2d131ff984e8aedfed7ed1d904580c81bfec8c98cbf9deea982a679",
   "010-limit-keys": "998773e2fb5fa448adae967f2edc5c45ef6898ff6aa7a85158bb98683b189893",
 };
 

@@ -251,6 +251,7 @@ const good: Record<string, object> = {
   renamePrompt: { name: "x" },
   deleteSession: { sessionId: "x" },
   prune: { olderThanMs: 86_400_000 },
+  deleteWorkspace: { confirm: "x" },
 };
 
 for (const operation of operations) {

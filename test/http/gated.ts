@@ -50,6 +50,13 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
     fetch,
     send,
     memory,
+    /** Adds a call, since an empty log is not looked at in slices. */
+    async addCall() {
+      const headers = { Authorization: `Bearer ${tenant.key}` };
+      await fetch(new Request(`http://ledger.test/v1/prompts?deployId=${tenant.deployId}`, { headers }));
+      logged.length = 0;
+      state.reads = 0;
+    },
     close: () => void (state.gate = new Promise((resolve) => state.pass = resolve)),
     /** Resolves when so much long work has begun. Requests come to it in any order, since their tokens are hashed on other threads. */
     begun: (count: number) => until(() => state.begun >= count),

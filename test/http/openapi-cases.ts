@@ -144,6 +144,18 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   getWorkspace: { 200: [thatWorkspace] },
   updateWorkspace: { 200: [thatWorkspace, (world) => ({ ...thatWorkspace(world), body: { upgradeUrl: null } })] },
+  deleteWorkspace: {
+    200: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Acme" } })],
+    409: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Other" } })],
+  },
+  listDeletedWorkspaces: {
+    200: [
+      async ({ workspaceId, manage }) => {
+        await manage("DELETE", `/workspaces/${workspaceId}?confirm=Acme`);
+        return { query: { limit: "1" } };
+      },
+    ],
+  },
   createApiKey: {
     201: [
       ofWorkspace,
@@ -303,7 +315,9 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         world.now += 100 * 86_400_000;
         return { body: { olderThanMs: 86_400_000 } };
       },
+      ({ workspaceId }) => ({ body: { olderThanMs: 86_400_000, workspaceId } }),
     ],
+    404: [() => ({ body: { olderThanMs: 86_400_000, workspaceId: "nothing" } })],
   },
   verify: { 200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })] },
 };

@@ -92,7 +92,14 @@ const addCounts = ({ database }: World, prefix: string, count: number, isPruned:
       args,
     },
     { sql: `insert into quota_usage (workspace_id, month, reads, submits) ${rows}`, args },
-    ...(isPruned ? [{ sql: `insert into pruned_usage (workspace_id, month, reads, submits) ${rows}`, args }] : []),
+    ...(isPruned
+      ? [{
+        sql: `insert into pruned_calls (workspace_id, month, api_key_id, deployment_id, reads, submits) ${
+          rows.replace("'2026-10'", "'2026-10', '', ''")
+        }`,
+        args,
+      }]
+      : []),
   ]);
 };
 

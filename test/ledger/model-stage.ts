@@ -277,7 +277,9 @@ export async function createStage() {
         months.map(({ month, used }) => [month, used]),
       );
       for (const { month, used, reads } of months) {
-        const { days: _, ...usage } = taken(await world.manage("GET", `/workspaces/${id}/usage/${month}`));
+        const { days: _, keys: __, others: ___, ...usage } = taken(
+          await world.manage("GET", `/workspaces/${id}/usage/${month}`),
+        );
         const counts = { used, remaining: Math.max(0, limit - used), reads, submits: used - reads };
         assert.equal(usage, { month, limit, ...counts, resetTime: endOfMonth(month) / 1000 });
       }

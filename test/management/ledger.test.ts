@@ -150,10 +150,17 @@ for (
   });
 }
 
-test("use is told by month and by day, as the calls have it", async () => {
+type KeyUsage = { keyId: string | null; deployId: string | null; reads: number; submits: number };
+
+/** A month's use by key and deployment, as text in an order of its own. */
+const byKey = (keys: KeyUsage[]): string[] =>
+  keys.map(({ keyId, deployId, reads, submits }) => `${keyId} ${deployId}: ${reads} + ${submits}`).sort();
+
+test("use is told by month, by day, and by key and deployment, as the calls have it, whatever is pruned", async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (batches) => {
       const { world, entries } = await fillLog([...batches, ...batches]);
+      const before = new Map<string, string[]>();
       for (const workspaceId of new Set(entries.map(({ workspaceId }) => workspaceId))) {
         const own = entries.filter((entry) => entry.workspaceId === workspaceId);
         const count = (entries: Entry[]) => {
@@ -171,17 +178,64 @@ test("use is told by month and by day, as the calls have it", async () => {
         const wanted = group(7).map(([month, own]) => ({ month, used: own.length, ...count(own) })).reverse();
         assert.equal(months, wanted);
         for (const { month, used, reads, submits } of wanted) {
-          const usage = taken(await world.manage("GET", `/workspaces/${workspaceId}/usage/${month}`));
+          const { keys, ...usage } = taken<{ keys: KeyUsage[] }>(
+            await world.manage("GET", `/workspaces/${workspaceId}/usage/${month}`),
+          );
+          const inMonth = own.filter(({ createdAt }) => monthOf(createdAt) === month);
+          const ways = [...new Set(inMonth.map(({ keyId, deployId }) => `${keyId} ${deployId}`))];
+          const told = ways.map((way) => {
+            const { reads, submits } = count(inMonth.filter((each) => `${each.keyId} ${each.deployId}` === way));
+            return `${way}: ${reads} + ${submits}`;
+          });
+          assert.equal(byKey(keys), told.sort());
           const [year, number] = month.split("-").map(Number);
           const limit = workspaceId === world.workspaceId ? 1e6 : 1000;
           const days = group(10).filter(([day]) => day.startsWith(month)).map(([day, own]) => ({ day, ...count(own) }));
           const resetTime = Date.UTC(year!, number!, 1) / 1000;
-          assert.equal(usage, { month, limit, used, remaining: limit - used, reads, submits, resetTime, days });
+          const others = { reads: 0, submits: 0 };
+          assert.equal(usage, { month, limit, used, remaining: limit - used, reads, submits, resetTime, days, others });
+          before.set(`/workspaces/${workspaceId}/usage/${month}`, told);
+        }
+      }
+      const oldest = Math.min(...entries.map(({ createdAt }) => createdAt));
+      for (const share of [0.3, 0.7]) {
+        await prune(world, Math.max(day, Math.floor((world.now - oldest) * (1 - share))));
+        for (const [path, told] of before) {
+          assert.equal(byKey(taken<{ keys: KeyUsage[] }>(await world.manage("GET", path)).keys), told);
         }
       }
     }),
     { seed, numRuns: 2 },
   );
+});
+
+test("of a month the 100 keys that used most are told, and the others in one", async () => {
+  const world = await createWorld();
+  await world.read();
+  const path = `/workspaces/${world.workspaceId}/usage/2026-11`;
+  await world.database.write([
+    {
+      sql: `insert into pruned_calls (workspace_id, month, api_key_id, deployment_id, reads, submits)
+        select :id, '2026-11', iif(value = 1, '', 'key_' || value), iif(value = 1, '', 'dep_x'), value + 1, 1
+        from json_each(:numbers)`,
+      args: { id: world.workspaceId, numbers: JSON.stringify(Array.from({ length: 102 }, (_, index) => index + 1)) },
+    },
+  ]);
+  const usage = taken<{ keys: (KeyUsage & { keyName: string; reference: string })[]; others: unknown }>(
+    await world.manage("GET", path),
+  );
+  assert.is(usage.keys.length, 100);
+  assert.equal(usage.keys[0], {
+    ...{ keyId: "key_102", keyName: null, deployId: "dep_x", reference: null, reads: 103, submits: 1 },
+  });
+  assert.equal(usage.others, { reads: 1 + 2 + 3, submits: 2 });
+  await world.database.write([{ sql: "delete from pruned_calls where api_key_id like 'key%'" }]);
+  const { keys } = taken<typeof usage>(await world.manage("GET", path));
+  assert.equal(keys[0], { keyId: null, keyName: null, deployId: null, reference: null, reads: 2, submits: 1 });
+  assert.equal(keys[1], {
+    ...{ keyId: world.keyId, keyName: "test", deployId: world.deployId, reference: "greeting@production" },
+    ...{ reads: 1, submits: 0 },
+  });
 });
 
 test("a month without use has none, however far away", async () => {

@@ -34,7 +34,7 @@ taken(await world.manage("POST", "/prune", { olderThanMs: 26 * day }));
 const verify = async (query = "") =>
   taken<{ balanced: boolean }>(await world.manage("GET", `/verify${query}`)).balanced;
 
-const tables = ["quota_usage", "commits", "calls", "diagnoses", "deleted_diagnoses", "pruned_usage"];
+const tables = ["quota_usage", "commits", "calls", "diagnoses", "deleted_diagnoses", "pruned_calls"];
 const rowsOf = (table: string) => database.read({ sql: `select * from ${table} order by 1` });
 const kept = new Map<string, Row[]>();
 for (const table of tables) kept.set(table, await rowsOf(table));
@@ -160,19 +160,21 @@ const tamperings: [name: string, changes: string[][]][] = [
     each("quota_usage", (row) => `update quota_usage set month = '2026-01' ${ofMonth(row)}`),
   ],
   ["a month was counted that was not", [[`insert into quota_usage values ('${world.workspaceId}', '2026-01', 1, 0)`]]],
-  ["more was pruned", each("pruned_usage", (row) => `update pruned_usage set reads = reads + 1 ${ofMonth(row)}`)],
-  ["less was pruned", each("pruned_usage", (row) => `update pruned_usage set submits = submits - 1 ${ofMonth(row)}`)],
+  ["more was pruned", each("pruned_calls", (row) => `update pruned_calls set reads = reads + 1 ${ofMonth(row)}`)],
+  ["less was pruned", each("pruned_calls", (row) => `update pruned_calls set submits = submits - 1 ${ofMonth(row)}`)],
   [
     "reads were pruned as submits",
-    each("pruned_usage", (row) => `update pruned_usage set reads = submits, submits = reads ${ofMonth(row)}`),
+    each("pruned_calls", (row) => `update pruned_calls set reads = submits, submits = reads ${ofMonth(row)}`),
   ],
-  ["nothing was pruned", each("pruned_usage", (row) => `delete from pruned_usage ${ofMonth(row)}`)],
-  ["a month was pruned that was not", [[`insert into pruned_usage values ('${world.workspaceId}', '2026-12', 0, 1)`]]],
+  ["nothing was pruned", each("pruned_calls", (row) => `delete from pruned_calls ${ofMonth(row)}`)],
+  ["a month was pruned that was not", [[
+    `insert into pruned_calls values ('${world.workspaceId}', '2026-12', 'k', 'd', 0, 1)`,
+  ]]],
   [
     "what was counted makes up for what was pruned",
     [[
       `update quota_usage set reads = reads + 1 where workspace_id = '${world.workspaceId}' and month = '2026-11'`,
-      `update pruned_usage set reads = reads + 1 where workspace_id = '${world.workspaceId}'`,
+      `update pruned_calls set reads = reads + 1 where workspace_id = '${world.workspaceId}'`,
     ]],
   ],
   [

@@ -100,8 +100,10 @@ test("METRICS_PORT serves probes and metrics to everyone on loopback, and the se
     assert.is(status, 200);
     assert.match(text, 'promptledger_http_requests_total{method="GET",route="/v1/prompts",status="401"} 1');
     const measured = ["process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds"];
+    measured.push("promptledger_database_bytes", "promptledger_upkeep_failures_total");
     for (const name of measured) assert.match(text, new RegExp(`^${name} [\\d.]+$`, "m"));
     assert.match(text, /^promptledger_event_loop_lag_seconds_count \d+$/m);
+    assert.match(text, /^promptledger_build_info{version="[\d.]+",runtime="(Node|Bun|Deno) [\d.]+"} 1$/m);
   } finally {
     assert.is(await service.stop(), 0);
   }

@@ -1,0 +1,96 @@
+// A month's use by day, and by key, deployment and operation: the calls in the log and what was pruned of them. All of it is of
+// the moment at which the quota was read, whatever is accepted or pruned while the log is scanned.
+import type { WorkspaceId } from "../common/ids.ts";
+import { endOfMonth, startOfMonth } from "../common/month.ts";
+import { blocksOfRange, commitAt, findLogRange } from "./blocks.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, text } from "../database/row.ts";
+import type { DayUsage } from "../schema/ledger.ts";
+import type { QuotaState } from "../schema/serving.ts";
+import { nextPosition } from "./statements.ts";
+import { usageOf } from "./usage.ts";
+
+/** What a key used of a deployment. Both are empty for calls that were pruned before they were counted by key. */
+export type KeyUsage = { keyId: string; deployId: string; reads: number; submits: number };
+
+export type MonthDetails = { usage: QuotaState; days: DayUsage[]; keys: KeyUsage[] };
+
+const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
+
+/** Undefined where there is no such workspace. `report` is told how far it is, from 0 to 1. */
+export async function readMonth(
+  database: Database,
+  workspaceId: WorkspaceId,
+  month: string,
+  report: (share: number) => void,
+): Promise<MonthDetails | undefined> {
+  const args = { workspaceId, month };
+  const found = await database.read({ sql: quotaSql, args });
+  const [quota] = found;
+  if (quota === undefined) return undefined;
+  const { sequence, end } = { sequence: integer(quota, "sequence"), end: integer(quota, "position") };
+  let days = new Map<string, DayUsage>();
+  let keys = sumByKey(found.slice(1));
+  const range = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
+  const last = Math.min(range.end, end);
+  // Even without calls in the log there may be some that have been pruned meanwhile.
+  for (let first = range.first; first === range.first || first < last; first += sliceLength) {
+    const slice = { start: range.first, first, end: Math.min(last, first + sliceLength), sequence };
+    const rows = await database.read({ sql: sliceSql, args: { ...args, ...slice } });
+    const pruned = rows.filter(({ day }) => day === null);
+    // What came after the quota was read may have been pruned too.
+    if (pruned.some((row) => integer(row, "position") > end)) return readMonth(database, workspaceId, month, report);
+    if (pruned.length > 0) {
+      // What was counted until now is pruned.
+      days = new Map();
+      keys = sumByKey(pruned);
+    }
+    const counted = rows.filter(({ day }) => day !== null);
+    keys = sumByKey(counted, keys);
+    for (const row of counted) {
+      const { reads, submits } = countsOf(row), day = text(row, "day");
+      const sum = days.get(day) ?? { day, reads: 0, submits: 0 };
+      days.set(day, { day, reads: sum.reads + reads, submits: sum.submits + submits });
+    }
+    if (last > range.first) report((slice.end - range.first) / (last - range.first));
+  }
+  const usage = usageOf({ month, limit: integer(quota, "monthly_limit"), ...countsOf(quota) });
+  return { usage, days: [...days.values()].sort((a, b) => a.day < b.day ? -1 : 1), keys: [...keys.values()] };
+}
+
+const countsOf = (row: Row) => ({ reads: integer(row, "reads"), submits: integer(row, "submits") });
+
+function sumByKey(rows: Row[], sums = new Map<string, KeyUsage>()): Map<string, KeyUsage> {
+  for (const row of rows) {
+    const keyId = text(row, "api_key_id"), deployId = text(row, "deployment_id");
+    const sum = sums.get(`${keyId} ${deployId}`) ?? { keyId, deployId, reads: 0, submits: 0 };
+    const { reads, submits } = countsOf(row);
+    sums.set(`${keyId} ${deployId}`, { keyId, deployId, reads: sum.reads + reads, submits: sum.submits + submits });
+  }
+  return sums;
+}
+
+/** The quota first, then what is pruned. */
+const quotaSql = `
+  select 0 as api_key_id, null as deployment_id, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits,
+    w.monthly_limit, ${nextPosition} as position, (select coalesce(max(sequence), 0) from prunings) as sequence
+  from workspaces w left join quota_usage q on q.workspace_id = w.id and q.month = :month
+  where w.id = :workspaceId
+  union all
+  select api_key_id, deployment_id, reads, submits, 0, 0, 0 from pruned_calls
+  where workspace_id = :workspaceId and month = :month
+  order by 1`;
+
+/** The calls of a slice, and what is pruned if more was pruned meanwhile and that reaches into the slice. */
+const sliceSql = `${blocksOfRange}
+  select date(m.created_at / 1000, 'unixepoch') as day, r.api_key_id, r.deployment_id,
+    sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits,
+    0 as position
+  from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId
+    and r.position >= :first and r.position < :end
+  cross join ${commitAt("r.position")} and m.month = :month
+  group by 1, 2, 3
+  union all
+  select null, u.api_key_id, u.deployment_id, u.reads, u.submits, s.position
+  from prunings s cross join pruned_calls u on u.workspace_id = s.workspace_id and u.month = :month
+  where s.workspace_id = :workspaceId and s.sequence > :sequence and (s.position > :first or :first = :start)`;

@@ -1,0 +1,176 @@
+// Deleting a workspace with everything that belongs to it. The first transaction refuses its keys and hides it. The rest goes in
+// small transactions, calls before the keys and deployments that they name, so that the ledger balances all the time.
+import { conflict, notFound } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import type { Clock } from "../common/domain.ts";
+import type { Database } from "../database/database.ts";
+import { text, textOrNull } from "../database/row.ts";
+import { forgetKeysOf } from "../ledger/idempotency-keys.ts";
+import type { Step } from "../ledger/prune.ts";
+import { forgetUsage, pruneWorkspace } from "../ledger/retention.ts";
+import { described, exactly, named } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { operation, pageOf } from "./operation.ts";
+import { after, paced } from "./paced.ts";
+import { tableOf } from "./table.ts";
+
+const DeletedWorkspace = named(
+  "DeletedWorkspace",
+  exactly({
+    id: v.text,
+    reads: described(v.count, "How many reads it had used in all"),
+    submits: described(v.count, "How many submits it had used in all"),
+    months: described(v.count, "In how many months"),
+    deletedAt: v.timestamp,
+    finishedAt: described(v.moment, "When the last of it was removed, in Unix milliseconds; null while some is left"),
+  }),
+);
+const WorkspaceDeletion = named(
+  "WorkspaceDeletion",
+  exactly({
+    calls: described(v.count, "How many calls this request removed"),
+    records: described(v.count, "How many records this request removed"),
+    isDone: described(v.isTrue, "Whether everything is removed; if not, repeat the request"),
+  }),
+);
+const table = tableOf(DeletedWorkspace, "select * from deleted_workspaces");
+
+const deletionTime = 5_000; // ms that one request may take
+
+export const deleteWorkspace = operation({
+  id: "deleteWorkspace",
+  summary: "Delete a workspace with everything that belongs to it, for good; its keys are refused at once",
+  method: "DELETE",
+  path: "/workspaces/{id}",
+  role: "owner",
+  command: "workspace delete ID --confirm NAME",
+  input: { id: v.id<WorkspaceId>(), confirm: described(v.text, "The name of the workspace") },
+  output: WorkspaceDeletion,
+  refusals: ["not_found", "conflict"],
+  isLong: true,
+  seesDeleted: true,
+  async run({ database, clock, report }, { id, confirm }) {
+    const removed = { calls: 0, records: 0 };
+    if (await begin(database, id, confirm, clock())) return { ...removed, isDone: true };
+    const step = deleteRest(database, id, clock);
+    const isDone = await paced(async () => {
+      const more = await step();
+      if (more === undefined) return false;
+      removed.calls += more.calls;
+      removed.records += more.records;
+      report?.(`Removed ${removed.calls} calls and ${removed.records} records`);
+      return true;
+    }, after(deletionTime));
+    return { ...removed, isDone };
+  },
+});
+
+export const listDeletedWorkspaces = operation({
+  id: "listDeletedWorkspaces",
+  summary: "List the workspaces that were deleted with what they had used, newest first",
+  method: "GET",
+  path: "/deleted-workspaces",
+  role: "viewer",
+  command: "workspace deleted",
+  input: v.page,
+  output: pageOf(DeletedWorkspace),
+  refusals: [],
+  run: ({ database }, page) => table.list(database, {}, page),
+});
+
+/** Begins a deletion, or finds that it has begun; gives whether it is finished already. */
+async function begin(database: Database, id: string, name: string, now: number): Promise<boolean> {
+  const results = await database.write([
+    {
+      sql: `insert into deleted_workspaces (id, reads, submits, months, deleted_at)
+        select w.id, coalesce(sum(q.reads), 0), coalesce(sum(q.submits), 0), count(q.month), :now
+        from workspaces w left join quota_usage q on q.workspace_id = w.id
+        where w.id = :id and w.name = :name group by w.id
+        on conflict do nothing`,
+      args: { id, name, now },
+    },
+    {
+      sql: `update api_key_secrets set expires_at = 0
+        where api_key_id in (select id from api_keys where workspace_id = :id)
+          and exists (select 1 from deleted_workspaces where id = :id)`,
+      args: { id },
+    },
+    {
+      sql: `select (select name from workspaces where id = :id) as name,
+        exists (select 1 from deleted_workspaces where id = :id) as has_begun`,
+      args: { id },
+    },
+  ]);
+  const [state] = results.at(-1)!;
+  const actual = textOrNull(state!, "name");
+  if (actual === null) {
+    if (state!.has_begun === 1) return true;
+    throw notFound("Workspace", id);
+  }
+  if (actual !== name) throw conflict(`confirm must be the name of workspace ${id}; nothing was deleted`);
+  return false;
+}
+
+/** The deletions that have begun and are not finished. */
+export async function listUnfinished(database: Database): Promise<string[]> {
+  const sql = "select id from deleted_workspaces where finished_at is null order by id";
+  return (await database.read({ sql })).map((row) => text(row, "id"));
+}
+
+/** Goes on with a deletion that has begun. */
+export function deleteRest(database: Database, id: string, clock: Clock): Step {
+  const pruneNext = pruneWorkspace(database, id);
+  return async () => {
+    const pruned = await pruneNext();
+    if (pruned !== undefined) return pruned;
+    for (const sql of [forgetKeysOf, ...removals]) {
+      const [rows] = await database.write([{ sql, args: { id } }]);
+      if (rows!.length > 0) return { calls: 0, records: 0 };
+    }
+    return await finish(database, id, clock()) ? undefined : { calls: 0, records: 0 };
+  };
+}
+
+const batchRows = 256;
+const batchBytes = 1024 * 1024; // of the texts of versions
+
+const ofWorkspace = (table: string) => `select id from ${table} where workspace_id = :id`;
+const removeFrom = (table: string, key: string, condition: string) =>
+  `delete from ${table} where (${key}) in (select ${key} from ${table} where ${condition} limit ${batchRows}) returning 1`;
+
+/** Remove a batch each. A row goes before those that it refers to. */
+const removals = [
+  removeFrom("deployment_changes", "deployment_id, revision", `deployment_id in (${ofWorkspace("deployments")})`),
+  removeFrom("deployments", "id", "workspace_id = :id"),
+  `delete from prompt_versions where (prompt_id, version) in (
+    select prompt_id, version from (
+      select prompt_id, version,
+        sum(bytes) over (order by prompt_id, version rows between unbounded preceding and 1 preceding) as before
+      from (
+        select prompt_id, version, octet_length(messages) + octet_length(llm_config) as bytes
+        from prompt_versions where prompt_id in (${ofWorkspace("prompts")}) limit ${batchRows}
+      )
+    ) where coalesce(before, 0) < ${batchBytes}
+  ) returning 1`,
+  removeFrom("prompts", "id", "workspace_id = :id"),
+  removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
+  removeFrom("api_keys", "id", "workspace_id = :id"),
+];
+
+/** Removes the workspace itself, unless something was added to it in the last moment. */
+async function finish(database: Database, id: string, now: number): Promise<boolean> {
+  const isEmpty = ["prompts", "deployments", "api_keys"].map((table) => `not exists (${ofWorkspace(table)})`);
+  const isGone = "not exists (select 1 from workspaces where id = :id)";
+  const results = await database.write([
+    { sql: `delete from workspaces where id = :id and ${isEmpty.join(" and ")}`, args: { id } },
+    ...forgetUsage.map((sql) => ({ sql: `${sql} and ${isGone}`, args: { id } })),
+    {
+      sql: `update deleted_workspaces set finished_at = coalesce(finished_at, :now) where id = :id and ${isGone}
+        returning id`,
+      args: { id, now },
+    },
+  ]);
+  return results.at(-1)!.length > 0;
+}
+
+export const deletionOperations = [deleteWorkspace, listDeletedWorkspaces];

@@ -1,0 +1,111 @@
+// What is done in the background: deletions of workspaces that were begun are finished, and records and calls are removed once
+// they are older than their workspace keeps them. Services that share a database take turns by a lease.
+import type { Database } from "../database/database.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
+import type { Step } from "../ledger/prune.ts";
+import { expireRecords, pruneWorkspace } from "../ledger/retention.ts";
+import { deleteRest, listUnfinished } from "./deletion.ts";
+import type { Store } from "./operation.ts";
+import { paced } from "./paced.ts";
+
+/** What a run has done. `error` is why it ended early, if it did. */
+export type UpkeepRun = { calls: number; records: number; error?: unknown };
+
+export type UpkeepOptions = {
+  /** Who asks for the lease: unique among those who do. */
+  holder: string;
+  /** How long after the begin of a run the next one may begin, in ms: an hour at most. */
+  interval: number;
+  /** Ends the run between two transactions. */
+  isOver(): boolean;
+  /** Told what each transaction removed. */
+  onRemoved?(removed: { calls: number; records: number }): void;
+};
+
+const leaseTime = 300_000; // ms after which a holder that renews it no more is taken to have crashed
+const renewal = 60_000; // ms
+const longestInterval = 3_600_000; // ms
+
+/**
+ * Does what there is to do, unless another process does so or the last run was too short a time ago. Gives what it did, or
+ * when to ask again, in Unix ms. Two runs at once would do no harm: every transaction looks for itself. So it suffices that
+ * clocks differ by less than the lease.
+ */
+export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<UpkeepRun | { nextAt: number }> {
+  const { database, clock } = store;
+  const { holder, interval } = options;
+  const startedAt = clock();
+  const nextAt = await takeLease(database, holder, startedAt);
+  if (nextAt !== undefined) return { nextAt };
+  const run: UpkeepRun = { calls: 0, records: 0 };
+  let renewedAt = startedAt, isLost = false;
+  const renew = async () => {
+    if (Math.abs(clock() - renewedAt) < renewal) return;
+    renewedAt = clock();
+    isLost = !await extendLease(database, holder, renewedAt + leaseTime);
+  };
+  const isOver = () => isLost || options.isOver();
+  const runSteps = (step: Step) =>
+    paced(async () => {
+      const removed = await step();
+      if (removed === undefined) return false;
+      run.calls += removed.calls;
+      run.records += removed.records;
+      options.onRemoved?.(removed);
+      await renew();
+      return true;
+    }, isOver);
+  try {
+    for (const id of await listUnfinished(database)) await runSteps(deleteRest(database, id, clock));
+    await retain(store, runSteps, isOver);
+  } catch (error) {
+    run.error = error;
+  }
+  // A lost lease belongs to another. A run that was cut off goes on as soon as anyone asks.
+  if (!isLost) await extendLease(database, holder, options.isOver() ? clock() : startedAt + interval);
+  return run;
+}
+
+/** Takes the lease; gives when it ends if it is not free. One that ends later than any interval was taken by a wrong clock. */
+async function takeLease(database: Database, holder: string, now: number): Promise<number | undefined> {
+  const [row] = await database.read({ sql: "select expires_at from upkeep where id = 1" });
+  const expiresAt = integer(row!, "expires_at");
+  if (expiresAt > now && expiresAt <= now + longestInterval) return expiresAt;
+  const [taken] = await database.write([{
+    sql: "update upkeep set holder = :holder, expires_at = :end where id = 1 and expires_at = :expiresAt returning id",
+    args: { holder, end: now + leaseTime, expiresAt },
+  }]);
+  return taken!.length === 1 ? undefined : now + leaseTime;
+}
+
+/** Whether the lease was still the holder's. */
+async function extendLease(database: Database, holder: string, end: number): Promise<boolean> {
+  const sql = "update upkeep set expires_at = ? where id = 1 and holder = ? returning id";
+  const [rows] = await database.write([{ sql, args: [end, holder] }]);
+  return rows!.length === 1;
+}
+
+const pageRows = 100;
+
+/** Removes what is older than each workspace keeps it. */
+async function retain(
+  { database, clock }: Store,
+  runSteps: (step: Step) => Promise<boolean>,
+  isOver: () => boolean,
+): Promise<void> {
+  for (let cursor = ""; !isOver();) {
+    const rows = await database.read({
+      sql: `select id, keep_records_ms, keep_calls_ms from workspaces
+        where id > ? and (keep_records_ms is not null or keep_calls_ms is not null) order by id limit ${pageRows}`,
+      args: [cursor],
+    });
+    for (const row of rows) {
+      const id = text(row, "id"), calls = integerOrNull(row, "keep_calls_ms"), now = clock();
+      const records = integerOrNull(row, "keep_records_ms");
+      if (calls !== null) await runSteps(pruneWorkspace(database, id, now - calls));
+      if (records !== null) await runSteps(expireRecords(database, id, now - records, now));
+    }
+    if (rows.length < pageRows) return;
+    cursor = text(rows.at(-1)!, "id");
+  }
+}

@@ -1,0 +1,76 @@
+// Does the background upkeep of a service: at most once an hour, and in one process at a time of those that share a database.
+import type { Clock } from "../common/domain.ts";
+import { describeError } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
+import type { Metrics } from "../common/metrics.ts";
+import type { Database } from "../database/database.ts";
+import { yielding } from "../database/yielding.ts";
+import { runUpkeep } from "../management/retention.ts";
+
+const interval = 3_600_000; // ms
+const firstWait = 10_000; // ms after the start, which is busy enough
+const spread = 30_000; // ms by which services that started together look apart
+
+type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics };
+
+/** Starts it; `stop` ends it within one transaction. */
+export function startUpkeep({ database, clock, log, metrics }: Parts, wait = firstWait): { stop(): void } {
+  const store = { database: yielding(database), clock };
+  const holder = crypto.randomUUID();
+  const totals = { calls: 0, records: 0, failures: 0, lastRunAt: 0 };
+  const total = (name: string, help: string, read: () => number) => metrics.gauge(name, help, read, "counter");
+  total("promptledger_pruned_calls_total", "Calls that the background upkeep removed", () => totals.calls);
+  total("promptledger_deleted_records_total", "Records that the background upkeep removed", () => totals.records);
+  total("promptledger_upkeep_failures_total", "Runs of the background upkeep that failed", () => totals.failures);
+  metrics.gauge(
+    "promptledger_upkeep_last_run_timestamp_seconds",
+    "When this process last ended a run of the background upkeep, in Unix seconds; 0 if never",
+    () => totals.lastRunAt / 1000,
+  );
+  let isStopped = false;
+  let timer = schedule(wait);
+
+  function schedule(ms: number) {
+    const timer = setTimeout(() => void look(), ms + Math.random() * Math.min(spread, ms));
+    timer.unref();
+    return timer;
+  }
+
+  async function look(): Promise<void> {
+    let next = interval;
+    try {
+      const run = await runUpkeep(store, {
+        holder,
+        interval,
+        isOver: () => isStopped,
+        onRemoved({ calls, records }) {
+          totals.calls += calls;
+          totals.records += records;
+        },
+      });
+      if ("nextAt" in run) next = Math.min(interval, Math.max(1_000, run.nextAt - clock()));
+      else if (run.error !== undefined) fail(run.error);
+      else {
+        totals.lastRunAt = clock();
+        const { calls, records } = run;
+        if (calls + records > 0) log.info("Removed what was older than its workspace keeps it", { calls, records });
+      }
+    } catch (error) {
+      fail(error);
+    }
+    if (!isStopped) timer = schedule(next);
+  }
+
+  function fail(error: unknown): void {
+    if (isStopped) return; // the database may be closed already
+    totals.failures++;
+    log.error("Background upkeep failed; it is tried again in an hour", { cause: describeError(error) });
+  }
+
+  return {
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
