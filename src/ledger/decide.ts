@@ -11,6 +11,7 @@ import type { Row, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { idempotencyOf } from "./admission.ts";
 import type { Admission, Audit, CallBatch, Decision } from "./admission.ts";
+import { authorized, authorizedOrAccepted, isForbidden, isVersion } from "./authorize.ts";
 import { keptFor } from "./idempotency-keys.ts";
 import { mostTexts } from "./prompt-cache.ts";
 import type { FoundPrompt, Serve } from "./prompt-cache.ts";
@@ -65,41 +66,6 @@ export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBa
   });
   return toSqlJson(rows.map((row) => batchColumns.map((column) => row[column])));
 }
-
-/** The condition that a deployment (d) is open to requests. */
-const isOpen = "d.is_active = 1 and d.archived_at is null and d.prompt_archived_at is null";
-
-/** The id of the deployment that a batch names. */
-const namedDeployment = `iif(b.prompt_name is null, b.deployment_id, (
-      select n.id from prompts p cross join deployments n on n.prompt_id = p.id and n.name = b.deployment_name
-      where p.workspace_id = w.id and p.name = b.prompt_name
-    ))`;
-
-const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_only and b.operation = 'read')";
-
-/** The condition that a key (k) may see the deployment (d). */
-const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
-
-// The joins are the authorization: a batch (b) finds its key's secret (k), workspace (w), deployment (d) and quota (q).
-const authorized = `
-  cross join api_key_secrets k on k.hash = b.key_hash and (k.expires_at is null or k.expires_at > :now)
-    and not ${isForbidden}
-  cross join workspaces w on w.id = k.workspace_id
-  cross join deployments d on d.id = ${namedDeployment} and ${isVisible} and ${isOpen}
-  left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
-
-// The same, but a batch whose calls (c) were accepted before finds them whatever happened to them since.
-const authorizedOrAccepted = `
-  left join api_key_secrets k on k.hash = b.key_hash
-    and (c.position is not null or k.expires_at is null or k.expires_at > :now)
-  left join workspaces w on w.id = k.workspace_id
-  left join deployments d on d.id = coalesce(c.deployment_id, ${namedDeployment}) and ${isVisible}
-    and (c.position is not null or ${isOpen})
-  left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
-
-const isVersion = `(b.prompt_version is null or exists (
-      select 1 from prompt_versions where prompt_id = d.prompt_id and version = b.prompt_version
-    ))`;
 
 const ofKey = "workspace_id = w.id and key = b.idempotency_key and created_at >= :keptSince";
 

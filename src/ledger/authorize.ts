@@ -1,0 +1,39 @@
+// Who may do what, as SQL. A batch (b) of the table `batch` finds its key's secret (k), workspace (w), deployment (d) and quota
+// (q) by joins, and the joins are the authorization.
+
+/** The condition that a deployment (d) is open to requests. */
+const isOpen = "d.is_active = 1 and d.archived_at is null and d.prompt_archived_at is null";
+
+/** The id of the deployment that a batch names. */
+const namedDeployment = `iif(b.prompt_name is null, b.deployment_id, (
+      select n.id from prompts p cross join deployments n on n.prompt_id = p.id and n.name = b.deployment_name
+      where p.workspace_id = w.id and p.name = b.prompt_name
+    ))`;
+
+/** The condition that a key (k) is not for the operation of a batch. */
+export const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_only and b.operation = 'read')";
+
+/** The condition that a key (k) may see the deployment (d). */
+const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
+
+/** The joins of a batch that may be accepted. */
+export const authorized = `
+  cross join api_key_secrets k on k.hash = b.key_hash and (k.expires_at is null or k.expires_at > :now)
+    and not ${isForbidden}
+  cross join workspaces w on w.id = k.workspace_id
+  cross join deployments d on d.id = ${namedDeployment} and ${isVisible} and ${isOpen}
+  left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
+
+/** The joins of any batch. One whose calls (c) were accepted before finds all, whatever happened to it since. */
+export const authorizedOrAccepted = `
+  left join api_key_secrets k on k.hash = b.key_hash
+    and (c.position is not null or k.expires_at is null or k.expires_at > :now)
+  left join workspaces w on w.id = k.workspace_id
+  left join deployments d on d.id = coalesce(c.deployment_id, ${namedDeployment}) and ${isVisible}
+    and (c.position is not null or ${isOpen})
+  left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
+
+/** The condition that the deployment (d) has the version that the records of a batch are for. */
+export const isVersion = `(b.prompt_version is null or exists (
+      select 1 from prompt_versions where prompt_id = d.prompt_id and version = b.prompt_version
+    ))`;
