@@ -227,10 +227,12 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
       deployId: state?.deployId ?? undefined,
       groupSize,
     };
+    // All of a batch get the same prompt.
+    const prompt = state?.prompt && state.accepted > 0 ? serve(batch, state.deployId!, state.prompt) : undefined;
     for (const [offset, admission] of admissions.entries()) {
       const decision: Decision | undefined = state === null
         ? { outcome: "key_invalid", audit }
-        : toDecision(admission, state, offset, firstSlot + offset, attempt, serve.bind(undefined, batch), audit);
+        : toDecision(admission, state, offset, firstSlot + offset, attempt, prompt, audit);
       if (decision !== undefined) decisions.set(admission, decision);
     }
   }
@@ -240,12 +242,11 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
 /** `offset` counts within the batch, `slot` within the group. */
 function toDecision(
   admission: Admission,
-  { isForbidden, deployId, isVersion, limit, used, reads, upgradeUrl, accepted, sequence, prompt, kept, revisions }:
-    BatchState,
+  { isForbidden, deployId, isVersion, limit, used, reads, upgradeUrl, accepted, sequence, kept, revisions }: BatchState,
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
-  serve: (deployId: DeploymentId, found: FoundPrompt) => JsonText,
+  prompt: JsonText | undefined,
   audit: Audit,
 ): Decision | undefined {
   if (admission.operation === "check" || admission.operation === "revisions") {
@@ -270,7 +271,7 @@ function toDecision(
     return { outcome: "quota_exhausted", quota: { ...quota, limit: last, used: last }, audit };
   }
   if (!isAccepted) return used < limit ? undefined : { outcome: "quota_exhausted", quota, audit };
-  return prompt === null
+  return prompt === undefined
     ? { outcome: "recorded", recordId: slotId("diag", commit, slot), quota, audit }
-    : { outcome: "read", prompt: serve(deployId, prompt), quota, audit };
+    : { outcome: "read", prompt, quota, audit };
 }
