@@ -5,9 +5,10 @@
 const isOpen = "d.is_active = 1 and d.archived_at is null and d.prompt_archived_at is null";
 
 /** The id of the deployment that a batch names. */
-const namedDeployment = `iif(b.prompt_name is null, b.deployment_id, (
-      select n.id from prompts p cross join deployments n on n.prompt_id = p.id and n.name = b.deployment_name
-      where p.workspace_id = w.id and p.name = b.prompt_name
+const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
+      select n.id from prompts p
+      cross join deployments n on n.prompt_id = p.id and n.name = substr(b.deployment, instr(b.deployment, '@') + 1)
+      where p.workspace_id = w.id and p.name = substr(b.deployment, 1, instr(b.deployment, '@') - 1)
     ))`;
 
 /** The condition that a key (k) is not for the operation of a batch. */

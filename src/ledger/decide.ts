@@ -5,7 +5,6 @@ import { slotId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { readReference } from "../common/reference.ts";
 import { indeterminateError } from "../database/database.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -22,10 +21,8 @@ import { usageOf } from "./usage.ts";
 /** The columns of the table `batch`, in the order of the JSON arrays that are its rows. */
 const batchColumns = [
   "key_hash",
-  // A deployment by its id, or by its prompt's name and its own; what does not apply is null.
-  "deployment_id",
-  "prompt_name",
-  "deployment_name",
+  // An id or a reference.
+  "deployment",
   "operation",
   "first_slot",
   "count",
@@ -38,7 +35,7 @@ const batchColumns = [
 
 type BatchRow = Record<(typeof batchColumns)[number], string | number | null>;
 
-const batchTable = `batch as (
+const batchTable = `batch as materialized (
     select key as ordinal, ${batchColumns.map((column, index) => `value ->> ${index} as ${column}`).join(", ")}
     from json_each(:batches)
   )`;
@@ -50,12 +47,9 @@ export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBa
     const { keyHash, deployId, operation, firstSlot, idempotencyKey, promptVersion, admissions } = batch;
     let version = operation === "read" ? knownVersion(batch) : null;
     if (version === "" && ++texts > mostTexts) version = null;
-    const reference = readReference(deployId);
     return {
       key_hash: keyHash,
-      deployment_id: reference === undefined ? deployId : null,
-      prompt_name: reference?.promptName ?? null,
-      deployment_name: reference?.deploymentName ?? null,
+      deployment: deployId,
       operation,
       first_slot: firstSlot,
       count: admissions.length,
@@ -105,12 +99,12 @@ const logSql = `
 
 /** What was found for a batch whose key is valid. */
 export type BatchState = {
-  /** Whether the key is not for this operation. */
-  isForbidden: 0 | 1;
-  /** Null if the key's workspace has no such deployment, the key is for another one, or it is not open to requests. */
+  /**
+   * Why no request of the batch can be accepted, whatever the quota: the key is not for this operation; its workspace has no
+   * such deployment, it is for another one, or that is not open to requests; the prompt has no such version.
+   */
+  refusal: "operation" | "deployment" | "version" | null;
   deployId: DeploymentId | null;
-  /** Whether the deployment's prompt has the version that the records are for. */
-  isVersion: 0 | 1;
   limit: number;
   used: number;
   /** How many of `used` were reads. */
@@ -153,9 +147,9 @@ const revisionMembers = {
 };
 
 const stateMembers = {
-  isForbidden,
+  refusal: `case when ${isForbidden} then 'operation' when d.id is null then 'deployment'
+    when not ${isVersion} then 'version' end`,
   deployId: "d.id",
-  isVersion,
   limit: "w.monthly_limit",
   used: "coalesce(q.reads + q.submits, 0)",
   reads: "coalesce(q.reads, 0)",
@@ -209,8 +203,7 @@ export function readStates([row]: Row[], { commit }: Attempt): (BatchState | nul
 
 /** Whether one more request like those of the batch could be accepted. */
 export const hasRoom = (state: BatchState | null): boolean =>
-  state !== null && state.isForbidden === 0 && state.deployId !== null && state.isVersion === 1 &&
-  state.used < state.limit;
+  state !== null && state.refusal === null && state.used < state.limit;
 
 /**
  * A decision for each request. One is missing where the reason of a refusal is lost: if an earlier attempt was committed
@@ -242,7 +235,7 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
 /** `offset` counts within the batch, `slot` within the group. */
 function toDecision(
   admission: Admission,
-  { isForbidden, deployId, isVersion, limit, used, reads, upgradeUrl, accepted, sequence, kept, revisions }: BatchState,
+  { refusal, limit, used, reads, upgradeUrl, accepted, sequence, kept, revisions }: BatchState,
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
@@ -260,11 +253,10 @@ function toDecision(
       ? { outcome: "recorded", recordId, quota, audit }
       : { outcome: "key_reused", audit };
   }
-  if (isForbidden === 1) {
+  if (refusal === "operation") {
     return { outcome: admission.operation === "read" ? "read_forbidden" : "submit_forbidden", audit };
   }
-  if (deployId === null) return { outcome: "deployment_not_found", audit };
-  if (isVersion === 0) return { outcome: "version_not_found", audit };
+  if (refusal !== null) return { outcome: `${refusal}_not_found`, audit };
   if (!isAccepted && accepted > 0) {
     // The batch was cut at the limit of that moment, which may have been raised since.
     const last = sequence + accepted - 1;
