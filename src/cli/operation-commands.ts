@@ -6,7 +6,7 @@ import { flagsOf, readUsage } from "./arguments.ts";
 import type { Arguments, Parameter } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { checkNewest, listAll, listNewest } from "./lists.ts";
-import { memberOf } from "./option-names.ts";
+import { memberOf, toMember } from "./option-names.ts";
 
 /**
  * What a command does differently from calling its operation and printing the output: `show` formats the output for people,
@@ -56,22 +56,17 @@ export const userOf = ({ env }: Terminal): string | undefined => env.USER || env
 
 function readInput({ command, input: { schema } }: AnyOperation, { args, terminal }: CommandContext): object {
   const parameters = readUsage(command!);
-  const flags = flagsOf(command!).filter((name) => name in schema && args.has(name));
+  const flags = flagsOf(command!).filter((name) => toMember(name) in schema && args.has(name));
   const given = parameters.flatMap((parameter) => {
     const member = memberOf(parameter, schema);
     return member === undefined ? [] : [[member, readArgument(parameter, args, schema[member]!)]];
   });
   const actor = "actor" in schema && args.findText("actor") === undefined ? { actor: userOf(terminal) } : {};
-  return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [name, true])), ...actor };
+  return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [toMember(name), true])), ...actor };
 }
 
 /** An empty text removes a value that may be null. */
-function readArgument(
-  { name }: Parameter,
-  args: Arguments,
-  struct: object,
-): string | number | boolean | null | undefined {
-  if (hasType(struct, "boolean")) return args.has(name) || undefined;
+function readArgument({ name }: Parameter, args: Arguments, struct: object): string | number | null | undefined {
   const value = args.findNumber(name) ?? args.findText(name);
   return value === "" && hasType(struct, "null") ? null : value;
 }

@@ -17,7 +17,8 @@ const membersOf: Record<string, string[]> = {
   REF: ["id"],
 };
 
-const toMember = (option: string) => option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** `read-only` → `readOnly`. */
+export const toMember = (option: string) => option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** The members that a parameter may stand for: `--workspace` for `workspaceId`, `ID` for `id`. */
 function candidatesOf({ name, isOption }: Parameter): string[] {

@@ -136,7 +136,9 @@ export const archived = (noun: string, name: string) =>
 /** A push would make a version live that lacks variables of what is live. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(
-    `This takes away variables that ${reference} has live: ${names.join(", ")}. Use force to publish it all the same`,
+    `This takes away variables that ${reference} has live: ${
+      names.join(", ")
+    }. Publish it all the same with force, on the command line --force`,
     "variables_removed",
   );
 /** A deployment was named without its prompt, and several prompts have one of that name. */

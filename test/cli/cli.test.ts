@@ -62,6 +62,16 @@ everywhere("revokes a key, and a second time changes nothing", async () => {
   assert.is((await data(words`key revoke ${keyId}`)).revokedAt, revokedAt);
 });
 
+everywhere("makes a key that may do less", async () => {
+  const { workspaceId, deployId } = await setUp();
+  const reader = await data(words`key create --workspace ${workspaceId} --read-only`);
+  assert.equal([reader.readOnly, reader.submitOnly, reader.deployId], [true, false, null]);
+  const bound = await data(words`key create --workspace ${workspaceId} --deploy ${deployId} --submit-only`);
+  assert.equal([bound.readOnly, bound.submitOnly, bound.deployId], [false, true, deployId]);
+  const both = await cli(words`key create --workspace ${workspaceId} --read-only --submit-only`);
+  assert.match(both.said, "A key cannot be for reads alone and for submits alone");
+});
+
 everywhere("makes a key that expires", async () => {
   const { workspaceId, deployId } = await setUp();
   const expired = await cli(words`key create --workspace ${workspaceId} --expires 2020-01-01T00:00:00Z --json`);
