@@ -1,6 +1,6 @@
 // Settings from the environment, read once at startup. One message lists every invalid setting.
 import { invalid } from "./errors.ts";
-import { isApiKey } from "./ids.ts";
+import { isApiKey, isToken } from "./ids.ts";
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const logFormats = ["text", "json"] as const;
@@ -24,8 +24,10 @@ export type Config = Readonly<{
   maxBodyBytes: number;
   /** How many bytes of request bodies the service may hold at once. */
   bodyBudgetBytes: number;
-  /** The token of the management API. Without one that API is off. */
+  /** The operator's own token of the management API. */
   adminToken: string | undefined;
+  /** Whether the management API is on without `adminToken` too, for management tokens alone. */
+  management: boolean;
   logLevel: LogLevel;
   logFormat: LogFormat;
   /** Whether to migrate an outdated schema at startup. If not, an outdated schema aborts startup. */
@@ -111,6 +113,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, bodyLimitOf(url)),
     bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
     adminToken,
+    management: oneOf("MANAGEMENT", ["true", "false"], "false") === "true",
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
     migrates: oneOf("MIGRATE", ["true", "false"], "true") === "true",
@@ -129,10 +132,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return config;
 }
 
-/** Says why an admin token is invalid. It must be hard to guess, and must not look like an API key. */
+/** Says why an admin token is invalid. It must be hard to guess, and must not look like another secret. */
 export function adminTokenFault(token: string): string | undefined {
   if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
-  return isApiKey(token) ? "must not be an API key" : undefined;
+  if (isApiKey(token)) return "must not be an API key";
+  return isToken(token) ? "must not be a management token" : undefined;
 }
 
 export const originsExpected = "must be * or origins such as https://app.example.com";

@@ -11,6 +11,7 @@ export type ErrorKind =
   | "not_found"
   | "method_not_allowed"
   | "quota_exhausted"
+  | "rate_limited"
   | "key_reused"
   | "overloaded"
   | "unavailable"
@@ -19,8 +20,8 @@ export type ErrorKind =
   | "gone"
   | "internal";
 
-/** Masks API keys in a text, because a key may have been sent in the wrong place. */
-export const withoutKeys = (text: string): string => text.replace(/pl_[0-9A-Za-z]{20,}/g, "pl_…");
+/** Masks API keys and management tokens in a text, because one may have been sent in the wrong place. */
+export const withoutKeys = (text: string): string => text.replace(/(plm?_)[0-9A-Za-z]{20,}/g, "$1…");
 
 /** A refusal. `message` is written for the caller. It repeats nothing that the caller sent except names and ids. */
 export class Refusal extends Error {
@@ -146,6 +147,12 @@ export const ambiguousDeployment = (references: string[]) =>
   conflict(`Several deployments have that name: ${references.join(", ")}. Give the prompt too`, "ambiguous_reference");
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
 export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`, "role_required");
+export const allWorkspacesRequired = () =>
+  new Refusal("forbidden", "This needs a token for all workspaces", "all_workspaces_required");
+export const actorGiven = () =>
+  new Refusal("invalid", "actor is the name of the management token; remove it", "actor_given");
+export const tooManyFailures = () =>
+  new Refusal("rate_limited", "Too many requests with invalid tokens: try again later", "too_many_failures");
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
 export const noRevision = () => new Refusal("invalid", "If-Match header is only allowed when changing a deployment");
 /** Something outside the service failed. Operators read this message, clients never do. */

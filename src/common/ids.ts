@@ -1,4 +1,4 @@
-// Makes, recognizes and hashes ids and API keys. Uses Web Crypto alone, which every runtime has.
+// Makes, recognizes and hashes ids and secrets. Uses Web Crypto alone, which every runtime has.
 
 const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -14,6 +14,7 @@ export type PromptId = Id<"prompt">;
 export type DeploymentId = Id<"dep">;
 export type RecordId = Id<"diag">;
 export type CallId = Id<"call">;
+export type TokenId = Id<"token">;
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = <Prefix extends string>(prefix: Prefix, at: number): Id<Prefix> =>
@@ -54,24 +55,33 @@ function randomText(length: number): string {
   return text;
 }
 
-/** A new API key: `pl_`, 256 random bits and a CRC-32, in base 62. */
-export function newApiKey(): string {
+/** What a secret begins with: an API key with `pl_`, a management token with `plm_`. Neither can be taken for the other. */
+type SecretPrefix = "pl_" | "plm_";
+
+/** A new secret: the prefix, 256 random bits and a CRC-32, in base 62. */
+function newSecret(prefix: SecretPrefix): string {
   let number = 0n;
   for (const byte of crypto.getRandomValues(new Uint8Array(32))) number = number * 256n + BigInt(byte);
   const secret = toBase62(number, 43);
-  return `pl_${secret}${checksum(secret)}`;
+  return `${prefix}${secret}${checksum(secret)}`;
 }
 
-/** How many characters of a key a list of keys may show. */
-export const keyPrefixLength = 9;
+export const newApiKey = (): string => newSecret("pl_");
+export const newToken = (): string => newSecret("plm_");
 
-const keyShape = /^pl_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+/** The characters of a secret that lists may show: six behind the prefix. */
+export const shownOf = (secret: string): string => secret.slice(0, secret.indexOf("_") + 7);
 
-/** Whether a text has the form of a key. The checksum catches typing errors without a query. */
-export function isApiKey(text: string): boolean {
-  const [, secret, check] = keyShape.exec(text) ?? [];
-  return secret !== undefined && checksum(secret) === check;
+const secretShape = /^(plm?_)([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+/** Whether a text has the form of a secret. The checksum catches typing errors without a query. */
+function isSecret(text: string, wanted: SecretPrefix): boolean {
+  const [, prefix, secret = "", check] = secretShape.exec(text) ?? [];
+  return prefix === wanted && checksum(secret) === check;
 }
+
+export const isApiKey = (text: string): boolean => isSecret(text, "pl_");
+export const isToken = (text: string): boolean => isSecret(text, "plm_");
 
 /** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
 export const hashApiKey = (key: string): Promise<string> => sha256(key);

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -430,6 +430,49 @@ alter table api_keys add column deployment_id text references deployments;
 alter table api_key_secrets add column read_only integer not null default 0 check (read_only in (0, 1));
 alter table api_key_secrets add column submit_only integer not null default 0 check (submit_only in (0, 1));
 alter table api_key_secrets add column deployment_id text;
+`,
+  },
+  {
+    name: "011-create-management-tokens",
+    checksum: "2ca027bcbe0300ee758cdcda234de5410fd926bbf70525903980c918aa252487",
+    sql: `-- Management tokens: what people and programs authenticate with to the management API. They are no API keys.
+create table management_tokens (
+  id text primary key,
+  -- Null for all workspaces.
+  workspace_id text references workspaces,
+  name text not null,
+  role text not null check (
+    role in ('viewer', 'editor', 'publisher', 'admin') or role = 'owner' and workspace_id is null
+  ),
+  -- The first characters of the secret.
+  prefix text not null,
+  created_at integer not null,
+  expires_at integer,
+  revoked_at integer,
+  rotated_at integer,
+  overlap_ends_at integer,
+  -- The last request under this token, to the hour.
+  last_used_at integer
+) strict;
+
+create index management_tokens_by_workspace on management_tokens (workspace_id, id);
+
+create table management_token_secrets (
+  -- SHA-256 of the secret in hexadecimal. The secret itself is not stored.
+  hash text primary key check (length(hash) = 64),
+  token_id text not null references management_tokens,
+  -- The first moment at which the secret is refused. Revoking the token sets 0, which is in the past for every clock.
+  expires_at integer
+) strict, without rowid;
+
+create index management_token_secrets_by_token on management_token_secrets (token_id);
+`,
+  },
+  {
+    name: "012-protect-deployments",
+    checksum: "04086958762290da65b9d58980ec40723b5aeb0113601546b7109ef607d2c5fc",
+    sql: `-- A protected deployment takes a higher role to change.
+alter table deployments add column is_protected integer not null default 0 check (is_protected in (0, 1));
 `,
   },
 ];

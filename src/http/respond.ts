@@ -50,6 +50,7 @@ export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" |
   gone: 410,
   outdated: 412,
   quota_exhausted: 429,
+  rate_limited: 429,
   key_reused: 422,
   overloaded: 503,
   unavailable: 503,

@@ -5,7 +5,7 @@ export function requestIdOf(request: Request, secrets: readonly string[]): strin
   const given = request.headers.get("X-Request-Id");
   if (given === null || !/^[\w.:/+=@-]{1,128}$/.test(given)) return undefined;
   // The response must not repeat a secret.
-  return ["pl_", ...secrets].some((secret) => given.includes(secret)) ? undefined : given;
+  return ["pl_", "plm_", ...secrets].some((secret) => given.includes(secret)) ? undefined : given;
 }
 
 /** The trace and the parent span of a request, by W3C Trace Context. */

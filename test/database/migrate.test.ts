@@ -53,6 +53,8 @@ const landed = {
   "008-keep-for-a-time": "64853a96dd42394df23f6ca473393b3fd38586cbb57a09629889b52151573746",
   "009-delete-workspaces": "54fcf3ffc2d131ff984e8aedfed7ed1d904580c81bfec8c98cbf9deea982a679",
   "010-limit-keys": "998773e2fb5fa448adae967f2edc5c45ef6898ff6aa7a85158bb98683b189893",
+  "011-create-management-tokens": "2ca027bcbe0300ee758cdcda234de5410fd926bbf70525903980c918aa252487",
+  "012-protect-deployments": "04086958762290da65b9d58980ec40723b5aeb0113601546b7109ef607d2c5fc",
 };
 
 test("a migration that has landed is never edited", () => {
