@@ -24,7 +24,8 @@ function serviceOf(env: object) {
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
   const { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces: [management({ adminToken }), openapi()] };
+  const faces = [management({ adminToken, tokens: config.management }), openapi()];
+  const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces };
   return known = { config, settings, shared: createShared(settings) };
 }
 

@@ -1,24 +1,48 @@
-// How the command line shows keys and workspaces.
+// How the command line shows keys, tokens and workspaces.
 import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
 import type { ApiKey } from "../management/api-keys.ts";
 import { deleteWorkspace } from "../management/deletion.ts";
+import { createToken, listTokens, rotateToken } from "../management/tokens.ts";
+import type { Token } from "../management/tokens.ts";
 import { createWorkspace, updateWorkspace } from "../management/workspaces.ts";
 import { show } from "./command.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 
-const storeNow = "Store the key now: it is not shown again";
+const storeNow = (noun: string) => `Store the ${noun} now: it is not shown again`;
 
-const describeExpiry = ({ expiresAt }: ApiKey): string =>
+type Lifetime = Pick<ApiKey, "createdAt" | "expiresAt" | "revokedAt" | "overlapEndsAt">;
+
+const describeExpiry = ({ expiresAt }: Lifetime): string =>
   typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
+
+function describeNew(noun: string, secret: Lifetime): string {
+  const isExpired = secret.expiresAt !== null && secret.expiresAt <= secret.createdAt;
+  return isExpired ? `The ${noun} is already expired` : `${storeNow(noun)}${describeExpiry(secret)}`;
+}
+
+function describeRotated(noun: string, secret: Lifetime): string {
+  const old = secret.overlapEndsAt !== null
+    ? `valid until ${new Date(secret.overlapEndsAt).toISOString()}`
+    : "refused from now on";
+  return `${storeNow(noun)}${describeExpiry(secret)}. The old one is ${old}`;
+}
+
+const stateOf = ({ revokedAt, expiresAt }: Lifetime): string =>
+  revokedAt !== null ? "revoked" : expiresAt !== null && expiresAt <= Date.now() ? "expired" : "valid";
 
 /** The most important columns come first, because a narrow terminal hides the last ones. */
 const toRow = ({ name, prefix, readOnly, submitOnly, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
   const { revokedAt, id } = rest;
-  const isExpired = expiresAt !== null && expiresAt <= Date.now();
-  const state = revokedAt !== null ? "revoked" : isExpired ? "expired" : "valid";
+  const state = stateOf({ expiresAt, createdAt, ...rest });
   const power = readOnly ? "reads" : submitOnly ? "submits" : "all";
   return { name, prefix, state, for: power, deployId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
+};
+
+const toTokenRow = ({ name, prefix, role, workspaceId, expiresAt, lastUsedAt, createdAt, ...rest }: Token) => {
+  const state = stateOf({ expiresAt, createdAt, ...rest });
+  const { revokedAt, id } = rest;
+  return { name, prefix, state, role, workspaceId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
 export const accessPresentations = [
@@ -44,23 +68,23 @@ export const accessPresentations = [
     },
   }),
   present(createApiKey, {
-    show(key) {
-      const isExpired = key.expiresAt !== null && key.expiresAt <= key.createdAt;
-      return show(key, isExpired ? "The key is already expired" : `${storeNow}${describeExpiry(key)}`);
-    },
+    show: (key) => show(key, describeNew("key", key)),
   }),
   present(rotateApiKey, {
-    show(key) {
-      const old = key.overlapEndsAt !== null
-        ? `valid until ${new Date(key.overlapEndsAt).toISOString()}`
-        : "refused from now on";
-      return show(key, `${storeNow}${describeExpiry(key)}. The old one is ${old}`);
-    },
+    show: (key) => show(key, describeRotated("key", key)),
   }),
   present(listApiKeys, {
     async run({ call }, input) {
       const data = await readAll(call, listApiKeys, input);
       return { data, rows: data.map(toRow) };
+    },
+  }),
+  present(createToken, { show: (token) => show(token, describeNew("token", token)) }),
+  present(rotateToken, { show: (token) => show(token, describeRotated("token", token)) }),
+  present(listTokens, {
+    async run({ call }, input) {
+      const data = await readAll(call, listTokens, input);
+      return { data, rows: data.map(toTokenRow) };
     },
   }),
 ];

@@ -27,14 +27,17 @@ export type Outcome = {
 /**
  * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it needs itself.
  * Only a command with `createsDatabase` creates a missing database. All others fail without one. `check` says what is wrong
- * with a combination of arguments.
+ * with a combination of arguments. `role` is what the command takes on a service.
  */
 export type Command =
-  & { usage: string; summary: string; createsDatabase?: true | undefined }
+  & { usage: string; summary: string; role?: string | undefined; createsDatabase?: true | undefined }
   & { check?: ((args: Arguments) => string | undefined) | undefined }
   & ({ run(context: CommandContext): Promise<Outcome> } | { runLocally(context: LocalContext): Promise<Outcome> });
 
 /** The words that name a command, with which its usage begins. */
 export const nameOf = ({ usage }: Command): string[] => /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)![0].split(" ");
+
+/** The default actor of a command: the user in the environment. */
+export const userOf = ({ env }: Terminal): string | undefined => env.USER || env.USERNAME || undefined;
 
 export const show = (data: object, note?: string): Outcome => ({ data, note });

@@ -26,14 +26,15 @@ const settings =
 Exit codes: 0 success, 1 failure, 2 bad usage.
 
 Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
-work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, restore and serve need the database itself.
+work on the service there, with the token in ADMIN_TOKEN: the admin token, or a management token that has at least the role in
+parentheses. A ROLE is viewer, editor, publisher, admin or owner; each may do all that those before it may. Only migrate, backup, restore and serve need the database itself.
 
 A REF is an id, the name of a prompt, or NAME@DEPLOYMENT for a deployment; --workspace says whose, if several workspaces have
 it. A DEPLOYMENT is the name of a deployment of the prompt, an id or a reference.
 
 A DURATION or an AGE is 45s, 30m, 12h or 90d. A RETENTION is an AGE or forever. A TIME is 2027-01-31T18:00:00Z, a day such as
 2027-01-31 (its first moment in UTC), or a duration ago. An EXPIRY is a TIME or a duration from now: the first moment at which
-a key is refused.
+a key or a token is refused.
 `;
 
 /** Help on the commands whose usage begins with these words, or on all if none does. */
@@ -49,4 +50,6 @@ export function helpOnUnknown(word: string): string {
   return nouns.includes(word) ? help([word]) : `Commands: ${nouns.join(", ")}\nSee promptledger --help\n`;
 }
 
-const list = (chosen: typeof commands) => chosen.map(({ usage, summary }) => `  ${usage}\n      ${summary}\n`).join("");
+const list = (chosen: typeof commands) =>
+  chosen.map(({ usage, summary, role }) => `  ${usage}\n      ${summary}${role === undefined ? "" : ` (${role})`}\n`)
+    .join("");

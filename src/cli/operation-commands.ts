@@ -1,7 +1,7 @@
 // Makes commands of operations. The usage line of an operation maps arguments to the members of its input.
+import { describeRole } from "../management/operation.ts";
 import type { AnyOperation, Operation } from "../management/operation.ts";
 import { hasType } from "../schema/struct.ts";
-import type { Terminal } from "../runtime/terminal.ts";
 import { flagsOf, readUsage } from "./arguments.ts";
 import type { Arguments, Parameter } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
@@ -37,6 +37,7 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
     return [{
       usage,
       summary,
+      role: describeRole(operation),
       createsDatabase,
       check: check ?? (isPaged ? checkNewest : undefined),
       async run(context): Promise<Outcome> {
@@ -51,18 +52,14 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
   });
 }
 
-/** The default actor of a command: the user in the environment. */
-export const userOf = ({ env }: Terminal): string | undefined => env.USER || env.USERNAME || undefined;
-
-function readInput({ command, input: { schema } }: AnyOperation, { args, terminal }: CommandContext): object {
+function readInput({ command, input: { schema } }: AnyOperation, { args }: CommandContext): object {
   const parameters = readUsage(command!);
   const flags = flagsOf(command!).filter((name) => toMember(name) in schema && args.has(name));
   const given = parameters.flatMap((parameter) => {
     const member = memberOf(parameter, schema);
     return member === undefined ? [] : [[member, readArgument(parameter, args, schema[member]!)]];
   });
-  const actor = "actor" in schema && args.findText("actor") === undefined ? { actor: userOf(terminal) } : {};
-  return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [toMember(name), true])), ...actor };
+  return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [toMember(name), true])) };
 }
 
 /** An empty text removes a value that may be null. */

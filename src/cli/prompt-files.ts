@@ -4,6 +4,7 @@ import { indent, stringify } from "../common/json-text.ts";
 import { isId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import { getDeployment } from "../management/deployments.ts";
+import { describeRole } from "../management/operation.ts";
 import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompt-file.ts";
 import { listPrompts } from "../management/prompts.ts";
 import { publishPrompt } from "../management/publications.ts";
@@ -16,7 +17,6 @@ import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive } from "./deployments.ts";
 import { format } from "./format.ts";
 import { readAll } from "./lists.ts";
-import { userOf } from "./operation-commands.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text<WorkspaceId>("workspace");
@@ -34,7 +34,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
     deploy,
     force: args.has("force"),
     note: args.findText("note"),
-    actor: args.findText("actor") ?? userOf(terminal),
+    actor: args.findText("actor"),
   });
   const { isNew: _, deployment, ...prompt } = published;
   const { id, name, version, title, variables } = prompt;
@@ -126,6 +126,7 @@ export const fileCommands: Command[] = [
     summary:
       "Push a prompt's next version, or a new prompt; FILE is JSON, - is standard input. The name is the option's, " +
       "or the file's, or the path without its extension. --deploy makes it live; --force lets variables that are live go",
+    role: describeRole(publishPrompt),
     check: checkPush,
     run: push,
   },
@@ -133,6 +134,7 @@ export const fileCommands: Command[] = [
     usage: "prompt pull REF FILE [--version N] [--force] [--workspace ID]",
     summary: "Write a version to a file that prompt push takes: the newest, or what is live in a deployment; - is " +
       "standard output",
+    role: describeRole(versions.getPromptVersion),
     run: pull,
   },
 ];

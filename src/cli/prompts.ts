@@ -1,8 +1,10 @@
 // Commands for prompts and their versions, and how the command line shows them.
+import { describeRole } from "../management/operation.ts";
 import { describePrompt } from "../management/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
 import { diffVersions, renderPrompt } from "../management/renderings.ts";
 import type { PromptDiff } from "../management/renderings.ts";
+import { getPromptVersion } from "../management/versions.ts";
 import type { PromptVersion } from "../management/versions.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
@@ -58,6 +60,7 @@ export const promptCommands: Command[] = [
     summary:
       "Show a version of a prompt, by default the newest, or of a deployment the live one; --render fills in its " +
       "variables, and needs all of them",
+    role: describeRole(getPromptVersion),
     run: showPrompt,
   },
 ];

@@ -1,6 +1,7 @@
 // Runs operations on a remote service, over its management API.
 import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../common/config.ts";
+import { isToken } from "../common/ids.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/management-openapi.ts";
 import { stringify } from "../common/json-text.ts";
@@ -9,6 +10,7 @@ import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { receive } from "../schema/parse.ts";
 import { check } from "../schema/struct.ts";
+import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";
 
 // ms without any data. A service sends some every 20 s, and the runtimes' own limit is 5 minutes.
@@ -20,17 +22,22 @@ const defaultTimeoutMs = 4 * 60_000;
  */
 export function connectTo(
   server: string,
-  { env, say }: Terminal,
+  terminal: Terminal,
   { name = "--server", timeoutMs = defaultTimeoutMs }: { name?: string; timeoutMs?: number } = {},
 ): Call {
+  const { env, say } = terminal;
   const base = readServer(server, name);
-  const headers = { Authorization: `Bearer ${readToken(env.ADMIN_TOKEN, name)}`, "Content-Type": "application/json" };
+  const token = readToken(env.ADMIN_TOKEN, name);
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  // A management token has a name of its own.
+  const actor = isToken(token) ? undefined : userOf(terminal);
   const { protocol, hostname } = new URL(base);
   if (protocol === "http:" && !/^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
     say(`Warning: the admin token is sent unencrypted to ${hostname}\n`);
   }
   return async (operation, input) => {
-    const { method, path, body } = toRequest(operation, input);
+    const named = "actor" in operation.input.schema && findActor(input) === undefined ? { ...input, actor } : input;
+    const { method, path, body } = toRequest(operation, named);
     const idle = idleTimeout(base, method === "GET", timeoutMs);
     // Redirects are not followed, because the token is for this service alone.
     const init = { method, headers, redirect: "manual", signal: idle.signal, ...(body === undefined ? {} : { body }) };
@@ -43,6 +50,8 @@ export function connectTo(
     return readAnswer(base, operation.output, response, text) as never;
   };
 }
+
+const findActor = (input: { actor?: unknown }) => input.actor;
 
 const exportFormats: Record<string, ExportFormat> = { "application/x-ndjson": "ndjson", "text/csv": "csv" };
 
@@ -58,8 +67,10 @@ function readServer(server: string, name: string): string {
 }
 
 function readToken(token: string | undefined, name: string): string {
-  if (!token) throw invalid(`Set ADMIN_TOKEN to the admin token of the service: ${name} needs it`);
-  const fault = adminTokenFault(token);
+  if (!token) {
+    throw invalid(`Set ADMIN_TOKEN to the admin token of the service or to a management token: ${name} needs it`);
+  }
+  const fault = isToken(token) ? undefined : adminTokenFault(token);
   if (fault !== undefined) throw invalid(`ADMIN_TOKEN ${fault}`);
   return token;
 }

@@ -17,7 +17,7 @@ export async function readKeyHash(request: Request, { keyHashes }: Context): Pro
   return hash;
 }
 
-function readBearer(header: string): string {
+export function readBearer(header: string): string {
   const [scheme, token = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(header)?.slice(1) ?? [];
   if (scheme?.toLowerCase() !== "bearer") throw missingAuthorization();
   return token;
@@ -87,7 +87,7 @@ export async function requireBearer(request: Request, token: string): Promise<vo
 }
 
 /** Compares the hashes of two texts in constant time, so that timing reveals neither. */
-async function isSame(one: string, other: string): Promise<boolean> {
+export async function isSame(one: string, other: string): Promise<boolean> {
   const [a, b] = [await sha256(one), await sha256(other)];
   let difference = 0;
   for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index);

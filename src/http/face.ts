@@ -1,5 +1,6 @@
 // A face is a part of a service besides the data plane. An embedder opts in to it by passing it to `createService`.
 import type { Clock } from "../common/domain.ts";
+import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import type { Route } from "./context.ts";
 import type { Described, Part } from "./openapi-components.ts";
@@ -19,7 +20,13 @@ export type Face = {
 };
 
 /** What a service provides to its faces; `faces` are all of them. */
-export type FaceHost = { database: Database; clock: Clock; faces: readonly Face[]; hasMetrics: boolean };
+export type FaceHost = {
+  database: Database;
+  clock: Clock;
+  metrics: Metrics;
+  faces: readonly Face[];
+  hasMetrics: boolean;
+};
 
 export type FaceDescription = {
   tags: Record<string, string>;

@@ -1,9 +1,10 @@
 // Describes the management API in OpenAPI, from its operations.
 import type { Group } from "../management/index.ts";
+import { describeRole } from "../management/operation.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
-import { described, exactly, named, refer, schemaOf } from "../schema/struct.ts";
+import { described, exactly, named, nounOf, refer, schemaOf } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import type { FaceDescription } from "./face.ts";
 import { answer, describeRefusals, json, parameter, parameterNamed, securedBy } from "./openapi-components.ts";
@@ -34,6 +35,15 @@ const refused = {
     when: "The bearer token is missing or invalid",
     as: [errors.missingAuthorization(), errors.invalidAdminToken()],
     headers: ["WWW-Authenticate"],
+  },
+  forbidden: {
+    when: "The token has a lesser role, or is bound to a workspace",
+    as: [errors.roleRequired("publisher"), errors.allWorkspacesRequired()],
+  },
+  rate_limited: {
+    when: "More than 30 requests had invalid tokens in this minute",
+    as: [errors.tooManyFailures()],
+    headers: ["Retry-After"],
   },
   not_found: { when: "The resource does not exist", as: [errors.notFound("Workspace", "ws_01m7")] },
   timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
@@ -90,6 +100,7 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
     method: method.toLowerCase(),
     operationId: id,
     summary,
+    description: `Role: ${describeRole(operation)}.`,
     parameters: [
       ...inPath.map((name) => pathParameter(operation, name)),
       ...(hasBody ? [] : members.map(([name, struct]) => parameter(name, "query", struct))),
@@ -98,11 +109,17 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
     ...(hasBody && members.length > 0 ? { requestBody: bodyOf(Object.fromEntries(members)) } : {}),
     responses: {
       ...successesOf(operation),
-      ...refusalsOf("invalid", "unauthorized", ...refusals, "internal", "unavailable"),
+      ...refusalsOf("invalid", "unauthorized", ...(mayForbid(operation) ? ["forbidden" as const] : []), ...refusals),
+      ...refusalsOf("rate_limited", "internal", "unavailable"),
       ...(hasBody ? refusalsOf("timeout", "too_large") : {}),
     },
   };
 }
+
+/** Whether some tokens are too weak for an operation. What it names in other workspaces is as if absent. */
+const mayForbid = ({ role, roleOverAll, isScoped, input: { schema } }: AnyOperation): boolean =>
+  role !== "viewer" || roleOverAll !== undefined ||
+  !isScoped && Object.values(schema).every((member) => nounOf(member) === undefined);
 
 function bodyOf(members: AnyOperation["input"]["schema"]): Part {
   const schema = schemaOf(exactly(members));

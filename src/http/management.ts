@@ -10,6 +10,7 @@ import {
   noRevision,
   Refusal,
   revisionInBody,
+  tooManyFailures,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";
@@ -24,11 +25,12 @@ import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";
 import { readText } from "./body.ts";
-import { requireBearer } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceDescription } from "./face.ts";
 import { createLongWork, untilGone } from "./long-work.ts";
 import type { LongWork } from "./long-work.ts";
+import { createGate } from "./management-access.ts";
+import type { Gate } from "./management-access.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
 import { readQuery } from "./query.ts";
@@ -38,7 +40,10 @@ import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
 /** The state of the face in one service. */
-type State = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
+type Shared = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
+
+/** The same for one request, and who sent it. */
+type State = Shared & { caller: Caller };
 
 const maxLongWork = 8; // at once
 const longWorkTimeout = 5_000; // ms that further requests wait
@@ -46,19 +51,23 @@ const longWorkTimeout = 5_000; // ms that further requests wait
 // or a few.
 const defaultQuietMs = 20_000;
 
+/** `adminToken` is the operator's own and may do everything. It has at least 32 printable ASCII characters. */
+type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | undefined };
+
 /**
- * The management API, under `/admin/v1`. Every request needs the token, which has at least 32 printable ASCII characters.
- * Without `adminToken` every request gets 404 with the code `management_off`.
+ * The management API, under `/admin/v1`. Every request needs `adminToken` or a management token. With `tokens` it is on
+ * without `adminToken` too. With neither every request gets 404 with the code `management_off`.
  */
-export const management = ({ adminToken }: { adminToken?: string | undefined }): Face =>
-  managementWith(adminToken, () => createLongWork(maxLongWork, longWorkTimeout));
+export const management = (options: ManagementOptions): Face =>
+  managementWith(options, () => createLongWork(maxLongWork, longWorkTimeout));
 
 /** The same with its own limit on long-running requests, and its own time after which a response begins. */
 export function managementWith(
-  adminToken: string | undefined,
+  { adminToken, tokens = false }: ManagementOptions,
   boundLongWork: () => LongWork,
   quietMs = defaultQuietMs,
 ): Face {
+  const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalidTokenOption(fault);
   return {
@@ -66,23 +75,53 @@ export function managementWith(
     secrets: adminToken === undefined ? [] : [adminToken],
     mount(basePath) {
       const router = createRouter(basePath);
-      if (adminToken === undefined) router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
-      else addOperations(router, adminToken);
-      return ({ database, clock }) => {
+      if (isOn) addOperations(router, createGate(adminToken));
+      else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
+      return ({ database, clock, metrics }) => {
         const store = { database: yielding(database), clock };
-        const state: State = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
-        return (ctx, context) => router.fetch(ctx, context, state);
+        const shared: Shared = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
+        if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
+        const count = metrics.counter(
+          "promptledger_management_refusals_total",
+          "Management requests refused because of who sent them: no token, an invalid one, too little power, too many failures",
+          ["reason"],
+          ["missing", "invalid", "forbidden", "limited"],
+        );
+        return async (ctx, context) => {
+          try {
+            const answer = await router.fetch(ctx, context, { ...shared });
+            if (answer?.error === "rate_limited") count("limited");
+            return answer;
+          } catch (error) {
+            const reason = error instanceof Refusal ? reasonOf(error) : undefined;
+            if (reason !== undefined) count(reason);
+            throw error;
+          }
+        };
       };
     },
-    describe: () => adminToken === undefined ? nothing : describeOperations(groups),
+    describe: () => isOn ? describeOperations(groups) : nothing,
   };
 }
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 
-/** Every path below `adminPath` requires the token, even one that does not exist. */
-function addOperations(router: RouterType, adminToken: string): void {
-  router.all(`${adminPath}/*`, ({ request }) => requireBearer(request, adminToken));
+/** What the metrics call the reason of a refusal. */
+function reasonOf({ kind, code }: Refusal): string | undefined {
+  if (kind === "unauthorized") return code === "invalid_token" ? "invalid" : "missing";
+  return kind === "forbidden" ? "forbidden" : undefined;
+}
+
+/** Every path below `adminPath` requires a token, even one that does not exist. */
+function addOperations(router: RouterType, authenticate: Gate): void {
+  router.all(`${adminPath}/*`, async ({ request, requestId }: RequestContext, _context: Context, state: State) => {
+    const authenticated = await authenticate(request, state.store);
+    if ("retryAfter" in authenticated) {
+      return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
+    }
+    state.caller = { ...authenticated.caller, requestId };
+    return undefined;
+  });
   const methods = new Map<string, string[]>();
   for (const operation of operations) {
     const path = adminPath + operation.path.replace(/{(\w+)}/g, ":$1");
@@ -97,15 +136,12 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
   const input = await readInput(operation, ctx, context);
   if (operation.isLong) return await answerLong(operation, input, ctx, context, state);
-  const output = await perform(operation, { ...state.store, caller }, input);
+  const output = await perform(operation, { ...state.store, caller: state.caller }, input);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });
 };
-
-/** The admin token allows everything. */
-const caller: Caller = { source: "api", actor: "", role: "owner" };
 
 /**
  * Answers an operation that takes long. When its output is not ready in time, the response begins without it: its JSON comes
@@ -116,7 +152,7 @@ async function answerLong(
   input: Unchecked,
   ctx: RequestContext,
   context: Context,
-  { store, longWork, exports, quietMs }: State,
+  { store, longWork, exports, quietMs, caller }: State,
 ): Promise<Answer> {
   let hasLeft = false;
   const leave = () => void (hasLeft = true);

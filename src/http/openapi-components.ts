@@ -25,7 +25,11 @@ export const tags = {
 
 const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "An API key, `pl_…`" },
-  adminToken: { type: "http", scheme: "bearer", description: "The service's `ADMIN_TOKEN`" },
+  adminToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The service's `ADMIN_TOKEN`, or a management token, `plm_…`",
+  },
 };
 
 /** Requires a token. */

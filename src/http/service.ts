@@ -158,7 +158,8 @@ export function createContext(
     faces = [],
   } = settings;
   const telemetry = createTelemetry();
-  const { gauge } = telemetry.metrics;
+  const { metrics } = telemetry;
+  const { gauge } = metrics;
   const observed = onError(database, (error) => telemetry.databaseErrors(failureOf(error)));
   const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
   const bodyBudget = { limit: bodyBudgetBytes, used: 0 };
@@ -166,7 +167,7 @@ export function createContext(
   gauge("promptledger_waiting_requests", "Requests that wait for a transaction", ledger.countWaiting);
   gauge("promptledger_body_bytes", "Bytes of request bodies held", () => bodyBudget.used);
   gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudget.limit);
-  const host = { database: observed, clock, faces, hasMetrics: metricsToken !== undefined };
+  const host = { database: observed, clock, metrics, faces, hasMetrics: metricsToken !== undefined };
   return {
     ledger,
     keyHashes,

@@ -62,7 +62,7 @@ export const createApiKey = operation({
   role: "admin",
   command: "key create --workspace ID [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--deploy REF]",
   input: {
-    workspaceId: v.id<WorkspaceId>(),
+    workspaceId: v.workspaceId,
     name: optional(described(v.label, "To tell keys apart")),
     expiresAt: optional(expiresAt),
     readOnly: optional(apiKey.readOnly),
@@ -96,7 +96,7 @@ export const listApiKeys = operation({
   path: "/workspaces/{workspaceId}/keys",
   role: "viewer",
   command: "key list --workspace ID",
-  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
+  input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(ApiKey),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {
@@ -112,10 +112,10 @@ export const getApiKey = operation({
   path: "/keys/{id}",
   role: "viewer",
   command: "key show ID",
-  input: { id: v.id<KeyId>() },
+  input: { id: v.keyId },
   output: ApiKey,
   refusals: ["not_found"],
-  run: (management, { id }) => secrets.require(management, id),
+  run: (management, { id }) => secrets.requireHolder(management, id),
 });
 
 export const revokeApiKey = operation({
@@ -125,7 +125,7 @@ export const revokeApiKey = operation({
   path: "/keys/{id}/revoke",
   role: "admin",
   command: "key revoke ID",
-  input: { id: v.id<KeyId>() },
+  input: { id: v.keyId },
   output: ApiKey,
   refusals: ["not_found"],
   run: (management, { id }) => secrets.revoke(management, id),
@@ -138,7 +138,7 @@ export const rotateApiKey = operation({
   path: "/keys/{id}/rotate",
   role: "admin",
   command: "key rotate ID [--overlap DURATION] [--expires EXPIRY]",
-  input: { id: v.id<KeyId>(), ...rotation },
+  input: { id: v.keyId, ...rotation },
   output: NewApiKey,
   refusals: ["not_found", "conflict"],
   async run(management, { id, ...input }) {

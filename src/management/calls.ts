@@ -1,5 +1,4 @@
 // The call log: one entry for each accepted request. The ledger alone writes it.
-import type { KeyId, WorkspaceId } from "../common/ids.ts";
 import { listCalls as list } from "../ledger/calls.ts";
 import { Call } from "../schema/ledger.ts";
 import { described, optional } from "../schema/struct.ts";
@@ -17,8 +16,8 @@ export const listCalls = operation({
   command: "call list --workspace ID [--deploy REF] [--key ID] [--operation read|submit] [--version N] " +
     "[--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
-    workspaceId: v.id<WorkspaceId>(),
-    keyId: optional(described(v.id<KeyId>(), "Only with this key")),
+    workspaceId: v.workspaceId,
+    keyId: optional(described(v.keyId, "Only with this key")),
     deployId: optional(described(v.deploymentReference, "Only to this deployment")),
     promptVersion,
     operation: optional(described(Call.schema.operation, "Only these")),

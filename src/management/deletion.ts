@@ -1,7 +1,6 @@
 // Deleting a workspace with everything that belongs to it. The first transaction refuses its keys and hides it. The rest goes in
 // small transactions, calls before the keys and deployments that they name, so that the ledger balances all the time.
 import { conflict, notFound } from "../common/errors.ts";
-import type { WorkspaceId } from "../common/ids.ts";
 import type { Clock } from "../common/domain.ts";
 import type { Database } from "../database/database.ts";
 import { text, textOrNull } from "../database/row.ts";
@@ -44,7 +43,7 @@ export const deleteWorkspace = operation({
   path: "/workspaces/{id}",
   role: "owner",
   command: "workspace delete ID --confirm NAME",
-  input: { id: v.id<WorkspaceId>(), confirm: described(v.text, "The name of the workspace") },
+  input: { id: v.workspaceId, confirm: described(v.text, "The name of the workspace") },
   output: WorkspaceDeletion,
   refusals: ["not_found", "conflict"],
   isLong: true,
@@ -155,11 +154,15 @@ const removals = [
   removeFrom("prompts", "id", "workspace_id = :id"),
   removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
   removeFrom("api_keys", "id", "workspace_id = :id"),
+  removeFrom("management_token_secrets", "hash", `token_id in (${ofWorkspace("management_tokens")})`),
+  removeFrom("management_tokens", "id", "workspace_id = :id"),
 ];
 
 /** Removes the workspace itself, unless something was added to it in the last moment. */
 async function finish(database: Database, id: string, now: number): Promise<boolean> {
-  const isEmpty = ["prompts", "deployments", "api_keys"].map((table) => `not exists (${ofWorkspace(table)})`);
+  const isEmpty = ["prompts", "deployments", "api_keys", "management_tokens"].map((table) =>
+    `not exists (${ofWorkspace(table)})`
+  );
   const isGone = "not exists (select 1 from workspaces where id = :id)";
   const results = await database.write([
     { sql: `delete from workspaces where id = :id and ${isEmpty.join(" and ")}`, args: { id } },

@@ -1,14 +1,22 @@
 // Operations that change a deployment.
 import { archived, conflict, deploymentNameTaken, invalid, notFound, outdated } from "../common/errors.ts";
-import type { PromptId } from "../common/ids.ts";
+import type { DeploymentId, PromptId } from "../common/ids.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { change, changeDeployment } from "./deployment-writes.ts";
-import { deployment, DeploymentResult, findDeployments, requireDeployment, toDeployment } from "./deployments.ts";
+import {
+  deployment,
+  DeploymentResult,
+  findDeployment,
+  findDeployments,
+  missing,
+  requireDeployment,
+  toDeployment,
+} from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { DeploymentChange, findRollbackTargets, listChanges, listVersionChanges } from "./history.ts";
-import { operation, pageOf } from "./operation.ts";
+import { operation, pageOf, protectedRole } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { renamed } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
@@ -26,6 +34,7 @@ export const promoteDeployment = operation({
   method: "POST",
   path: "/deployments/{id}/promote",
   role: "editor",
+  guardsProtected: true,
   command: "deploy promote REF [--version N] [--from DEPLOYMENT] [--note TEXT] [--actor NAME] [--workspace ID]",
   input: {
     ...change,
@@ -125,6 +134,7 @@ export const renameDeployment = operation({
   method: "POST",
   path: "/deployments/{id}/rename",
   role: "editor",
+  guardsProtected: true,
   command: "deploy rename REF --name NAME [--note TEXT] [--actor NAME] [--workspace ID]",
   input: { ...change, name: described(v.deploymentName, "The new name") },
   output: RenamedDeployment,
@@ -164,6 +174,46 @@ export const unarchiveDeployment = operation({
   run: (management, input) => changeDeployment(management, "unarchived", "archived_at", null, input),
 });
 
+/** The protection is no part of the history, whose table has a rule on actions. */
+async function setProtected({ database }: Management, id: DeploymentId, isProtected: 0 | 1): Promise<DeploymentResult> {
+  const [changes, found] = await database.write([
+    {
+      sql:
+        "update deployments set is_protected = :isProtected where id = :id and is_protected <> :isProtected returning id",
+      args: { id, isProtected },
+    },
+    findDeployment(id),
+  ]);
+  const deployment = found!.map(toDeployment)[0] ?? missing(id);
+  return { ...deployment, changed: changes!.length > 0 };
+}
+
+export const protectDeployment = operation({
+  id: "protectDeployment",
+  summary: `Protect a deployment: from now on it takes the role ${protectedRole} to change it`,
+  method: "POST",
+  path: "/deployments/{id}/protect",
+  role: "admin",
+  command: "deploy protect REF [--workspace ID]",
+  input: ofDeployment,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict"],
+  run: (management, { id }) => setProtected(management, id, 1),
+});
+
+export const unprotectDeployment = operation({
+  id: "unprotectDeployment",
+  summary: "Undo the protection of a deployment",
+  method: "POST",
+  path: "/deployments/{id}/unprotect",
+  role: "admin",
+  command: "deploy unprotect REF [--workspace ID]",
+  input: ofDeployment,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict"],
+  run: (management, { id }) => setProtected(management, id, 0),
+});
+
 export const listDeploymentChanges = operation({
   id: "listDeploymentChanges",
   summary: "List what changed in a deployment, newest first",
@@ -188,5 +238,7 @@ export const deploymentChangeOperations = [
   renameDeployment,
   archiveDeployment,
   unarchiveDeployment,
+  protectDeployment,
+  unprotectDeployment,
   listDeploymentChanges,
 ];

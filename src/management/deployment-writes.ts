@@ -3,7 +3,7 @@ import { archived, outdated } from "../common/errors.ts";
 import { optional } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { findDeployment, missing, toDeployment } from "./deployments.ts";
+import { findDeployment, isChangeable, missing, requireChangeable, toDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
 import { addChange, originOf } from "./history.ts";
 import type { Action } from "./history.ts";
@@ -45,7 +45,8 @@ export async function changeDeployment(
   { id, ifRevision, ...info }: ChangeInput,
 ): Promise<DeploymentResult> {
   const { toJson, differs = `${column} <> :value`, isAllowed = "true" } = columns[column];
-  const condition = `id = :id and ${differs} and revision = coalesce(:ifRevision, revision) and ${isAllowed}`;
+  const condition = `id = :id and ${differs} and revision = coalesce(:ifRevision, revision) and ${isAllowed}
+    and ${isChangeable(management)}`;
   const args = { id, value, ifRevision: ifRevision ?? null };
   const [changes, , found] = await management.database.write([
     addChange(action, toJson(column), toJson(":value"), condition, { ...args, ...originOf(management, info) }),
@@ -53,6 +54,7 @@ export async function changeDeployment(
     findDeployment(id),
   ]);
   const deployment = found!.map(toDeployment)[0] ?? missing(id);
+  requireChangeable(management, deployment);
   const changed = changes!.length > 0;
   if (!changed && ifRevision !== undefined && ifRevision !== deployment.revision) throw outdated("Deployment", id);
   if (!changed && column === "current_version" && deployment.archivedAt !== null) {

@@ -1,6 +1,6 @@
 // Deployments: each has a name, and says which version of a prompt is live, and whether it is. What changes one is in
 // deployment-changes.ts.
-import { deploymentNameTaken, notFound } from "../common/errors.ts";
+import { deploymentNameTaken, notFound, roleRequired } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
@@ -8,8 +8,8 @@ import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { addChange, originOf } from "./history.ts";
-import { changeInfo, operation, pageOf } from "./operation.ts";
-import type { Store } from "./operation.ts";
+import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
+import type { Management, Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
 import { tableOf } from "./table.ts";
@@ -24,6 +24,7 @@ export const deployment = {
   promptId: v.textAs<PromptId>(),
   currentVersion: described(v.positive, "The version of the prompt that is live"),
   isActive: described(v.isTrue, "Whether it is open to requests"),
+  isProtected: described(v.isTrue, `Whether it takes the role ${protectedRole} to change it`),
   revision: described(v.positive, "How often it has changed, its creation included; the ETag has it too"),
   createdAt: v.timestamp,
   archivedAt: described(v.moment, "When it, or its prompt, was archived, in Unix milliseconds, or null"),
@@ -39,7 +40,7 @@ export type DeploymentResult = Infer<typeof DeploymentResult>;
 const table = tableOf(
   Deployment,
   `select d.id, d.workspace_id, d.name, p.name || '@' || d.name as reference, d.prompt_id, d.current_version, d.is_active,
-    d.revision, d.created_at, coalesce(d.archived_at, d.prompt_archived_at) as archived_at
+    d.is_protected, d.revision, d.created_at, coalesce(d.archived_at, d.prompt_archived_at) as archived_at
   from deployments d join prompts p on p.id = d.prompt_id`,
 );
 
@@ -74,7 +75,7 @@ export const createDeployment = operation({
   role: "editor",
   command: "deploy create --workspace ID --name NAME --prompt REF [--version N] [--note TEXT] [--actor NAME]",
   input: {
-    workspaceId: v.id<WorkspaceId>(),
+    workspaceId: v.workspaceId,
     name: v.deploymentName,
     promptId: v.promptReference,
     version: optional(described(v.positive, "The newest version unless given")),
@@ -107,7 +108,7 @@ export const listDeployments = operation({
   path: "/workspaces/{workspaceId}/deployments",
   role: "viewer",
   command: "deploy list --workspace ID [--archived]",
-  input: { workspaceId: v.id<WorkspaceId>(), ...v.archivable, ...v.page },
+  input: { workspaceId: v.workspaceId, ...v.archivable, ...v.page },
   output: pageOf(Deployment),
   refusals: ["not_found"],
   async run(management, { workspaceId, archived, ...page }) {
@@ -132,6 +133,14 @@ export const getDeployment = operation({
 /** The deployment; refused where there is none. */
 export const requireDeployment = async ({ database }: Store, id: DeploymentId): Promise<Deployment> =>
   await table.find(database, id) ?? missing(id);
+
+/** The condition that the caller may change a deployment, protected or not. */
+export const isChangeable = ({ caller }: Management): string =>
+  hasRole(caller, protectedRole) ? "true" : "is_protected = 0";
+
+export function requireChangeable({ caller }: Management, { isProtected }: Pick<Deployment, "isProtected">): void {
+  if (isProtected && !hasRole(caller, protectedRole)) throw roleRequired(protectedRole);
+}
 
 export function missing(id: DeploymentId): never {
   throw notFound("Deployment", id);

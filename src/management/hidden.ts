@@ -1,42 +1,60 @@
-// What belongs to a workspace that is being deleted is hidden, though some of it is there still.
+// What a caller may not see is as if absent: what belongs to a workspace that is being deleted, though some of it is there
+// still, and for a caller who is bound to a workspace all that belongs to others.
 import { notFound } from "../common/errors.ts";
 import { readSlotId } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { text } from "../database/row.ts";
+import { integer } from "../database/row.ts";
+import { nounOf } from "../schema/struct.ts";
+import type { Schema } from "../schema/struct.ts";
 
-const nouns: Record<string, string> = {
-  ws: "Workspace",
-  key: "API key",
-  prompt: "Prompt",
-  dep: "Deployment",
-  diag: "Diagnosis",
-};
+/** A member of an input that names something: its noun and its id. */
+export type Named = { noun: string; id: string };
 
-const prefixOf = (value: string): string => /^[a-z]+(?=_)/.exec(value)?.[0] ?? "";
+/** What an input names, by the nouns that its schema declares. */
+export const namedIn = (schema: Schema, input: object): Named[] =>
+  Object.entries(input).flatMap(([name, id]) => {
+    const noun = nounOf(schema[name] ?? {});
+    return noun === undefined || typeof id !== "string" ? [] : [{ noun, id }];
+  });
 
-/** Refuses input that names anything of such a workspace by its id. */
-export async function refuseHidden(database: Database, input: object): Promise<void> {
-  const ids = Object.values(input).filter((value): value is string =>
-    typeof value === "string" && Object.hasOwn(nouns, prefixOf(value))
-  );
-  if (ids.length === 0) return;
-  const { commitId = "", slot = 0 } = ids.map((id) => readSlotId("diag", id)).find((each) => each !== undefined) ?? {};
-  const diagnosisId = ids.find((id) => prefixOf(id) === "diag") ?? "";
-  const [row] = await database.read({ sql, args: { ids: JSON.stringify(ids), diagnosisId, commitId, slot } });
-  if (row !== undefined) throw notFound(nouns[prefixOf(text(row, "id"))]!, text(row, "id"));
+/** Refuses to name what is hidden, the first in the order of the input, as if it were absent. */
+export async function refuseHidden(
+  database: Database,
+  all: Named[],
+  { seesDeleted = false, bound }: { seesDeleted?: boolean | undefined; bound: WorkspaceId | undefined },
+): Promise<void> {
+  if (all.length === 0 || seesDeleted && bound === undefined) return;
+  const { id: diagnosisId = "" } = all.find(({ noun }) => noun === "Diagnosis") ?? {};
+  const { commitId = "", slot = 0 } = readSlotId("diag", diagnosisId) ?? {};
+  const args = { diagnosisId, commitId, slot, seesDeleted: Number(seesDeleted), bound: bound ?? null };
+  const [row] = await database.read({ sql, args: { named: JSON.stringify(all), ...args } });
+  if (row === undefined) return;
+  // The id is not read back: SQLite may hold text that is no Unicode, which cannot be read.
+  const { noun, id } = all[integer(row, "place")]!;
+  throw notFound(noun, id);
 }
 
+const tables = { "API key": "api_keys", Prompt: "prompts", Deployment: "deployments", Token: "management_tokens" };
+
+const owners = Object.entries(tables).map(([noun, table]) =>
+  `union all select n.place, o.workspace_id
+      from named n cross join ${table} o on o.id = n.id where n.noun = '${noun}'`
+);
+
+/** What nobody owns is for the operation to refuse. A token for all workspaces is owned by none, and foreign to each. */
 const sql = `
-  with named(id) as (select value from json_each(:ids)),
-  owned(id, workspace_id) as (
-    select id, id from named
-    union all select k.id, k.workspace_id from named n cross join api_keys k on k.id = n.id
-    union all select p.id, p.workspace_id from named n cross join prompts p on p.id = n.id
-    union all select d.id, d.workspace_id from named n cross join deployments d on d.id = n.id
-    union all select :diagnosisId, c.workspace_id
-      from commits m cross join calls c on c.position = (
+  with named(place, noun, id) as (select key, value ->> 'noun', value ->> 'id' from json_each(:named)),
+  owned(place, workspace_id) as (
+    select place, id from named where noun = 'Workspace'
+    ${owners.join("\n    ")}
+    union all select n.place, c.workspace_id
+      from named n cross join commits m on m.id = :commitId cross join calls c on c.position = (
         select max(position) from calls where position <= m.position + :slot
       )
-      where m.id = :commitId
+      where n.noun = 'Diagnosis' and n.id = :diagnosisId
   )
-  select o.id from deleted_workspaces w cross join owned o on o.workspace_id = w.id where w.finished_at is null limit 1`;
+  select place from owned
+  where :bound is not null and workspace_id is not :bound
+    or not :seesDeleted and workspace_id in (select id from deleted_workspaces where finished_at is null)
+  order by place limit 1`;

@@ -11,6 +11,7 @@ import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
 import { renderingOperations } from "./renderings.ts";
 import { statsOperations } from "./stats.ts";
+import { tokenOperations } from "./tokens.ts";
 import { upkeepOperations } from "./upkeep.ts";
 import { usageOperations } from "./usage.ts";
 import { versionOperations } from "./versions.ts";
@@ -26,6 +27,11 @@ export const groups: readonly Group[] = [
     operations: [...workspaceOperations, ...deletionOperations],
   },
   { tag: "Keys", about: "API keys. A secret is shown once, when it is created.", operations: apiKeyOperations },
+  {
+    tag: "Tokens",
+    about: "Management tokens, each with a role. A secret is shown once, when it is created.",
+    operations: tokenOperations,
+  },
   {
     tag: "Prompts",
     about: "Prompts and their versions, which never change.",

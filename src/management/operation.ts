@@ -1,13 +1,14 @@
 // What an operation of management is: all that serving it, calling it from afar, describing it and running it as a command
 // need.
 import type { Clock, Page } from "../common/domain.ts";
-import { roleRequired } from "../common/errors.ts";
+import { actorGiven, allWorkspacesRequired, roleRequired } from "../common/errors.ts";
+import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { take } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
-import { refuseHidden } from "./hidden.ts";
+import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
 
@@ -19,8 +20,29 @@ export type Source = (typeof sources)[number];
 export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
 export type Role = (typeof roles)[number];
 
-/** Who calls an operation, made by whoever authenticates. `actor` is the name for histories, and may be empty. */
-export type Caller = { source: Source; actor: string; role: Role };
+/** What it takes to change a deployment that is protected. */
+export const protectedRole: Role = "publisher";
+
+/** Who calls an operation, made by whoever authenticates. */
+export type Caller = {
+  source: Source;
+  /** The name for histories: that of the token, or the user of the command line. It may be empty. */
+  actor: string;
+  role: Role;
+  /** The one workspace that the caller may see; every one unless given. */
+  workspaceId?: WorkspaceId | undefined;
+  /** The token that authenticated the caller. Its name is the actor, whatever the input says. */
+  tokenId?: TokenId | undefined;
+  requestId?: string | undefined;
+};
+
+/** Whether a caller may do what a role may. */
+export const hasRole = ({ role }: Pick<Caller, "role">, least: Role): boolean =>
+  roles.indexOf(role) >= roles.indexOf(least);
+
+export function requireRole(caller: Pick<Caller, "role">, least: Role): void {
+  if (!hasRole(caller, least)) throw roleRequired(least);
+}
 
 /** What operations work on. */
 export type Store = {
@@ -48,6 +70,12 @@ export type Operation<Input extends object, Output> = {
   path: string;
   /** The least role that may call it. */
   role: Role;
+  /** The least role that may call it with input that names nothing, so that it is about all workspaces. */
+  roleOverAll?: Role;
+  /** Whether it takes `protectedRole` where it changes a deployment that is protected. */
+  guardsProtected?: true;
+  /** Whether it keeps to the workspace that its caller is bound to where its input names nothing. Others are refused. */
+  isScoped?: true;
   /** The usage line of the command that runs it; without one there is none, or the command line has its own. */
   command?: string;
   input: Struct<object, Schema>;
@@ -70,16 +98,38 @@ export const operation = <S extends Schema, Output>(
   { input, ...declared }: Omit<Operation<Members<S>, Output>, "input"> & { input: S },
 ): Operation<Members<S>, Output> => ({ ...declared, input: exactly<Schema>(input) });
 
-/** Runs an operation, once caller and input have been checked. */
+type Performed<Output> = Pick<
+  Operation<never, Output>,
+  "input" | "role" | "roleOverAll" | "isScoped" | "seesDeleted" | "run"
+>;
+
+/**
+ * Runs an operation, once caller and input have been checked. All that a caller may not see is refused here, so operations
+ * meet only ids that the caller may name.
+ */
 export async function perform<Output>(
-  { input, role, seesDeleted, run }: Pick<Operation<never, Output>, "input" | "role" | "seesDeleted" | "run">,
+  { input, role, roleOverAll, isScoped, seesDeleted, run }: Performed<Output>,
   management: Management,
   unchecked: Unchecked,
 ): Promise<Output> {
-  if (roles.indexOf(management.caller.role) < roles.indexOf(role)) throw roleRequired(role);
-  const members = await resolveReferences(management.database, input.schema, take(input, unchecked));
-  if (!seesDeleted) await refuseHidden(management.database, members);
+  const { database, caller } = management;
+  const bound = caller.workspaceId;
+  requireRole(caller, role);
+  const given = take(input, unchecked);
+  if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
+  const members = await resolveReferences(database, input.schema, given, bound);
+  const named = namedIn(input.schema, members);
+  if (named.length === 0 && roleOverAll !== undefined) requireRole(caller, roleOverAll);
+  if (named.length === 0 && bound !== undefined && !isScoped) throw allWorkspacesRequired();
+  await refuseHidden(database, named, { seesDeleted, bound });
   return await run(management, members as never);
+}
+
+/** The role that an operation takes, in words. */
+export function describeRole({ role, roleOverAll, guardsProtected }: Omit<AnyOperation, "output">): string {
+  const onProtected = guardsProtected ? [`${protectedRole} on a protected deployment`] : [];
+  const overAll = roleOverAll === undefined ? [] : [`${roleOverAll} for all workspaces`];
+  return [role, ...onProtected, ...overAll].join(", ");
 }
 
 /** The struct of a page of a list. */

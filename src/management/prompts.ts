@@ -1,5 +1,5 @@
 // Prompts: each belongs to a workspace, and has versions.
-import { archived, notFound, promptNameTaken } from "../common/errors.ts";
+import { archived, notFound, promptNameTaken, roleRequired } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -7,7 +7,7 @@ import { described, exactly, listOf, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { addChange, originOf } from "./history.ts";
-import { changeInfo, operation, pageOf } from "./operation.ts";
+import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
 import type { ChangeInfo, Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
 import { tableOf } from "./table.ts";
@@ -52,7 +52,7 @@ export const listPrompts = operation({
   path: "/workspaces/{workspaceId}/prompts",
   role: "viewer",
   command: "prompt list --workspace ID [--archived]",
-  input: { workspaceId: v.id<WorkspaceId>(), ...v.archivable, ...v.page },
+  input: { workspaceId: v.workspaceId, ...v.archivable, ...v.page },
   output: pageOf(Prompt),
   refusals: ["not_found"],
   async run(management, { workspaceId, archived: all, ...page }) {
@@ -67,24 +67,28 @@ export const renamePrompt = operation({
   method: "POST",
   path: "/prompts/{id}/rename",
   role: "editor",
+  guardsProtected: true,
   command: "prompt rename REF --name NAME [--workspace ID]",
   input: { ...ofPrompt, name: described(v.promptName, "The new name") },
   output: RenamedPrompt,
   refusals: ["not_found", "conflict"],
-  async run({ database }, { id, name }): Promise<RenamedPrompt> {
+  async run({ database, caller }, { id, name }): Promise<RenamedPrompt> {
+    const mayChangeAll = hasRole(caller, protectedRole);
+    const isProtected = "exists (select 1 from deployments where prompt_id = :id and is_protected = 1)";
     const [before, changes, after, deployments] = await database.write([
       table.byId(id),
       {
         sql: `update prompts set name = :name where id = :id and name <> :name and not exists (
             select 1 from prompts other where other.workspace_id = prompts.workspace_id and other.name = :name
-          ) returning id`,
+          ) and (${mayChangeAll} or not ${isProtected}) returning id`,
         args: { id, name },
       },
       table.byId(id),
-      { sql: "select name from deployments where prompt_id = ? order by name", args: [id] },
+      { sql: "select name, is_protected from deployments where prompt_id = ? order by name", args: [id] },
     ]);
     const [from] = before!.map(table.toItem), [to] = after!.map(table.toItem);
     if (from === undefined || to === undefined) throw notFound("Prompt", id);
+    if (!mayChangeAll && deployments!.some((row) => row.is_protected === 1)) throw roleRequired(protectedRole);
     if (to.name !== name) throw promptNameTaken(name);
     const references = deployments!.map((row) => text(row, "name"))
       .map((deployment) => ({ from: `${from.name}@${deployment}`, to: `${name}@${deployment}` }));

@@ -23,6 +23,8 @@ export type Plan = {
   /** The revision and the version that the deployment must have still; undefined for any. */
   ifRevision: number | undefined;
   live: number | undefined;
+  /** The condition that the caller may change the deployment. */
+  isChangeable: string;
   content: PromptContent;
   origin: Origin;
 };
@@ -73,10 +75,11 @@ function makePrompt(id: PromptId, { workspaceId, name, deploy = "", content, ori
 }
 
 /** Makes the newest version live, where the deployment is as it was planned for. */
-function promote({ id, promptId }: Deployment, { ifRevision, live, origin }: Plan) {
+function promote({ id, promptId }: Deployment, { ifRevision, live, isChangeable, origin }: Plan) {
   const args = { id, ifRevision: ifRevision ?? null, live: live ?? null };
   const isCurrent = `id = :id and revision = coalesce(:ifRevision, revision)
-    and current_version = coalesce(:live, current_version) and archived_at is null and prompt_archived_at is null`;
+    and current_version = coalesce(:live, current_version) and archived_at is null and prompt_archived_at is null
+    and ${isChangeable}`;
   const differs = `${isCurrent} and current_version <> ${newestVersion}`;
   const change = { ...args, promptId, ...origin };
   return {

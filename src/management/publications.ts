@@ -13,7 +13,14 @@ import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { check, described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { DeploymentResult, findDeployments, requireDeployment, toDeployment } from "./deployments.ts";
+import {
+  DeploymentResult,
+  findDeployments,
+  isChangeable,
+  requireChangeable,
+  requireDeployment,
+  toDeployment,
+} from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { originOf } from "./history.ts";
 import { changeInfo, operation } from "./operation.ts";
@@ -44,7 +51,7 @@ const Publication = named(
 export type Publication = Infer<typeof Publication>;
 
 const input = {
-  workspaceId: v.id<WorkspaceId>(),
+  workspaceId: v.workspaceId,
   name: optional(described(v.promptName, "The name of the prompt, which is made where the workspace has none of it")),
   promptId: optional(described(v.promptReference, "The id or name of a prompt that exists, instead of `name`")),
   deploy: optional(
@@ -66,6 +73,7 @@ export const publishPrompt = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/publish",
   role: "editor",
+  guardsProtected: true,
   input,
   output: Publication,
   locate({ id, version, isNew, deployment }) {
@@ -79,6 +87,7 @@ export const publishPrompt = operation({
     const { prompt, deployment } = await findTarget(management, input);
     if (prompt !== undefined && prompt.archivedAt !== null) throw archived("Prompt", prompt.name);
     if (deployment !== undefined && deployment.archivedAt !== null) throw archived("Deployment", deployment.reference);
+    if (deployment !== undefined) requireChangeable(management, deployment);
     if (![undefined, deployment?.revision].includes(ifRevision)) throw outdated("Deployment", deploy ?? "");
     const content = toContent(input);
     const before = prompt && await requireVersion(management, prompt.id, deployment?.currentVersion);
@@ -90,13 +99,17 @@ export const publishPrompt = operation({
     const origin = originOf(management, input);
     const { name } = input;
     if (deployment === undefined && deploy !== undefined) check(exactly({ deploy: v.deploymentName }), { deploy });
-    const plan = { workspaceId, prompt, name, deployment, deploy, ifRevision, live, content, origin };
+    const plan = {
+      ...{ workspaceId, prompt, name, deployment, deploy, ifRevision, live, content, origin },
+      isChangeable: isChangeable(management),
+    };
     const statements = planStatements(plan);
     const published = readPublication(statements, await management.database.write(Object.values(statements)));
     const result = published?.deployment;
     if (result?.changed === false && ![undefined, result.revision].includes(ifRevision)) {
       throw outdated("Deployment", deploy ?? "");
     }
+    if (result?.changed === false) requireChangeable(management, result);
     // Another request has made the prompt or the deployment meanwhile, or made live what was not compared with.
     const isOvertaken = result?.changed === false &&
       (result.archivedAt !== null || ![undefined, result.currentVersion].includes(live));

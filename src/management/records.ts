@@ -102,7 +102,7 @@ export const getDiagnosis = operation({
   path: "/diagnoses/{id}",
   role: "viewer",
   command: "diagnosis show ID",
-  input: { id: v.id<RecordId>() },
+  input: { id: v.recordId },
   output: Diagnosis,
   refusals: ["not_found", "gone"],
   async run(management, { id }) {
@@ -119,7 +119,7 @@ export const deleteDiagnosis = operation({
   path: "/diagnoses/{id}",
   role: "admin",
   command: "diagnosis delete ID",
-  input: { id: v.id<RecordId>() },
+  input: { id: v.recordId },
   output: Deletion,
   refusals: ["not_found"],
   async run(management, { id }) {

@@ -13,7 +13,7 @@ import * as v from "./values.ts";
 
 /** Tells only where a name is looked up: operations that declare it do not get it. */
 const workspaceId = optional(
-  described(v.id<WorkspaceId>(), "The workspace of what is named; needed for a name that several workspaces have"),
+  described(v.workspaceId, "The workspace of what is named; needed for a name that several workspaces have"),
 );
 
 /** Members of the input of what is about one prompt, or one deployment. */
@@ -22,10 +22,11 @@ export const ofDeployment = { id: v.deploymentReference, workspaceId };
 /** The same for a deployment that is not the subject. */
 export const withDeployment = { deployId: v.deploymentReference, workspaceId };
 
-/** Finds ids and their workspaces; `:workspaceId` is null where the caller gave none. */
+/** Finds ids; `:workspaceId` is null where the caller gave none, and `:bound` where the caller may see every workspace. */
 type Query = (reference: string) => Statement & { args: Record<string, string> };
 
 const inWorkspace = `(:workspaceId is null or p.workspace_id = :workspaceId)
+  and (:bound is null or p.workspace_id = :bound)
   and p.workspace_id not in (select id from deleted_workspaces)`;
 
 const findPrompt: Query = (reference) => ({
@@ -49,8 +50,16 @@ const kinds: { noun: string; find: Query; isId(reference: string): boolean }[] =
   { noun: "Deployment", find: findDeployment, isId: (text) => !text.includes("@") },
 ];
 
-/** Puts ids in the place of references. An id is looked up only where it must be in a workspace of the caller's choice. */
-export async function resolveReferences(database: Database, schema: Schema, input: object): Promise<object> {
+/**
+ * Puts ids in the place of references. An id is looked up only where it must be in a workspace of the caller's choice. A
+ * caller who is bound to a workspace finds nothing elsewhere.
+ */
+export async function resolveReferences(
+  database: Database,
+  schema: Schema,
+  input: object,
+  bound: WorkspaceId | undefined,
+): Promise<object> {
   const members = { ...input } as Record<string, unknown>;
   const isScope = schema.workspaceId === workspaceId;
   const scope = members.workspaceId as WorkspaceId | undefined;
@@ -61,7 +70,7 @@ export async function resolveReferences(database: Database, schema: Schema, inpu
     if (kind === undefined || typeof reference !== "string") continue;
     if (kind.isId(reference) && !(isScope && scope !== undefined)) continue;
     const { sql, args } = kind.find(reference);
-    const rows = await database.read({ sql, args: { ...args, workspaceId: scope ?? null } });
+    const rows = await database.read({ sql, args: { ...args, workspaceId: scope ?? null, bound: bound ?? null } });
     const ids = rows.map((row) => text(row, "id"));
     // A prompt may have a name that is the id of another.
     const [id, other] = ids.includes(reference) ? [reference] : ids;

@@ -8,7 +8,7 @@ import * as v from "./values.ts";
 import type { Store } from "./operation.ts";
 
 /** Members of what has secrets. */
-export const prefix = described(v.text, "The first characters of the secret, to tell keys apart");
+export const prefix = described(v.text, "The first characters of the secret, to tell it from others");
 export const expiresAt = described(
   v.moment,
   "The first moment it is refused, in Unix milliseconds; null where it never expires",
@@ -26,7 +26,7 @@ export const rotation = {
     described(v.period, "How long the secrets before it stay valid, in milliseconds", { default: 0 }),
   ),
   expiresAt: optional(
-    described(v.moment, "The key's new expiry in Unix milliseconds, or null for none; as before unless given"),
+    described(v.moment, "The new expiry in Unix milliseconds, or null for none; as before unless given"),
   ),
 };
 
@@ -65,7 +65,7 @@ export function secretsOf<T extends Holder>(
   }
 
   /** The holder; refused where there is none. */
-  const require = async ({ database }: Store, id: T["id"]): Promise<T> =>
+  const requireHolder = async ({ database }: Store, id: T["id"]): Promise<T> =>
     firstOf(await database.read(byId(checkId(id))), id);
 
   /** Refuses all secrets from the next request on. */
@@ -85,7 +85,7 @@ export function secretsOf<T extends Holder>(
     id: T["id"],
     { overlapMs = 0, expiresAt }: Members<typeof rotation>,
   ): Promise<{ rotated: T; secret: string }> {
-    const before = await require(store, id);
+    const before = await requireHolder(store, id);
     const now = store.clock();
     const expiry = expiresAt === undefined ? before.expiresAt : expiresAt;
     checkNotRevoked(before);
@@ -129,5 +129,5 @@ export function secretsOf<T extends Holder>(
     if (revokedAt !== null) throw conflict(`${noun} ${id} is revoked`);
   }
 
-  return { issue, require, revoke, rotate };
+  return { issue, requireHolder, revoke, rotate };
 }

@@ -1,5 +1,4 @@
 // Upkeep of the ledger: verifying that it balances, and pruning what is old.
-import type { WorkspaceId } from "../common/ids.ts";
 import { listBalances } from "../ledger/balances.ts";
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
@@ -28,11 +27,12 @@ export const prune = operation({
   summary: "Remove calls and records that are older than a time, a day at least; the ledger still balances",
   method: "POST",
   path: "/prune",
-  role: "owner",
+  role: "admin",
+  roleOverAll: "owner",
   command: "prune --older-than AGE [--workspace ID]",
   input: {
     olderThanMs: described(v.age, "How old what is removed is at least, in milliseconds"),
-    workspaceId: optional(described(v.id<WorkspaceId>(), "All workspaces unless given")),
+    workspaceId: optional(described(v.workspaceId, "All workspaces unless given")),
   },
   output: Pruned,
   refusals: ["not_found"],
@@ -74,8 +74,9 @@ export const verify = operation({
   method: "GET",
   path: "/verify",
   role: "viewer",
+  roleOverAll: "owner",
   command: "verify [--workspace ID]",
-  input: { workspaceId: optional(described(v.id<WorkspaceId>(), "All workspaces unless given")) },
+  input: { workspaceId: optional(described(v.workspaceId, "All workspaces unless given")) },
   output: Verification,
   refusals: ["not_found"],
   isLong: true,

@@ -1,6 +1,5 @@
 // Usage: what a workspace has used of its monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
-import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { readMonth } from "../ledger/month-usage.ts";
@@ -44,7 +43,7 @@ export const readUsage = operation({
   path: "/workspaces/{workspaceId}/usage/{month}",
   role: "viewer",
   command: "usage --workspace ID [--month YYYY-MM]",
-  input: { workspaceId: v.id<WorkspaceId>(), month: v.month },
+  input: { workspaceId: v.workspaceId, month: v.month },
   output: Usage,
   refusals: ["not_found"],
   isLong: true,
@@ -94,7 +93,7 @@ export const listMonths = operation({
   path: "/workspaces/{workspaceId}/usage",
   role: "viewer",
   command: "usage months --workspace ID",
-  input: { workspaceId: v.id<WorkspaceId>(), ...v.page },
+  input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(MonthUsage),
   refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {

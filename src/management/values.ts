@@ -1,5 +1,5 @@
 // What single values of management must be, besides those that applications send and get.
-import type { DeploymentId, Id, PromptId } from "../common/ids.ts";
+import type { DeploymentId, Id, KeyId, PromptId, RecordId, TokenId, WorkspaceId } from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
 import { described, isObject, naming, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
@@ -60,12 +60,19 @@ export const needle = refined(
 /** A moment, or none. */
 export const moment = nullable(timestamp);
 /** What a caller names a thing by. Any text may be an id of any noun: ids are opaque. */
-export const id = <T extends Id<string>>() =>
-  predicate<T>(
-    "an id of 1 to 128 characters",
-    (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
-    { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
+const idOf = <T extends Id<string>>(noun: string) =>
+  naming(
+    noun,
+    predicate<T>(
+      "an id of 1 to 128 characters",
+      (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
+      { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
+    ),
   );
+export const workspaceId = idOf<WorkspaceId>("Workspace");
+export const keyId = idOf<KeyId>("API key");
+export const tokenId = idOf<TokenId>("Token");
+export const recordId = idOf<RecordId>("Diagnosis");
 
 // A segment begins with at most two dots, and these do not make up all of it: `.` and `..` have a meaning in paths.
 const segment = String.raw`(\.{0,2}[a-z0-9_-]|\.{3})[a-z0-9._-]*`;

@@ -2,7 +2,7 @@
 // version makes no new one.
 import { notFound, promptNameTaken } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
-import type { PromptId, WorkspaceId } from "../common/ids.ts";
+import type { PromptId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
@@ -117,7 +117,7 @@ export const createPrompt = operation({
   path: "/workspaces/{workspaceId}/prompts",
   role: "editor",
   input: {
-    workspaceId: v.id<WorkspaceId>(),
+    workspaceId: v.workspaceId,
     name: optional(described(v.promptName, "A free name of the workspace; one after the title unless given")),
     ...newVersion,
   },

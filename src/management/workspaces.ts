@@ -63,7 +63,7 @@ export const createWorkspace = operation({
 
 export const listWorkspaces = operation({
   id: "listWorkspaces",
-  summary: "List all workspaces, newest first",
+  summary: "List the workspaces that the caller may see, newest first",
   method: "GET",
   path: "/workspaces",
   role: "viewer",
@@ -71,7 +71,9 @@ export const listWorkspaces = operation({
   input: v.page,
   output: pageOf(Workspace),
   refusals: [],
-  run: ({ database }, page) => table.list(database, {}, page),
+  isScoped: true,
+  run: ({ database, caller }, page) =>
+    table.list(database, caller.workspaceId === undefined ? {} : { id: caller.workspaceId }, page),
 });
 
 export const getWorkspace = operation({
@@ -81,7 +83,7 @@ export const getWorkspace = operation({
   path: "/workspaces/{id}",
   role: "viewer",
   command: "workspace show ID",
-  input: { id: v.id<WorkspaceId>() },
+  input: { id: v.workspaceId },
   output: Workspace,
   refusals: ["not_found"],
   run: (management, { id }) => requireWorkspace(management, id),
@@ -96,7 +98,7 @@ export const updateWorkspace = operation({
   command:
     "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION]",
   input: {
-    id: v.id<WorkspaceId>(),
+    id: v.workspaceId,
     name: optional(v.name),
     monthlyLimit: optional(monthlyLimit),
     upgradeUrl: optional(upgradeUrl),

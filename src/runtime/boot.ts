@@ -48,7 +48,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
-  const faces = [management({ adminToken }), openapi()];
+  const faces = [management({ adminToken, tokens: config.management }), openapi()];
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
@@ -75,7 +75,7 @@ async function start(listen: Listen, config: Config): Promise<string> {
     database: describeDatabase(config.database.url),
     version,
     runtime: runtimeName(),
-    management: adminToken === undefined ? "off" : "on",
+    management: adminToken === undefined && !config.management ? "off" : "on",
     maxBodyBytes,
     bodyBudgetBytes,
     shutdownTimeoutMs: shutdownTimeout,

@@ -33,7 +33,7 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
       return leave;
     },
   };
-  const faces = [managementWith(adminToken, () => longWork, quietMs)];
+  const faces = [managementWith({ adminToken }, () => longWork, quietMs)];
   const { fetch } = serveContext(database, { clock: () => noon, log, faces });
   const send = async (path: string, signal?: AbortSignal, method = "GET") => {
     const init = {

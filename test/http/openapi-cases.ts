@@ -37,7 +37,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     assert.ok(status < 300, text);
   }
   await world.submit();
-  return Object.assign(world, { diagnosisId, state });
+  return Object.assign(world, { diagnosisId, state, tokenId: await useToken(world) });
 }
 
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
@@ -53,6 +53,26 @@ const thatPrompt = ({ promptId }: World) => ({ path: { id: promptId } });
 const thatDeployment = ({ deployId }: World) => ({ path: { id: deployId } });
 const ofDeployment = ({ deployId }: World) => ({ path: { deployId } });
 const thatDiagnosis = ({ diagnosisId }: Opened) => ({ path: { id: diagnosisId } });
+
+const makeToken = async (world: World, body: object = {}) =>
+  (await world.manage("POST", "/tokens", { name: "Ann", role: "admin", ...body })).json as {
+    id: string;
+    token: string;
+  };
+const withToken = async (world: World, body: object) => {
+  const { token } = await makeToken(world, body);
+  return { headers: { Authorization: `Bearer ${token}` } };
+};
+const newToken = async (world: World) => ({ path: { id: (await makeToken(world)).id } });
+const thatToken = ({ tokenId }: Opened) => ({ path: { id: tokenId } });
+/** A token that has been used, rotated, and is bound to a workspace. */
+async function useToken(world: World): Promise<string> {
+  const { workspaceId } = world;
+  const { id, token } = await makeToken(world, { workspaceId, expiresAt: world.now + 1e9 });
+  await world.manage("GET", "/tokens", undefined, { Authorization: `Bearer ${token}` });
+  await world.manage("POST", `/tokens/${id}/rotate`, { overlapMs: 1000 });
+  return id;
+}
 const named = ({ deployId }: World) => ({ query: { deployId } });
 const submitting: Ask = (world) => ({ ...named(world), body: goodBody });
 const paged = { limit: "1" };
@@ -149,6 +169,12 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     409: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Other" } })],
   },
   listDeletedWorkspaces: {
+    403: [
+      async (world) => {
+        const { workspaceId } = await createTenant(world.admin);
+        return withToken(world, { role: "viewer", workspaceId });
+      },
+    ],
     200: [
       async ({ workspaceId, manage }) => {
         await manage("DELETE", `/workspaces/${workspaceId}?confirm=Acme`);
@@ -173,6 +199,37 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       async (world) => {
         await world.manage("POST", `/keys/${world.keyId}/revoke`);
         return thatKey(world);
+      },
+    ],
+  },
+
+  createToken: {
+    201: [
+      () => ({ body: { name: "Ann", role: "owner" } }),
+      ({ workspaceId, now }) => ({ body: { name: "Ann", role: "viewer", workspaceId, expiresAt: now } }),
+    ],
+    404: [() => ({ body: { name: "Ann", role: "viewer", workspaceId: "nothing" } })],
+  },
+  listTokens: {
+    200: [
+      async (world) => {
+        await makeToken(world);
+        return {};
+      },
+      () => ({ query: paged }),
+    ],
+  },
+  getToken: { 200: [newToken, thatToken] },
+  revokeToken: { 200: [newToken, thatToken] },
+  rotateToken: {
+    200: [
+      newToken,
+      (world) => ({ ...thatToken(world), body: { overlapMs: 1000, expiresAt: null } }),
+    ],
+    409: [
+      async (world) => {
+        await world.manage("POST", `/tokens/${world.tokenId}/revoke`);
+        return thatToken(world);
       },
     ],
   },
@@ -263,6 +320,8 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   renameDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { name: "main" } })] },
   archiveDeployment: { 200: [thatDeployment] },
   unarchiveDeployment: { 200: [thatDeployment] },
+  protectDeployment: { 200: [thatDeployment] },
+  unprotectDeployment: { 200: [thatDeployment] },
   listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
 
   listDiagnoses: {
@@ -319,19 +378,31 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
     404: [() => ({ body: { olderThanMs: 86_400_000, workspaceId: "nothing" } })],
   },
-  verify: { 200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })] },
+  verify: {
+    200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })],
+    403: [(world) => withToken(world, { role: "admin" })],
+  },
 };
+
+export type Operation = { method: string; path: string };
+export const hasBody = ({ method }: Operation) => method === "POST" || method === "PATCH";
+const isManagement = ({ path }: Operation) => path.startsWith("/admin/");
 
 const nothing = (values: Record<string, string> = {}) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, /id$/i.test(name) ? "nothing" : value]));
 
 /** What makes a good request one that is refused, by the status that it then gets. */
-export const spoil: Record<number, (good: Asked, hasBody: boolean, world: Opened) => Asked | Promise<Asked>> = {
-  400: (good, hasBody) => hasBody ? { ...good, body: { unexpected: true } } : { ...good, query: { unexpected: "1" } },
+export const spoil: Record<number, (good: Asked, operation: Operation, world: Opened) => Asked | Promise<Asked>> = {
+  400: (good, operation) =>
+    hasBody(operation) ? { ...good, body: { unexpected: true } } : { ...good, query: { unexpected: "1" } },
   401: (good) => ({ ...good, headers: { Authorization: "Bearer of news" } }),
-  // A key for what the request is not.
-  403: async (good, hasBody, { workspaceId, manage }) => {
-    const power = hasBody ? { readOnly: true } : { submitOnly: true };
+  // A key for what the request is not, or a token with the least role.
+  403: async (good, operation, { workspaceId, manage }) => {
+    if (isManagement(operation)) {
+      const { json } = await manage("POST", "/tokens", { name: "Ann", role: "viewer" });
+      return { ...good, headers: { Authorization: `Bearer ${(json as { token: string }).token}` } };
+    }
+    const power = hasBody(operation) ? { readOnly: true } : { submitOnly: true };
     const { json } = await manage("POST", `/workspaces/${workspaceId}/keys`, power);
     return { ...good, headers: { Authorization: `Bearer ${(json as { key: string }).key}` } };
   },
@@ -350,7 +421,12 @@ export const spoil: Record<number, (good: Asked, hasBody: boolean, world: Opened
   },
   412: (good) => ({ ...good, headers: { "If-Match": '"99"' } }),
   413: (good) => ({ ...good, body: { padding: "x".repeat(5000) } }),
-  429: async (good, _, { workspaceId, manage }) => {
+  429: async (good, operation, { workspaceId, manage }) => {
+    if (isManagement(operation)) {
+      const headers = { Authorization: "Bearer of news" };
+      for (let nth = 0; nth < 30; nth++) await manage("GET", "/verify", undefined, headers);
+      return { ...good, headers };
+    }
     await manage("PATCH", `/workspaces/${workspaceId}`, { monthlyLimit: 0 });
     return good;
   },
