@@ -11,11 +11,11 @@ import type { Schema } from "../schema/struct.ts";
 /** A member of an input that names something: its noun and its id. */
 export type Named = { noun: string; id: string };
 
-/** What an input names, by the nouns that its schema declares. */
+/** What an input names by ids, which its schema declares by nouns. */
 export const namedIn = (schema: Schema, input: object): Named[] =>
   Object.entries(input).flatMap(([name, id]) => {
     const noun = nounOf(schema[name] ?? {});
-    return noun === undefined || typeof id !== "string" ? [] : [{ noun, id }];
+    return noun === undefined || !nouns.has(noun) || typeof id !== "string" ? [] : [{ noun, id }];
   });
 
 /** Refuses to name what is hidden, the first in the order of the input, as if it were absent. */
@@ -35,14 +35,24 @@ export async function refuseHidden(
   throw notFound(noun, id);
 }
 
-const tables = { "API key": "api_keys", Prompt: "prompts", Deployment: "deployments", Token: "management_tokens" };
+const tables: Record<string, string> = {
+  "API key": "api_keys",
+  Prompt: "prompts",
+  Deployment: "deployments",
+  Token: "management_tokens",
+};
+
+const nouns = new Set(["Workspace", "Diagnosis", ...Object.keys(tables)]);
 
 const owners = Object.entries(tables).map(([noun, table]) =>
   `union all select n.place, o.workspace_id
       from named n cross join ${table} o on o.id = n.id where n.noun = '${noun}'`
 );
 
-/** What nobody owns is for the operation to refuse. A token for all workspaces is owned by none, and foreign to each. */
+/**
+ * A caller who is bound may name only what the workspace owns. Thereby what others own and what does not exist are refused
+ * alike, and a token for all workspaces is out of reach. To other callers, what does not exist is refused by the operation.
+ */
 const sql = `
   with named(place, noun, id) as (select key, value ->> 'noun', value ->> 'id' from json_each(:named)),
   owned(place, workspace_id) as (
@@ -54,7 +64,7 @@ const sql = `
       )
       where n.noun = 'Diagnosis' and n.id = :diagnosisId
   )
-  select place from owned
-  where :bound is not null and workspace_id is not :bound
-    or not :seesDeleted and workspace_id in (select id from deleted_workspaces where finished_at is null)
-  order by place limit 1`;
+  select n.place from named n left join owned o on o.place = n.place
+  where :bound is not null and o.workspace_id is not :bound
+    or not :seesDeleted and o.workspace_id in (select id from deleted_workspaces where finished_at is null)
+  order by n.place limit 1`;

@@ -45,9 +45,15 @@ const findDeployment: Query = (reference) => {
     };
 };
 
-const kinds: { noun: string; find: Query; isId(reference: string): boolean }[] = [
-  { noun: "Prompt", find: findPrompt, isId: (text) => isId("prompt", text) },
-  { noun: "Deployment", find: findDeployment, isId: (text) => !text.includes("@") },
+/** `nouns` are those that members declare, `noun` is that of what is found. */
+const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: string): boolean }[] = [
+  { noun: "Prompt", nouns: ["Prompt"], find: findPrompt, isId: (text) => isId("prompt", text) },
+  {
+    noun: "Deployment",
+    nouns: ["Deployment", "Deployment or name"],
+    find: findDeployment,
+    isId: (text) => !text.includes("@"),
+  },
 ];
 
 /**
@@ -65,7 +71,7 @@ export async function resolveReferences(
   const scope = members.workspaceId as WorkspaceId | undefined;
   if (isScope) delete members.workspaceId;
   for (const [name, struct] of Object.entries(schema)) {
-    const kind = kinds.find(({ noun }) => noun === nounOf(struct));
+    const kind = kinds.find(({ nouns }) => nouns.includes(nounOf(struct) ?? ""));
     const reference = members[name];
     if (kind === undefined || typeof reference !== "string") continue;
     if (kind.isId(reference) && !(isScope && scope !== undefined)) continue;

@@ -104,8 +104,8 @@ const reference = <T extends string>(words: string, longest: number) =>
 /** What a caller names a prompt or a deployment by. Operations get its id instead. */
 export const promptReference = naming("Prompt", reference<PromptId>("an id or a name", 200));
 export const deploymentReference = naming("Deployment", reference<DeploymentId>("an id or a reference", 300));
-/** What a caller names a deployment by where its prompt may be known. Operations get an id for a reference alone. */
-export const deploymentOrName = naming("Deployment", reference<string>("a name, an id or a reference", 300));
+/** What a caller names a deployment by where it may be new. Operations get an id for a reference alone, and look it up. */
+export const deploymentOrName = naming("Deployment or name", reference<string>("a name, an id or a reference", 300));
 /** The same for a deployment of a prompt that is known, which operations find themselves. */
 export const deploymentOfPrompt = reference<string>("a name, an id or a reference", 300);
 

@@ -52,7 +52,15 @@ test("a deployment is made active, of the newest version unless one is named, an
   const { promptId, workspaceId } = world;
   const newest = await make({ name: "newest", promptId });
   const second = await make({ name: "second", promptId, version: 2, actor: "ann", note: "a second one" });
-  const common = { workspaceId, promptId, isActive: true, isProtected: false, revision: 1, createdAt: noon, archivedAt: null };
+  const common = {
+    workspaceId,
+    promptId,
+    isActive: true,
+    isProtected: false,
+    revision: 1,
+    createdAt: noon,
+    archivedAt: null,
+  };
   const named = (name: string) => ({ name, reference: `greeting@${name}` });
   assert.equal(newest, { id: newest.id, ...named("newest"), ...common, currentVersion: 3 });
   assert.equal(second, { id: second.id, ...named("second"), ...common, currentVersion: 2 });

@@ -1,0 +1,232 @@
+// Who may do what: every operation by every role, for all workspaces and bound to one, on what is theirs, on what belongs to
+// others and on what does not exist, on a protected deployment and another. Made from the operations' own declarations.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { newId } from "../../src/common/ids.ts";
+import { operations } from "../../src/management/index.ts";
+import { protectedRole, roles } from "../../src/management/operation.ts";
+import type { AnyOperation, Role } from "../../src/management/operation.ts";
+import { isOptional, nounOf } from "../../src/schema/struct.ts";
+import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
+import type { Answer, World } from "../helpers.ts";
+import { dump, taken } from "./management.ts";
+
+const test = suite("roles");
+
+type Input = Record<string, unknown>;
+
+/** What is named by the nouns of members, by its id. */
+type Named = Record<string, string>;
+
+/** What operations cannot do without, besides what they name. */
+const others: Record<string, (deployId: string) => Input> = {
+  createWorkspace: () => ({ name: "x" }),
+  deleteWorkspace: () => ({ confirm: "Acme" }),
+  createToken: () => ({ name: "x", role: "viewer" }),
+  createPrompt: () => promptFile,
+  pushPrompt: () => ({ ...promptFile, title: "New" }),
+  publishPrompt: (deploy) => ({ ...promptFile, title: "New", deploy }),
+  renderPrompt: () => ({ version: 1, values: { name: "x" } }),
+  diffVersions: () => ({ from: 1 }),
+  getPromptVersion: () => ({ version: 1 }),
+  createDeployment: () => ({ name: "x" }),
+  promoteDeployment: () => ({ version: 1 }),
+  renameDeployment: () => ({ name: "x" }),
+  renamePrompt: () => ({ name: "x" }),
+  deleteSession: () => ({ sessionId: "x" }),
+  readUsage: () => ({ month: "2026-11" }),
+  prune: () => ({ olderThanMs: 86_400_000 }),
+};
+
+async function send(world: World, { method, path, input }: AnyOperation, values: Input, token: string) {
+  const rest = new Map(Object.entries(values).filter(([name]) => name in input.schema));
+  const target = path.replace(/{(\w+)}/g, (_, name: string) => {
+    const value = String(rest.get(name));
+    rest.delete(name);
+    return encodeURIComponent(value);
+  });
+  const hasBody = method === "POST" || method === "PATCH";
+  const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
+  const headers = { Authorization: `Bearer ${token}` };
+  return hasBody
+    ? await world.manage(method, target, Object.fromEntries(rest), headers)
+    : await world.manage(method, `${target}?${query}`, undefined, headers);
+}
+
+const makeToken = async (world: World, body: object) =>
+  taken<{ id: string; token: string }>(await world.manage("POST", "/tokens", { name: "Ann", ...body }), 201);
+
+/** What a workspace owns, one of each noun. */
+async function namedOf(world: World): Promise<Named> {
+  const { workspaceId, keyId, promptId, deployId } = world;
+  const { id: recordId } = (await world.submit(undefined, deployId, world.key)).json as { id: string };
+  taken(await world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title: "Second" }), 201);
+  taken(await world.manage("POST", `/deployments/${deployId}/promote`, { version: 2 }));
+  const { id: tokenId } = await makeToken(world, { role: "viewer", workspaceId });
+  return {
+    Workspace: workspaceId,
+    "API key": keyId,
+    Prompt: promptId,
+    Deployment: deployId,
+    Diagnosis: recordId,
+    Token: tokenId,
+  };
+}
+
+const absent: Named = {
+  Workspace: newId("ws", noon),
+  "API key": newId("key", noon),
+  Prompt: newId("prompt", noon),
+  Deployment: newId("dep", noon),
+  Diagnosis: `diag_${"0".repeat(26)}`,
+  Token: newId("token", noon),
+};
+
+/** The members of an input that name something by an id. */
+const namersOf = ({ input }: AnyOperation) =>
+  Object.entries(input.schema).flatMap(([name, struct]) => {
+    const noun = nounOf(struct) ?? "";
+    return noun in absent ? [{ name, noun, isRequired: !isOptional(struct) }] : [];
+  });
+
+type Stage = { world: World; own: Named; foreign: Named; tokens: Record<"all" | "bound", Record<string, string>> };
+
+/** Two workspaces with one of everything, and a token of each role for all workspaces and for the first. */
+async function setStage(isProtected: boolean): Promise<Stage> {
+  const world = await createWorld();
+  const own = await namedOf(world);
+  const foreign = await namedOf({ ...world, ...await createTenant(world.admin, 1000, "Other") });
+  const tokens: Stage["tokens"] = { all: {}, bound: {} };
+  for (const role of roles) {
+    tokens.all[role] = (await makeToken(world, { role })).token;
+    if (role === "owner") continue;
+    tokens.bound[role] = (await makeToken(world, { role, workspaceId: world.workspaceId })).token;
+  }
+  if (isProtected) {
+    for (const id of [own.Deployment, foreign.Deployment]) {
+      taken(await world.manage("POST", `/deployments/${id}/protect`));
+    }
+  }
+  // A first use is noted in the database.
+  for (const token of [...Object.values(tokens.all), ...Object.values(tokens.bound)]) {
+    taken(await world.manage("GET", "/workspaces", undefined, { Authorization: `Bearer ${token}` }));
+  }
+  return { world, own, foreign, tokens };
+}
+
+/** The role that a call takes. */
+function neededRole(
+  { role, roleOverAll, guardsProtected }: AnyOperation,
+  isOverAll: boolean,
+  isProtected: boolean,
+): Role {
+  if (isOverAll && roleOverAll !== undefined) return roleOverAll;
+  return guardsProtected && isProtected ? protectedRole : role;
+}
+
+const mayAs = (role: Role, needed: Role) => roles.indexOf(role) >= roles.indexOf(needed);
+const codeOf = ({ json }: Answer) => (json as { code?: string } | undefined)?.code;
+
+const listed = (answer: Answer) => (answer.json as { items: { id: string; workspaceId?: string }[] }).items;
+
+for (const operation of operations) {
+  const namers = namersOf(operation);
+  const required = namers.filter(({ isRequired }) => isRequired);
+  const variants = namers.length === required.length ? [namers] : [namers, required];
+  for (const isProtected of [false, true]) {
+    for (const members of variants) {
+      const isOverAll = members.length === 0;
+      const needed = neededRole(operation, isOverAll, isProtected);
+      const names = members.map(({ name }) => name).join(" and ") || "nothing";
+      test(`${operation.id} that names ${names}${isProtected ? ", protected" : ""}, by every role`, async () => {
+        const { world, own, foreign, tokens } = await setStage(isProtected);
+        const inputOf = (...named: Named[]) => ({
+          ...others[operation.id]?.(own.Deployment!),
+          ...Object.fromEntries(members.map(({ name, noun }, nth) => [name, (named[nth] ?? own)[noun]])),
+        });
+        const before = await dump(world);
+        const before404 = (answer: Answer, named: Named) =>
+          [answer.status, Object.values(named).reduce((text, id) => text.replaceAll(id, "?"), answer.text)] as const;
+        for (const role of roles) {
+          const who = [tokens.all[role]!, ...(role === "owner" ? [] : [tokens.bound[role]!])];
+          if (!mayAs(role, needed)) {
+            for (const token of who) {
+              const answer = await send(world, operation, inputOf(), token);
+              const said = mayAs(role, operation.role) ? needed : operation.role;
+              assert.equal(answer.json, { error: `This needs the role ${said}`, code: "role_required" }, role);
+              assert.is(answer.status, 403);
+            }
+          }
+          if (role === "owner" || !mayAs(role, operation.role)) continue;
+          const bound = tokens.bound[role]!;
+          for (const [nth] of members.entries()) {
+            const asked = (named: Named) => inputOf(...members.map((_, other) => other === nth ? named : own));
+            const other = before404(await send(world, operation, asked(foreign), bound), foreign);
+            assert.is(other[0], 404, `${role}: ${members[nth]!.name} ${other[1]}`);
+            assert.equal(other, before404(await send(world, operation, asked(absent), bound), absent));
+          }
+          if (isOverAll && !operation.isScoped && mayAs(role, needed)) {
+            const answer = await send(world, operation, inputOf(), bound);
+            assert.equal([answer.status, codeOf(answer)], [403, "all_workspaces_required"], role);
+          }
+        }
+        assert.is(await dump(world), before);
+        // Who may do it, does: the least role first, since what it changes the others may find changed.
+        for (const role of roles.filter((role) => mayAs(role, needed))) {
+          const isRefused = role === "owner" || isOverAll && !operation.isScoped;
+          const answer = await send(world, operation, inputOf(), isRefused ? tokens.all[role]! : tokens.bound[role]!);
+          const isFirst = role === needed;
+          assert.ok(isFirst ? answer.status < 300 : ![401, 403].includes(answer.status), `${role}: ${answer.text}`);
+          if (!isRefused && isOverAll && operation.method === "GET") {
+            assert.ok(listed(answer).every(({ id, workspaceId = id }) => workspaceId === world.workspaceId));
+          }
+          if (operation.id === "deleteWorkspace") break;
+        }
+      });
+    }
+  }
+}
+
+test("a name is looked up in the workspace that a token is bound to", async () => {
+  const { world, own, foreign, tokens } = await setStage(false);
+  const headers = { Authorization: `Bearer ${tokens.bound.viewer}` };
+  const get = (path: string) => world.manage("GET", path, undefined, headers);
+  assert.is((await world.manage("GET", "/deployments/greeting@production")).status, 409);
+  assert.is(taken(await get("/deployments/greeting@production")).id, own.Deployment);
+  assert.is(taken(await get("/prompts/greeting")).id, own.Prompt);
+  assert.is((await get(`/prompts/greeting?workspaceId=${foreign.Workspace}`)).status, 404);
+  await world.manage("POST", `/prompts/${foreign.Prompt}/rename`, { name: "theirs" });
+  assert.is((await get("/prompts/theirs")).status, 404);
+  assert.is((await get("/deployments/theirs@production")).status, 404);
+});
+
+test("a publication reaches no deployment of another workspace", async () => {
+  const { world, own, foreign, tokens } = await setStage(false);
+  const before = await dump(world);
+  const headers = { Authorization: `Bearer ${tokens.bound.admin}` };
+  await world.manage("POST", `/prompts/${foreign.Prompt}/rename`, { name: "theirs" });
+  const renamed = await dump(world);
+  assert.is.not(renamed, before);
+  for (const deploy of [foreign.Deployment, "theirs@production"]) {
+    const body = { ...promptFile, title: "New", deploy };
+    const answer = await world.manage("POST", `/workspaces/${own.Workspace}/publish`, body, headers);
+    assert.is(answer.status, 404, answer.text);
+  }
+  assert.is(await dump(world), renamed);
+});
+
+test("a protected deployment says so, and no more once it is unprotected", async () => {
+  const world = await createWorld();
+  const path = `/deployments/${world.deployId}`;
+  const isProtected = async () => taken(await world.manage("GET", path)).isProtected;
+  const change = async (verb: string) => {
+    const { isProtected, changed, revision } = taken(await world.manage("POST", `${path}/${verb}`));
+    return [isProtected, changed, revision];
+  };
+  assert.is(await isProtected(), false);
+  assert.equal([await change("protect"), await change("protect")], [[true, true, 1], [true, false, 1]]);
+  assert.is(await isProtected(), true);
+  assert.equal(await change("unprotect"), [false, true, 1]);
+});
+
+test.run();
