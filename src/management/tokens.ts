@@ -51,7 +51,7 @@ export const createToken = operation({
   method: "POST",
   path: "/tokens",
   role: "admin",
-  command: "token create --name NAME --role ROLE [--workspace ID] [--expires EXPIRY]",
+  command: `token create --name NAME --role ${roles.join("|")} [--workspace ID] [--expires EXPIRY]`,
   input: {
     name: described(v.name, "Whose it is; the histories name it"),
     role,

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
-import { newApiKey } from "../../src/common/ids.ts";
+import { newApiKey, newToken } from "../../src/common/ids.ts";
 import { exportDiagnoses } from "../../src/management/records.ts";
 import { createWorkspace, getWorkspace } from "../../src/management/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
@@ -91,6 +91,16 @@ test("names whoever is logged in as the one who changes something, unless told o
   assert.equal(asked.map(({ body }) => JSON.parse(body).actor), ["ann", "bob", "cleo", undefined]);
 });
 
+test("with a management token nobody else is named, since the histories have its name", async () => {
+  answer = json({ id: "dep_1", changed: true, isActive: true });
+  const activate = ["deploy", "activate", "dep_1", "--server", url];
+  const env = { USER: "ann", ADMIN_TOKEN: newToken() };
+  await cli(activate, env);
+  await cli([...activate, "--actor", "cleo"], env);
+  assert.equal(asked.map(({ body }) => JSON.parse(body).actor), [undefined, "cleo"]);
+  assert.is(asked[0]!.headers.authorization, `Bearer ${env.ADMIN_TOKEN}`);
+});
+
 test("prints what comes with every digit and every key", async () => {
   const config = '{"seed":12345678901234567890,"t":1.0,"big":1e400,"2":1,"1":{"__proto__":{}}}';
   const prompt = `{"id":"prompt_1","version":1,"title":"t","messages":[],"llmConfig":${config},"variables":[]}`;
@@ -117,7 +127,7 @@ test("refuses here what the service would refuse, and what would lead to another
 
 const list = ["workspace", "list"];
 const tokens: [name: string, token: string, error: string][] = [
-  ["without a token", "", "Set ADMIN_TOKEN to the admin token of the service: --server needs it"],
+  ["without a token", "", "Set ADMIN_TOKEN to a token of the service: --server needs it"],
   ["with a short token", "short", "ADMIN_TOKEN must be at least 32 printable ASCII characters without spaces"],
   ["with an API key for a token", newApiKey(), "ADMIN_TOKEN must not be an API key"],
 ];

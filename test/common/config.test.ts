@@ -1,7 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { describeDatabase, readConfig } from "../../src/common/config.ts";
-import { newApiKey } from "../../src/common/ids.ts";
+import { newApiKey, newToken } from "../../src/common/ids.ts";
 
 const test = suite("config");
 
@@ -23,6 +23,7 @@ test("without settings it serves a file in the working directory on loopback", (
     maxBodyBytes: 1048576,
     bodyBudgetBytes: 67108864,
     adminToken: undefined,
+    management: false,
     logLevel: "info",
     logFormat: "text",
     migrates: true,
@@ -39,6 +40,14 @@ test("DATABASE_URL goes before TURSO_DATABASE_URL, and so do their tokens", () =
   assert.equal(readConfig(turso).database, { url: "libsql://a.turso.io", authToken: "turso" });
   const both = { ...turso, DATABASE_URL: "http://127.0.0.1:8080", DATABASE_AUTH_TOKEN: "own" };
   assert.equal(readConfig(both).database, { url: "http://127.0.0.1:8080", authToken: "own" });
+});
+
+test("management is on without an admin token if told so", () => {
+  assert.equal([readConfig({ MANAGEMENT: "true" }).management, readConfig({ MANAGEMENT: "false" }).management], [
+    true,
+    false,
+  ]);
+  assert.match(refusal({ MANAGEMENT: "yes" }), "MANAGEMENT must be one of true, false");
 });
 
 test("an empty value counts as not set", () => {
@@ -137,6 +146,7 @@ test("takes an admin token of 32 characters or more, which is no API key, and ne
   const message = refusal({ ADMIN_TOKEN: key });
   assert.match(message, "ADMIN_TOKEN must not be an API key");
   assert.not.match(message, key);
+  assert.match(refusal({ ADMIN_TOKEN: newToken() }), "ADMIN_TOKEN must not be a management token");
 });
 
 test("a file may be anywhere", () => {

@@ -1,4 +1,4 @@
-// A day on which keys and the admin token end up in every place where they do not belong, and then a search for them: in
+// A day on which keys and tokens end up in every place where they do not belong, and then a search for them: in
 // the database and its log, in a backup, in what was printed and in what was answered. Keys are stored as hashes, and each is
 // shown once. What a client asks to be stored is stored as it is, a key too: the value of a field, the name of a field that is
 // kept, a name or a note given to management. Such a key may be in the database, and in an answer that gives the content
@@ -50,6 +50,8 @@ type Day = {
   cli(...args: string[]): Promise<number>;
   /** A key that is used so. */
   secret(use: string, isContent?: "content"): Promise<string>;
+  /** A management token that is used so. */
+  token(use: string): Promise<string>;
 };
 
 const bearer = (key: string) => `Authorization: Bearer ${key}`;
@@ -74,6 +76,12 @@ async function useKeys({ tenant, ask, manage, secret }: Day): Promise<void> {
   await manage("GET", `/keys/${id}`);
   await manage("POST", `/keys/${id}/revoke`);
   for (const key of [first!, second!]) await ask(target, { headers: [bearer(key)] });
+  const { id: tokenId, token } = await manage("POST", "/tokens", { name: "Ann", role: "admin" }, "key");
+  await ask("/admin/v1/tokens", { headers: [bearer(token!)] });
+  await manage("POST", `/tokens/${tokenId}/rotate`, { overlapMs: 60_000 }, "key");
+  await manage("GET", `/tokens/${tokenId}`);
+  await manage("POST", `/tokens/${tokenId}/revoke`);
+  await ask("/admin/v1/tokens", { headers: [bearer(token!)] });
   for (const path of ["keys", "calls", "usage"]) await manage("GET", `/workspaces/${workspaceId}/${path}`);
   for (const path of ["/metrics", "/openapi.json", "/readyz"]) await ask(path);
 }
@@ -136,6 +144,7 @@ const managementMisuses: Record<
   "as a key's id": (key) => ["POST", `/keys/${key}/revoke`],
   "as a key's id to show": (key) => ["GET", `/keys/${key}`],
   "as a key's id to rotate": (key) => ["POST", `/keys/${key}/rotate`, {}],
+  "as a token's id": (key) => ["POST", `/tokens/${key}/rotate`, {}],
   "as a deployment's id": (key) => ["POST", `/deployments/${key}/promote`, { version: 1 }],
   "as a prompt's id": (key) => ["GET", `/prompts/${key}/diff?from=1`],
   "as a record's id": (key) => ["DELETE", `/diagnoses/${key}`],
@@ -162,6 +171,7 @@ const managementMisuses: Record<
 const commandMisuses: Record<string, (key: string, tenant: Tenant) => string[]> = {
   "as the id of a key to revoke": (key) => ["key", "revoke", key],
   "as the id of a key to show": (key) => ["key", "show", key],
+  "as the id of a token": (key) => ["token", "show", key],
   "as the id of a workspace": (key) => ["key", "list", "--workspace", key],
   "as the id of a deployment": (key) => ["deploy", "show", key],
   "as a number": (key) => ["workspace", "create", "--name", "x", "--limit", key],
@@ -218,14 +228,14 @@ for (const format of ["text", "json"]) {
       tenant,
       async ask(target, request = {}, shows) {
         const answer = await send(service.url, target, request);
-        const { key } = shows === "key" ? JSON.parse(answer.text) : { key: undefined };
-        if (key !== undefined) secrets.push({ use: `made by ${target}`, text: key, isContent: false });
+        const { key, token = key } = shows === "key" ? JSON.parse(answer.text) : {};
+        if (token !== undefined) secrets.push({ use: `made by ${target}`, text: token, isContent: false });
         const head = [...answer.headers].map(([name, value]) => `${name}: ${value}`);
         keep(
           `answer ${answer.status} to ${request.method ?? "GET"} ${target}`,
           [...head, answer.text].join("\n"),
           shows !== undefined,
-          key,
+          token,
         );
         return answer;
       },
@@ -249,6 +259,11 @@ for (const format of ["text", "json"]) {
         secrets.at(-1)!.isContent = isContent === "content";
         return key!;
       },
+      async token(use) {
+        const { token } = await day.manage("POST", "/tokens", { name: "Ann", role: "admin" }, "key");
+        secrets.at(-1)!.use = `a token ${use}`;
+        return token!;
+      },
     };
 
     async function keepFiles(when: string): Promise<void> {
@@ -259,16 +274,19 @@ for (const format of ["text", "json"]) {
     try {
       await useKeys(day);
       for (const [use, misuse] of Object.entries(misuses)) {
-        await day.ask(...misuse(await day.secret(use), tenant));
-        await day.ask(...misuse(adminToken, tenant));
+        for (const secret of [await day.secret(use), await day.token(use), adminToken]) {
+          await day.ask(...misuse(secret, tenant));
+        }
       }
       for (const [use, misuse] of Object.entries(managementMisuses)) {
-        await day.manage(...misuse(await day.secret(use), tenant));
+        for (const secret of [await day.secret(use), await day.token(use)]) await day.manage(...misuse(secret, tenant));
       }
       await day.ask("/metrics", { headers: [bearer(adminToken)] });
       await storeKeys(day);
       for (const [use, misuse] of Object.entries(commandMisuses)) {
-        assert.is.not(await day.cli(...misuse(await day.secret(`on the command line ${use}`), tenant)), 0, use);
+        for (const secret of [await day.secret(`on the command line ${use}`), await day.token(`there ${use}`)]) {
+          assert.is.not(await day.cli(...misuse(secret, tenant)), 0, use);
+        }
       }
       assert.is(await day.cli("backup", `${folder.path}/backup.db`), 0);
       await keepFiles("in use");

@@ -19,6 +19,7 @@ const goodMembers: Record<string, string[]> = {
   monthlyLimit: ["10", "1e3"],
   upgradeUrl: ["null", '"https://example.com/?q=1"'],
   expiresAt: ["null", "4000000000000"],
+  role: ['"viewer"', '"owner"'],
   overlapMs: ["0", "1000"],
   olderThanMs: ["86400000"],
   title: ['"Title"', '"\\ud800"'],
