@@ -2,6 +2,7 @@
 import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
 import { listDeployments } from "../management/deployments.ts";
+import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
 import type { DeploymentResult } from "../management/deployments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
@@ -36,6 +37,11 @@ export function showRename<T extends Renamed>({ changed, ...renamed }: T): Outco
   return show(renamed, changed ? describeReferences(references) : `Nothing to change: it is named ${name}`);
 }
 
+function showProtection({ changed, ...deployment }: DeploymentResult): Outcome {
+  const state = deployment.isProtected ? `protected: changing it takes the role ${protectedRole}` : "not protected";
+  return show(deployment, `${changed ? "From now on it is" : "Nothing to change: it is"} ${state}`);
+}
+
 type Archived = { archivedAt: number | null; changed: boolean };
 
 export function showArchiving<T extends Archived>({ changed, ...item }: T): Outcome {
@@ -60,5 +66,7 @@ export const deploymentPresentations = [
   present(changes.renameDeployment, { show: showRename }),
   present(changes.archiveDeployment, { show: showArchiving }),
   present(changes.unarchiveDeployment, { show: showArchiving }),
+  present(changes.protectDeployment, { show: showProtection }),
+  present(changes.unprotectDeployment, { show: showProtection }),
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];

@@ -26,8 +26,9 @@ const settings =
 Exit codes: 0 success, 1 failure, 2 bad usage.
 
 Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
-work on the service there, with the token in ADMIN_TOKEN: the admin token, or a management token with at least the role in
-parentheses: viewer, editor, publisher, admin or owner, of which each may do what those before it may. Only migrate, backup, restore and serve need the database itself.
+work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, restore and serve need the database itself.
+
+On a service, the token must have the role in parentheses or a later one of viewer, editor, publisher, admin and owner.
 
 A REF is an id, the name of a prompt, or NAME@DEPLOYMENT for a deployment; --workspace says whose, if several workspaces have
 it. A DEPLOYMENT is the name of a deployment of the prompt, an id or a reference.

@@ -67,9 +67,7 @@ function readServer(server: string, name: string): string {
 }
 
 function readToken(token: string | undefined, name: string): string {
-  if (!token) {
-    throw invalid(`Set ADMIN_TOKEN to a token of the service: ${name} needs it`);
-  }
+  if (!token) throw invalid(`Set ADMIN_TOKEN to a token of the service: ${name} needs it`);
   const fault = isToken(token) ? undefined : adminTokenFault(token);
   if (fault !== undefined) throw invalid(`ADMIN_TOKEN ${fault}`);
   return token;

@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../helpers.ts";
-import { openPlaces, words } from "./places.ts";
+import { openPlaces, runIn, words } from "./places.ts";
 import type { Data, Place } from "./places.ts";
 
 const test = suite("commands");
 
-const { places, folder, request, textOf, close } = await openPlaces();
+const { places, folder, url, request, textOf, close } = await openPlaces();
 test.after(close);
 
 const everywhere = (name: string, body: (place: Place) => Promise<void>) => {
@@ -44,6 +44,38 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   const { key: third, expiresAt } = again.json as { key: string; expiresAt: number };
   assert.is(expiresAt, Date.UTC(2999, 0, 31));
   assert.equal([await status(second), await status(third)], [401, 200]);
+});
+
+everywhere("lets somebody in with a token, who may not change what is protected", async ({ cli, data, setUp }) => {
+  const { workspaceId, deployId } = await setUp();
+  const made = await cli(words`token create --name ann --role editor --workspace ${workspaceId} --json`);
+  assert.is(made.said, "Store the token now: it is not shown again\n");
+  const { id, token } = made.json as { id: string; token: string };
+  const { out } = await cli(words`token list`, "", { columns: 80 });
+  assert.ok(out.includes(token.slice(0, 10)) && !out.includes(token));
+  const ann = (args: string[]) => runIn([...args, "--server", url], { ADMIN_TOKEN: token, USER: "eve" });
+  await cli(words`deploy deactivate ${deployId}`);
+  const promote = words`deploy promote ${deployId} --version 1`;
+  assert.is((await ann(promote)).code, 0);
+  const protect = await cli(words`deploy protect ${deployId}`);
+  assert.is(protect.said, "From now on it is protected: changing it takes the role publisher\n");
+  assert.is((await data(words`deploy show ${deployId}`)).isProtected, true);
+  const refused = await ann(promote);
+  assert.equal([refused.code, refused.said], [1, "promptledger: This needs the role publisher\n"]);
+  await cli(words`deploy unprotect ${deployId}`);
+  assert.is((await ann(promote)).code, 0);
+  const rotated = await data(words`token rotate ${id}`);
+  assert.match((await ann(promote)).said, "Invalid admin token");
+  assert.is(rotated.name, "ann");
+  assert.is.not((await data(words`token revoke ${id}`)).revokedAt, null);
+  assert.is((await data(words`token show ${id}`)).role, "editor");
+});
+
+test("help shows the role that a command takes on a service", async () => {
+  const { out } = await runIn(words`verify --help`, {});
+  assert.match(out, "(viewer, owner for all workspaces)");
+  const { out: promote } = await runIn(words`deploy promote --help`, {});
+  assert.match(promote, "(editor, publisher on a protected deployment)");
 });
 
 everywhere("lists keys with their state, also on a narrow terminal", async ({ cli, setUp }) => {
