@@ -79,7 +79,9 @@ function faultOf(answer: HttpAnswer | undefined, isHead = false): string | undef
   const { error, ...more } = JSON.parse(text);
   if (typeof error !== "string" || error === "") return "no error";
   // Management says more, for programs.
-  return ["", error === "Rate limit exceeded" ? "details" : "code"].includes(Object.keys(more).join()) ? undefined : "other members";
+  return ["", error === "Rate limit exceeded" ? "details" : "code"].includes(Object.keys(more).join())
+    ? undefined
+    : "other members";
 }
 
 type Judge<T> = (answer: HttpAnswer, request: T) => string | undefined;
