@@ -28,6 +28,8 @@ export type Decider<Item, Result, Attempt> = {
   conflictKey(item: Item): string | undefined;
   /** Whether nobody waits for the item's result any more. Such an item is dropped. */
   isGone(item: Item): boolean;
+  /** Whether deciding the item writes nothing. A group of such items alone can be decided where nothing can be written. */
+  isRead(item: Item): boolean;
 };
 
 type Pending<Item, Result> = Waiter & {
@@ -119,6 +121,11 @@ export function groupCommit<Item, Result, Attempt>(
         if (failure === "indeterminate") indeterminate ??= { error };
         if (failure === "rejected" && indeterminate === undefined && group.length > 1) {
           return await settleInHalves(group);
+        }
+        const reads = group.filter(({ item }) => decider.isRead(item));
+        if (failure === undefined && indeterminate === undefined && reads.length > 0 && reads.length < group.length) {
+          for (const { item, reject } of group) if (!decider.isRead(item)) reject(error);
+          return await settle(reads);
         }
         const mayPass = failure === "retryable" || failure !== "unavailable" && indeterminate !== undefined;
         const { inTime, overdue } = mayPass ? splitByTime(group, clock()) : { inTime: [], overdue: group };

@@ -74,6 +74,7 @@ export function createLedger(
       return key && `${admission.workspaceId ?? ""} ${key}`;
     },
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
+    isRead,
   }, { ...groupLimits, ...limits });
   const check = (keyHash: string, operation: Check["operation"] = "check", workspaceId?: WorkspaceId) =>
     admit({ operation, keyHash, workspaceId, deployId: "" });
@@ -94,6 +95,8 @@ export function createLedger(
   };
 }
 
+const isRead = ({ operation }: Admission): boolean => operation === "check" || operation === "revisions";
+
 function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry, prompts: PromptCache) {
   // After a group in which nothing could be accepted, the next group is read first, without the write lock that accepting
   // takes. So a flood of refused requests does not keep other processes from writing. A lone request is not read first,
@@ -104,7 +107,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     const batches = toBatches(admissions);
     const serve = serveFrom(prompts, batches);
     const rows = encodeBatches(batches, serve.knownVersion);
-    const isCheck = admissions.every(({ operation }) => operation === "check" || operation === "revisions");
+    const isCheck = admissions.every(isRead);
     if (isCheck || readBeforeWrite && admissions.length > 1) {
       const states = readStates(await database.read(findStates(rows, attempt)), attempt);
       if (isCheck || !states.some(hasRoom)) return toDecisions(batches, states, attempt, serve.prompt);

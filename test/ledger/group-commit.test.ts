@@ -38,6 +38,7 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
     ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
     conflictKey: (item) => /^(.*):/.exec(item)?.[1],
     isGone: (item) => item.startsWith("gone"),
+    isRead: (item) => item.startsWith("read"),
   }, { ...wide, ...limits });
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
   const settleAll = (texts: string) => Promise.allSettled(texts.split(" ").map(submit));
@@ -64,6 +65,15 @@ async function until(holds: () => boolean): Promise<void> {
 /** What became of promises: results as they are, errors by their message. */
 const outcomes = (settled: PromiseSettledResult<string>[]) =>
   settled.map((one) => one.status === "fulfilled" ? one.value : (one.reason as Error).message);
+
+test("items that write nothing are decided without those that write, where nothing can be written", async () => {
+  const { settleAll, groups } = start((items, attempt) => {
+    if (items.some((item) => !item.startsWith("read"))) throw failing(undefined, "disk full");
+    return decideAll(items, attempt);
+  });
+  assert.equal(outcomes(await settleAll("a read1 b read2")), ["disk full", "READ1", "disk full", "READ2"]);
+  assert.equal(groups, ["a read1 b read2", "read1 read2"]);
+});
 
 test("a lone item is decided at once, alone", async () => {
   const { submit, groups, attempts } = start();
@@ -364,6 +374,7 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     ownerOf: () => "",
     conflictKey: () => undefined,
     isGone: () => false,
+    isRead: () => false,
   }, wide);
   assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);
   isBroken = false;
