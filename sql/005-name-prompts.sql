@@ -41,6 +41,8 @@ slugs as (
 )
 select id, scope, slug, row_number() over (partition by scope, slug order by id) from slugs;
 
+create index new_names_by_slug on new_names (scope, slug);
+
 -- The first of a slug gets it as its name, the others a number behind it, or their ids where that is taken.
 create table final_names (id text primary key, name text not null) strict;
 

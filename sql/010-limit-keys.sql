@@ -9,3 +9,6 @@ alter table api_keys add column deployment_id text references deployments;
 alter table api_key_secrets add column read_only integer not null default 0 check (read_only in (0, 1));
 alter table api_key_secrets add column submit_only integer not null default 0 check (submit_only in (0, 1));
 alter table api_key_secrets add column deployment_id text;
+
+-- Deleting a deployment looks for the keys that are for it.
+create index api_keys_by_deployment on api_keys (deployment_id) where deployment_id is not null;

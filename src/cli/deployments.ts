@@ -12,15 +12,18 @@ import { present } from "./operation-commands.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
 
+const isArchived = "it, or its prompt, is archived, so requests are refused: see deploy unarchive and prompt unarchive";
+
 /** The warning that a version is live in an inactive deployment. */
 export const describeInactive = ({ isActive }: { isActive: boolean }): string => isActive ? "" : `, but ${inactive}`;
 
 function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
-  const { currentVersion, isActive } = deployment;
-  const state = isActive ? `version ${currentVersion} is live` : inactive;
+  const { currentVersion, isActive, archivedAt } = deployment;
+  const isOpen = isActive && archivedAt === null;
+  const state = archivedAt !== null ? isArchived : isActive ? `version ${currentVersion} is live` : inactive;
   return show(
     deployment,
-    changed && isActive ? undefined : `${changed ? "Changed, but" : "Nothing to change:"} ${state}`,
+    changed && isOpen ? undefined : `${changed ? "Changed, but" : "Nothing to change:"} ${state}`,
   );
 }
 
@@ -49,6 +52,13 @@ export function showArchiving<T extends Archived>({ changed, ...item }: T): Outc
   return show(item, `${changed ? "From now on it is" : "Nothing to change: it is"} ${state}`);
 }
 
+/** A deployment stays refused where its prompt is archived. */
+function showUnarchiving({ changed, ...deployment }: DeploymentResult): Outcome {
+  if (deployment.archivedAt === null) return showArchiving({ changed, ...deployment });
+  const why = "its prompt is archived, so requests are refused: see prompt unarchive";
+  return show(deployment, `${changed ? "Changed, but" : "Nothing to change: it is not archived itself;"} ${why}`);
+}
+
 export const deploymentPresentations = [
   present(listDeployments, {
     run: ({ call }, input) => listDeploymentsWithPrompts(call, input),
@@ -65,7 +75,7 @@ export const deploymentPresentations = [
   present(changes.deactivateDeployment, { show: showChange }),
   present(changes.renameDeployment, { show: showRename }),
   present(changes.archiveDeployment, { show: showArchiving }),
-  present(changes.unarchiveDeployment, { show: showArchiving }),
+  present(changes.unarchiveDeployment, { show: showUnarchiving }),
   present(changes.protectDeployment, { show: showProtection }),
   present(changes.unprotectDeployment, { show: showProtection }),
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),

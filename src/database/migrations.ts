@@ -227,7 +227,7 @@ create index prompt_versions_by_time on prompt_versions (prompt_id, version, cre
   },
   {
     name: "005-name-prompts",
-    checksum: "5f30c9a3d8b72789403cd55635dd0cef329915d1d3f452843d6557f3d2bd8de4",
+    checksum: "efd0c4379438d2cc91f2fe4aa2267feef1c5d1a2422725693f339e77f60ac67c",
     sql: `-- Names: a prompt's is unique in its workspace, a deployment's is unique among those of its prompt. Together they make a
 -- reference, \`NAME@DEPLOYMENT\`, which stands wherever a deployment's id does.
 
@@ -270,6 +270,8 @@ slugs as (
   from letter where rest = ''
 )
 select id, scope, slug, row_number() over (partition by scope, slug order by id) from slugs;
+
+create index new_names_by_slug on new_names (scope, slug);
 
 -- The first of a slug gets it as its name, the others a number behind it, or their ids where that is taken.
 create table final_names (id text primary key, name text not null) strict;
@@ -418,7 +420,7 @@ create table deleted_workspaces (
   },
   {
     name: "010-limit-keys",
-    checksum: "998773e2fb5fa448adae967f2edc5c45ef6898ff6aa7a85158bb98683b189893",
+    checksum: "547610bd86c207f919bc3cb5689cc53b1e5a8bf91632b2b0f12b52de384e6b4e",
     sql: `-- Keys with less power: a key may be for reads or for submits alone, and for one deployment of its workspace.
 
 alter table api_keys add column read_only integer not null default 0 check (read_only in (0, 1));
@@ -430,6 +432,9 @@ alter table api_keys add column deployment_id text references deployments;
 alter table api_key_secrets add column read_only integer not null default 0 check (read_only in (0, 1));
 alter table api_key_secrets add column submit_only integer not null default 0 check (submit_only in (0, 1));
 alter table api_key_secrets add column deployment_id text;
+
+-- Deleting a deployment looks for the keys that are for it.
+create index api_keys_by_deployment on api_keys (deployment_id) where deployment_id is not null;
 `,
   },
   {

@@ -2,7 +2,7 @@
 import { invalidApiKey, Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
-import { parse } from "../schema/parse.ts";
+import { mostLevels, parse } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
 import { admit } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
@@ -16,32 +16,43 @@ import type { Answer } from "./respond.ts";
 type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency">;
 type Result = { status: number; id: string } | { status: number; error: string; code: string };
 
+const levelsOfBatch = mostLevels + 2; // a record stands in an array in an object
+
 /**
- * Answers with what became of each record. Where none could be decided, for lack of room or of the database, the request
- * fails as a whole.
+ * Answers with what became of each record. Where every one failed, for lack of room or of the database, the request fails as
+ * a whole.
  */
 export async function submitDiagnoses(ctx: RequestContext, context: Context): Promise<Answer> {
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
   const items = await readAuthorized(ctx, context, keyHash, async () => {
-    const { members } = parse(DiagnosisBatch, await readText(ctx, context));
+    const { members } = parse(DiagnosisBatch, await readText(ctx, context), levelsOfBatch);
     return await Promise.all(readItems(members.get("records")!).map(readItem));
   });
   const failures: unknown[] = [];
-  const decisions = await Promise.all(
-    withRuns(items).map((item) =>
-      item instanceof Refusal
-        ? item
-        : admit(ctx, context, { operation: "submit", keyHash, workspaceId, isGone: ctx.isGone, ...item })
-          .catch((error: unknown) => {
-            failures.push(error);
-            return toRefusal(error);
-          })
-    ),
-  );
-  if (failures.length === items.length) throw failures[0];
-  ctx.logContext.failure = failures[0];
+  const decide = async (item: Item | Refusal) =>
+    item instanceof Refusal
+      ? item
+      : await admit(ctx, context, { operation: "submit", keyHash, workspaceId, isGone: ctx.isGone, ...item })
+        .catch((error: unknown) => {
+          failures.push(error);
+          return toRefusal(error);
+        });
+  const decisions: (Recorded | Refused | Refusal)[] = [];
+  for (const part of partsOf(withRuns(items))) decisions.push(...await Promise.all(part.map(decide)));
+  // Only a failure of unknown outcome says that something may be stored, so it is told before any other.
+  const failure = failures.find((error) => toRefusal(error).kind === "internal") ?? failures[0];
+  if (failures.length === items.length) throw failure;
+  ctx.logContext.failure = failure;
   const quotas = decisions.flatMap((decision) => "quota" in decision ? [decision.quota] : []);
-  const headers = quotaHeaders(quotas.reduce(latest, await readQuota(context, keyHash)));
+  // Asked for only where no record is known to be stored: once one is, nothing may fail the request as a whole.
+  if (quotas.length === 0) {
+    quotas.push(
+      await readQuota(context, keyHash).catch((error: unknown) => {
+        throw failure ?? error;
+      }),
+    );
+  }
+  const headers = quotaHeaders(quotas.reduce(latest));
   return ok({ results: decisions.map(toResult) }, headers);
 }
 
@@ -61,7 +72,10 @@ async function readItem(source: string): Promise<Item | Refusal> {
   }
 }
 
-/** Marks the records that may be decided together without getting ahead of others. */
+/**
+ * Gives records that follow each other and are alike one object as their `run`, by which the ledger knows what it may put into
+ * a batch without anyone getting ahead.
+ */
 function withRuns(items: (Item | Refusal)[]): (Item & Pick<Submit, "run"> | Refusal)[] {
   let last: Item | undefined;
   let run = {};
@@ -73,6 +87,22 @@ function withRuns(items: (Item | Refusal)[]): (Item & Pick<Submit, "run"> | Refu
     last = item;
     return { ...item, run };
   });
+}
+
+/** Parts that are decided one after the other: the repeat of a key would wait for the first, and later records get ahead. */
+function partsOf<I extends Item | Refusal>(items: I[]): I[][] {
+  let part: I[] = [], keys = new Set<string>();
+  const parts = [part];
+  for (const item of items) {
+    const key = item instanceof Refusal ? undefined : item.idempotency?.key;
+    if (key !== undefined && keys.has(key)) {
+      parts.push(part = []);
+      keys = new Set();
+    }
+    if (key !== undefined) keys.add(key);
+    part.push(item);
+  }
+  return parts;
 }
 
 function toResult(decision: Recorded | Refused | Refusal): Result {

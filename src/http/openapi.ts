@@ -89,7 +89,7 @@ const readQuota: Described = {
   summary: "Read the quota of the key's workspace, and what is used of it this month",
   responses: {
     [statusOf.ok]: answer("The quota", [], json(refer(QuotaState))),
-    ...refusalsOf("unauthorized", "internal"),
+    ...refusalsOf("unauthorized", "internal", "overloaded"),
   },
 };
 

@@ -7,7 +7,8 @@ import { ok } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 export async function readUsage({ request, logContext }: RequestContext, context: Context): Promise<Answer> {
-  const found = await context.ledger.readUsage(await readKeyHash(request, context));
+  const keyHash = await readKeyHash(request, context);
+  const found = await context.ledger.readUsage(keyHash, context.validKeys.get(keyHash));
   if (found === undefined) throw invalidApiKey();
   setCaller(logContext, found.caller);
   return ok(found.usage, {});

@@ -27,7 +27,7 @@ export type Submit = Asking & {
   /** The version of the prompt that the record is for; the live one without it. */
   promptVersion?: number | undefined;
   idempotency?: IdempotencyKey | undefined;
-  /** Submits that follow each other and differ in nothing but their records; they are put into no batch with others. */
+  /** The same object for submits that may share a batch. Without it all that are alike may; records of one body must not. */
   run?: object | undefined;
 };
 /** Asks whose key it is, what its workspace has used, and for which versions are live if so; never accepted. */

@@ -9,6 +9,8 @@ const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
       select n.id from prompts p
       cross join deployments n on n.prompt_id = p.id and n.name = substr(b.deployment, instr(b.deployment, '@') + 1)
       where p.workspace_id = w.id and p.name = substr(b.deployment, 1, instr(b.deployment, '@') - 1)
+        -- substr stops at a NUL, which no name has.
+        and p.name || '@' || n.name = b.deployment
     ))`;
 
 /** The condition that a key (k) is not for the operation of a batch. */

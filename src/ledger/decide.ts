@@ -157,7 +157,9 @@ const stateMembers = {
   accepted: "coalesce(c.count, 0)",
   sequence: "coalesce(c.number, 0)",
   prompt: `case when b.operation = 'read' then ${jsonObject(promptMembers)} end`,
-  kept: `case when b.idempotency_key is not null then (
+  kept: `case when b.idempotency_key is not null
+      -- To a key for another deployment the record is as if absent.
+      and (k.deployment_id is null or d.id is not null or k.deployment_id = b.deployment) then (
       select json_object('recordId', record_id, 'fingerprint', fingerprint) from idempotency_keys where ${ofKey}
     ) end`,
   workspaceId: "w.id",
@@ -247,14 +249,14 @@ function toDecision(
   }
   const isAccepted = offset < accepted;
   const quota = { limit, used: isAccepted ? sequence + offset : used, resetsAt, upgradeUrl };
+  if (refusal === "operation") {
+    return { outcome: admission.operation === "read" ? "read_forbidden" : "submit_forbidden", audit };
+  }
   if (kept !== null) {
     const { recordId, fingerprint } = kept;
     return fingerprint === idempotencyOf(admission)?.fingerprint
       ? { outcome: "recorded", recordId, quota, audit }
       : { outcome: "key_reused", audit };
-  }
-  if (refusal === "operation") {
-    return { outcome: admission.operation === "read" ? "read_forbidden" : "submit_forbidden", audit };
   }
   if (refusal !== null) return { outcome: `${refusal}_not_found`, audit };
   if (!isAccepted && accepted > 0) {

@@ -14,6 +14,7 @@ import type { Admission, Caller, Check, Decision, Read, Recorded, Refused, Serve
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
 import { groupCommit } from "./group-commit.ts";
 import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
+import type { BatchState } from "./decide.ts";
 import { createPromptCache, serveFrom } from "./prompt-cache.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { addCommit, countCalls, noteKeyUse, storeRecords } from "./statements.ts";
@@ -25,8 +26,14 @@ export type Ledger = {
   admit<A extends Read | Submit>(admission: A): Promise<Refused | (A extends Read ? Served : Recorded)>;
   /** The caller that a key belongs to, for a request that is refused for another reason. Undefined if the key is invalid. */
   findCaller(keyHash: string): Promise<Caller | undefined>;
-  /** What the key's workspace has used of this month's quota. Undefined if the key is invalid. Costs no quota. */
-  readUsage(keyHash: string): Promise<{ usage: QuotaState; caller: Caller | undefined } | undefined>;
+  /**
+   * What the key's workspace has used of this month's quota. Undefined if the key is invalid. Costs no quota. `workspaceId` is
+   * the key's workspace where that is known.
+   */
+  readUsage(
+    keyHash: string,
+    workspaceId?: WorkspaceId,
+  ): Promise<{ usage: QuotaState; caller: Caller | undefined } | undefined>;
   /**
    * The deployments of the key's workspace as JSON text: by their ids, reference, revision, live version and whether they are
    * active. Undefined if the key is invalid. Costs no quota. `workspaceId` is the key's workspace where that is known.
@@ -81,8 +88,8 @@ export function createLedger(
   return {
     admit: admit as Ledger["admit"],
     findCaller: async (keyHash) => (await check(keyHash)).audit.caller,
-    async readUsage(keyHash) {
-      const decision = await check(keyHash);
+    async readUsage(keyHash, workspaceId) {
+      const decision = await check(keyHash, "check", workspaceId);
       return decision.outcome === "checked" ? { usage: decision.usage, caller: decision.audit.caller } : undefined;
     },
     async readRevisions(keyHash, workspaceId) {
@@ -107,10 +114,19 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     const batches = toBatches(admissions);
     const serve = serveFrom(prompts, batches);
     const rows = encodeBatches(batches, serve.knownVersion);
+    // A group that is read first may have been accepted by an earlier attempt, whose reply was lost.
+    const toAnswers = async (states: (BatchState | null)[]) => {
+      const accepted = batches.flatMap((batch, index) => {
+        const state = states[index];
+        return state && state.accepted > 0 ? [{ batch, deployId: state.deployId!, prompt: state.prompt }] : [];
+      });
+      await serve.addTexts(database, accepted);
+      return toDecisions(batches, states, attempt, serve.prompt);
+    };
     const isCheck = admissions.every(isRead);
     if (isCheck || readBeforeWrite && admissions.length > 1) {
       const states = readStates(await database.read(findStates(rows, attempt)), attempt);
-      if (isCheck || !states.some(hasRoom)) return toDecisions(batches, states, attempt, serve.prompt);
+      if (isCheck || !states.some(hasRoom)) return await toAnswers(states);
     }
     const slots = toSubmitSlots(batches);
     const hasSubmit = slots.some((submit) => submit !== null);
@@ -130,11 +146,6 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     groupSize(admissions.length);
     const states = readStates(results.at(-1)!, attempt);
     readBeforeWrite = !states.some(hasRoom);
-    const accepted = batches.flatMap((batch, index) => {
-      const state = states[index];
-      return state && state.accepted > 0 ? [{ batch, deployId: state.deployId!, prompt: state.prompt }] : [];
-    });
-    await serve.addTexts(database, accepted);
-    return toDecisions(batches, states, attempt, serve.prompt);
+    return await toAnswers(states);
   };
 }

@@ -140,6 +140,8 @@ const removeFrom = (table: string, key: string, condition: string) =>
 /** Remove a batch each. A row goes before those that it refers to. */
 const removals = [
   removeFrom("deployment_changes", "deployment_id, revision", `deployment_id in (${ofWorkspace("deployments")})`),
+  removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
+  removeFrom("api_keys", "id", "workspace_id = :id"),
   removeFrom("deployments", "id", "workspace_id = :id"),
   `delete from prompt_versions where (prompt_id, version) in (
     select prompt_id, version from (
@@ -152,8 +154,6 @@ const removals = [
     ) where coalesce(before, 0) < ${batchBytes}
   ) returning 1`,
   removeFrom("prompts", "id", "workspace_id = :id"),
-  removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
-  removeFrom("api_keys", "id", "workspace_id = :id"),
   removeFrom("management_token_secrets", "hash", `token_id in (${ofWorkspace("management_tokens")})`),
   removeFrom("management_tokens", "id", "workspace_id = :id"),
 ];

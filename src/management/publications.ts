@@ -9,16 +9,17 @@ import {
   outdated,
   variablesRemoved,
 } from "../common/errors.ts";
+import { isId } from "../common/ids.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { check, described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
   DeploymentResult,
+  findDeployment,
   findDeployments,
   isChangeable,
   requireChangeable,
-  requireDeployment,
   toDeployment,
 } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
@@ -132,8 +133,8 @@ async function findTarget(management: Management, input: PublicationInput): Prom
     if (!isNamed) throw invalid("One of the fields name, promptId and deploy must be given");
     return { prompt };
   }
-  if (deploy.startsWith("dep_")) {
-    const deployment = await requireDeployment(management, deploy as DeploymentId);
+  const deployment = await findById(management, deploy);
+  if (deployment !== undefined) {
     if (deployment.workspaceId !== workspaceId) throw notFound("Deployment", deploy);
     if (isNamed && prompt?.id !== deployment.promptId) {
       throw conflict(`Deployment ${deployment.reference} serves another prompt: ${deployment.promptId}`);
@@ -148,10 +149,18 @@ async function findTarget(management: Management, input: PublicationInput): Prom
   );
   // Without a prompt's name, the deployment tells which prompt it is.
   const all = found.map(toDeployment), open = all.filter(({ archivedAt }) => archivedAt === null);
-  const [deployment, ...others] = open.length > 0 ? open : all;
-  if (deployment === undefined) return { prompt };
-  if (others.length > 0) throw ambiguousDeployment([deployment, ...others].map(({ reference }) => reference));
-  return { prompt: prompt ?? await requirePrompt(management, deployment.promptId), deployment };
+  const [named, ...others] = open.length > 0 ? open : all;
+  if (named === undefined) return { prompt };
+  if (others.length > 0) throw ambiguousDeployment([named, ...others].map(({ reference }) => reference));
+  return { prompt: prompt ?? await requirePrompt(management, named.promptId), deployment: named };
+}
+
+/** The deployment that has this id. A name may begin like an id, but what looks like one in full is no new name. */
+async function findById({ database }: Management, id: string): Promise<Deployment | undefined> {
+  if (!id.startsWith("dep_")) return undefined;
+  const found = (await database.read(findDeployment(id as DeploymentId))).map(toDeployment)[0];
+  if (found === undefined && isId("dep", id)) throw notFound("Deployment", id);
+  return found;
 }
 
 async function findByName({ database }: Management, workspaceId: WorkspaceId, name: string | undefined) {

@@ -56,7 +56,10 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
       return true;
     }, isOver);
   try {
-    for (const id of await listUnfinished(database)) await runSteps(deleteRest(database, id, clock));
+    for (const id of await listUnfinished(database)) {
+      // One that fails keeps neither the others nor the retention of other workspaces from being done.
+      await runSteps(deleteRest(database, id, clock)).catch((error: unknown) => void (run.error ??= error));
+    }
     await retain(store, runSteps, isOver);
   } catch (error) {
     run.error = error;

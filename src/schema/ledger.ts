@@ -37,7 +37,7 @@ const storedRecord = object({
   startAt: submittedMoment,
   endAt: submittedMoment,
   additional_properties: nullable(v.anyObject),
-  promptVersion: described(v.positive, "The version that was live when the record was stored"),
+  promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
   createdAt: v.timestamp,
   submitted: optional(
     described(v.anyObject, "Further members whose names are those of the service: id, createdAt …"),

@@ -6,7 +6,7 @@ import type { JsonText } from "../common/json-text.ts";
 import { check, hasType, isObject, isRawJson, metaOf } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
 
-const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
+export const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
 
 /** An object that is yet to be checked. `members` has the text of each member that was parsed. */
 export type Unchecked = { value: object; members?: Map<string, string> };
@@ -15,9 +15,9 @@ export type Unchecked = { value: object; members?: Map<string, string> };
  * Parses the JSON text of an object. Gives its value, and the text of each member, in which every digit and key is as it was
  * sent; only ill-formed Unicode has been made well-formed.
  */
-export function parseObject(source: string, whole = "Request body") {
+export function parseObject(source: string, whole = "Request body", levels = mostLevels) {
   const text = makeWellFormed(source);
-  if (isDeeper(text, mostLevels)) throw wrongWhole(whole, `nested at most ${mostLevels} levels deep`);
+  if (isDeeper(text, levels)) throw wrongWhole(whole, `nested at most ${levels} levels deep`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -29,8 +29,8 @@ export function parseObject(source: string, whole = "Request body") {
 }
 
 /** Parses the JSON text of an object and checks it. Gives what `parseObject` does. */
-export function parse<T>(struct: Struct<T, unknown>, source: string) {
-  const { value, members } = parseObject(source);
+export function parse<T>(struct: Struct<T, unknown>, source: string, levels?: number) {
+  const { value, members } = parseObject(source, undefined, levels);
   return { value: checkParsed(struct, value, members), members };
 }
 

@@ -89,7 +89,7 @@ test("says 503 of what may be asked too often, and answers so", async () => {
     path.startsWith("/v1/") && responses[503] !== undefined
   );
   const paths = [...new Set(limited.map(({ path }) => path))];
-  assert.equal(paths, ["/v1/prompts", "/v1/diagnosis", "/v1/diagnoses", "/v1/revisions"]);
+  assert.equal(paths, ["/v1/prompts", "/v1/diagnosis", "/v1/diagnoses", "/v1/revisions", "/v1/usage"]);
   for (const operation of limited) {
     await send(operation, await Object.values(cases[operation.operationId]!)[0]![0]!(world), 503, world);
   }

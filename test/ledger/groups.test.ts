@@ -502,6 +502,25 @@ test("a run that was cut is answered as it was decided, though the limit is rais
   assert.is((await ledger.admit(read)).outcome, "read");
 });
 
+test("after a refused group, reads whose reply was lost get their texts, though nothing is left of the quota", async () => {
+  const { world, loss, admin } = await createLossyWorld(80);
+  const { workspaceId } = world;
+  const reads = await Promise.all(
+    upTo(80).map(async (nth) => {
+      const prompt = toPrompt({ title: `Prompt ${nth}`, messages: [] });
+      const { id: promptId } = await createPrompt(admin, workspaceId, prompt);
+      const { id: deployId } = await createDeployment(admin, workspaceId, { name: "production", promptId });
+      return readBy({ ...world, deployId });
+    }),
+  );
+  const ledger = ledgerOf(world, { timeoutMs: 1_000 });
+  const unknown = await readBy({ ...world, deployId: "dep_0" });
+  await Promise.all([ledger.admit(unknown), ledger.admit({ ...unknown })]);
+  loss.times = 1;
+  const decisions = await Promise.all(reads.map((read) => ledger.admit(read)));
+  assert.equal(decisions.map(({ outcome }) => outcome), Array(80).fill("read"));
+});
+
 test("a request that could be accepted only after its group's reply was lost fails as one to send again", async () => {
   const { world, loss, admin } = await createLossyWorld(9);
   const { workspaceId, promptId, deployId } = world;

@@ -3,12 +3,14 @@ import { hashApiKey } from "../../src/common/ids.ts";
 import { classifyErrors } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { Read, Submit } from "../../src/ledger/admission.ts";
+import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
 import { createLedger } from "../../src/ledger/ledger.ts";
 import type { Tenant, World } from "../helpers.ts";
 
 export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-export const ledgerOf = (world: World) => createLedger(world.database, () => world.now);
+export const ledgerOf = (world: World, limits: Partial<GroupLimits> = {}) =>
+  createLedger(world.database, () => world.now, limits);
 
 type Caller = Pick<Tenant, "key" | "workspaceId" | "deployId">;
 

@@ -34,7 +34,8 @@ async function fill(): Promise<{ world: World; other: Tenant; diagnosisIds: stri
     }
     world.now += 8 * day;
   }
-  for (const { promptId, deployId } of [world, other]) {
+  for (const { workspaceId, promptId, deployId } of [world, other]) {
+    taken(await world.manage("POST", `/workspaces/${workspaceId}/keys`, { deployId }), 201);
     taken(await world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title: "Second" }), 201);
     taken(await world.manage("POST", `/deployments/${deployId}/promote`, { version: 2 }));
   }

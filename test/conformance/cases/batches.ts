@@ -104,6 +104,23 @@ export const batchCases: Case[] = [
     assert.equal(resultsOf(answer), [{ status: 201, id }, reused, { status: 201, id }]);
     assert.is((await usageOf(target)).used, 1);
   }),
+  own("the repeat of a key is decided in its turn, before what comes after it", async (target) => {
+    const good = { deployId: target.deployId, ...goodBody };
+    const answer = await submitAll(target, [
+      { ...good, deployId: "dep_0", idempotencyKey: "k" },
+      { ...good, idempotencyKey: "k" },
+      good,
+    ]);
+    assert.equal(statusesOf(answer), [404, 201, 429]);
+  }, 1),
+  own("a record may be nested as deep in a batch as alone", async (target) => {
+    const nested = (levels: number) =>
+      `{"deployId":"${target.deployId}","sessionId":"s","status":1,` +
+      `"content":{"input":""},"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    assert.equal(statusesOf(await submitAll(target, [], `{"records":[${nested(999)}]}`)), [201]);
+    const tooDeep = await submitAll(target, [], `{"records":[${nested(1000)}]}`);
+    isRefusal(tooDeep, 400, "Request body must be nested at most 1002 levels deep");
+  }),
   own("a batch of which nothing is decided tells the quota too", async (target) => {
     quotaHeaders(await submitAll(target, [{}]), limit, 0);
   }),

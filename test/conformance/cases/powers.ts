@@ -1,6 +1,6 @@
 // Keys that may do less.
 import * as assert from "uvu/assert";
-import { promptFile } from "../../helpers.ts";
+import { goodBody, promptFile } from "../../helpers.ts";
 import { isNotFound, isRecorded, isRefusal } from "../answers.ts";
 import { bearer, read, recordsOf, submit, usageOf } from "../target.ts";
 import type { Case, Target } from "../target.ts";
@@ -46,6 +46,17 @@ export const powerCases: Case[] = [
     const { text } = await own.send("/v1/diagnoses", { method: "POST", headers: [bearer(own.key)], body });
     const refused = { status: 403, error: "This key may not submit", code: "submit_forbidden" };
     assert.equal(JSON.parse(text).results, [refused]);
+  }],
+  ["a key that may not submit gets no answer to the repeat of another's submit", async (target) => {
+    const tenant = { ...target, ...await target.createTenant() };
+    const headers = (key: string) => [bearer(key), "Idempotency-Key: a"];
+    isRecorded(await submit(tenant, goodBody, { headers: headers(tenant.key) }));
+    const reader = await withKey(tenant, { readOnly: true });
+    const refused = await submit(reader, goodBody, { headers: headers(reader.key) });
+    isRefusal(refused, 403, "This key may not submit");
+    const other = await tenant.deploy(tenant.workspaceId, "staging", { ...promptFile, title: "Other" });
+    const bound = await withKey(tenant, { deployId: other.deployId });
+    isNotFound(await submit(bound, goodBody, { headers: headers(bound.key) }));
   }],
   ["a rotated key may do what it could before", async (target) => {
     const tenant = { ...target, ...await target.createTenant() };

@@ -29,7 +29,16 @@ export const referenceCases: Case[] = [
   }],
   ["a reference to no deployment, or to one that is not open, is 404", async (target) => {
     const own = { ...target, ...await target.createTenant() };
-    for (const other of ["greeting@staging", "other@production", "greeting", "production", "Greeting@production"]) {
+    for (
+      const other of [
+        "greeting@staging",
+        "other@production",
+        "greeting",
+        "production",
+        "Greeting@production",
+        "greeting@production\0x",
+      ]
+    ) {
       isNotFound(await read({ ...own, deployId: encodeURIComponent(other) }));
     }
     await own.manage("POST", `/deployments/${own.deployId}/deactivate`);
