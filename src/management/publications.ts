@@ -9,7 +9,6 @@ import {
   outdated,
   variablesRemoved,
 } from "../common/errors.ts";
-import { isId } from "../common/ids.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { check, described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
@@ -141,7 +140,9 @@ async function findTarget(management: Management, input: PublicationInput): Prom
     }
     return { prompt: await requirePrompt(management, deployment.promptId), deployment };
   }
-  if (isNamed && prompt === undefined) return {};
+  // What looks like an id makes no new deployment: it has been mistyped.
+  const isNewName = !deploy.startsWith("dep_");
+  if (isNamed && prompt === undefined && isNewName) return {};
   const found = await management.database.read(
     prompt === undefined
       ? findDeployments("workspace_id = ? and name = ? order by reference", [workspaceId, deploy])
@@ -150,17 +151,16 @@ async function findTarget(management: Management, input: PublicationInput): Prom
   // Without a prompt's name, the deployment tells which prompt it is.
   const all = found.map(toDeployment), open = all.filter(({ archivedAt }) => archivedAt === null);
   const [named, ...others] = open.length > 0 ? open : all;
-  if (named === undefined) return { prompt };
+  if (named === undefined && isNewName) return { prompt };
+  if (named === undefined || isNamed && prompt === undefined) throw notFound("Deployment", deploy);
   if (others.length > 0) throw ambiguousDeployment([named, ...others].map(({ reference }) => reference));
   return { prompt: prompt ?? await requirePrompt(management, named.promptId), deployment: named };
 }
 
-/** The deployment that has this id. A name may begin like an id, but what looks like one in full is no new name. */
+/** The deployment that has this id; a name may begin like one. */
 async function findById({ database }: Management, id: string): Promise<Deployment | undefined> {
   if (!id.startsWith("dep_")) return undefined;
-  const found = (await database.read(findDeployment(id as DeploymentId))).map(toDeployment)[0];
-  if (found === undefined && isId("dep", id)) throw notFound("Deployment", id);
-  return found;
+  return (await database.read(findDeployment(id as DeploymentId))).map(toDeployment)[0];
 }
 
 async function findByName({ database }: Management, workspaceId: WorkspaceId, name: string | undefined) {
