@@ -18,6 +18,8 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   const descriptor = openSync(path, "r");
   const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
   let isStamped = false;
+  // A write of ours whose outcome could not be looked at, since reading the header failed.
+  let isWriteUnseen = false;
   const first = fstatSync(descriptor, { bigint: true });
   let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
   // SQLite puts them beside the file itself, not beside a link to it.
@@ -27,13 +29,17 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   const reports: ((fault: string) => void)[] = [];
 
   function checkFile(isOwnWrite: boolean): string | undefined {
+    isWriteUnseen ||= isOwnWrite;
     const now = statOf(path);
     if (now === undefined) return "The database file was removed";
     if (!isSame(now, first)) return "The database file was replaced";
-    if (now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
-    const header = readHeader(descriptor);
+    const isUnchanged = now.mtimeNs === known.mtimeNs && now.size === known.size;
+    const header = isUnchanged ? known.header : readHeader(descriptor);
+    const isOurs = isWriteUnseen;
+    isWriteUnseen = false;
+    if (isUnchanged) return undefined;
     // Some systems set the modification time later than they write, so a new time alone proves nothing.
-    const isOther = !isOwnWrite && (now.size !== known.size || header !== known.header);
+    const isOther = !isOurs && (now.size !== known.size || header !== known.header);
     if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
     isStamped ||= stampOf(header) === stamp;
     known = { size: now.size, mtimeNs: now.mtimeNs, header };
@@ -105,6 +111,10 @@ function readHeader(descriptor: number): string {
   const bytes = new Uint8Array(headerLength);
   const length = readSync(descriptor, bytes, 0, headerLength, 0);
   const header = String.fromCharCode(...bytes.subarray(0, length));
+  // Bun returns nothing where a read fails.
+  if (length < headerLength && fstatSync(descriptor).size >= headerLength) {
+    throw Object.assign(new Error("The header of the database file cannot be read"), { code: "SQLITE_IOERR_READ" });
+  }
   if (length > 0 && !header.startsWith("SQLite format 3\0")) {
     throw Object.assign(new Error("The file is not a database"), { code: "SQLITE_NOTADB" });
   }
