@@ -7,7 +7,7 @@ import type { Token } from "../management/tokens.ts";
 import { createWorkspace, updateWorkspace } from "../management/workspaces.ts";
 import { show } from "./command.ts";
 import { readAll } from "./lists.ts";
-import { present } from "./operation-commands.ts";
+import { present, repeatUntilDone } from "./operation-commands.ts";
 
 const storeNow = (noun: string) => `Store the ${noun} now: it is not shown again`;
 
@@ -53,20 +53,7 @@ export const accessPresentations = [
         ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records or --keep-calls"
         : undefined,
   }),
-  present(deleteWorkspace, {
-    /** The operation works for a few seconds at a time. */
-    async run({ call, terminal }, input) {
-      const sum = { calls: 0, records: 0 };
-      for (let isDone = false; !isDone;) {
-        const removed = await call(deleteWorkspace, input);
-        sum.calls += removed.calls;
-        sum.records += removed.records;
-        isDone = removed.isDone;
-        terminal.report(`Removed ${sum.calls} calls and ${sum.records} records`);
-      }
-      return show(sum);
-    },
-  }),
+  present(deleteWorkspace, repeatUntilDone(deleteWorkspace, "Removed")),
   present(createApiKey, {
     show: (key) => show(key, describeNew("key", key)),
   }),

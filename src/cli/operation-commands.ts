@@ -52,6 +52,26 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
   });
 }
 
+type Removal = { calls: number; records: number; isDone: boolean };
+
+/** Repeats an operation that removes calls and records for a few seconds at a time. `verb` is what it did to them. */
+export const repeatUntilDone = <Input extends object>(
+  operation: Operation<Input, Removal>,
+  verb: string,
+): Presentation<Input, Removal> => ({
+  async run({ call, terminal }, input) {
+    const sum = { calls: 0, records: 0 };
+    for (let isDone = false; !isDone;) {
+      const removed = await call(operation, input);
+      sum.calls += removed.calls;
+      sum.records += removed.records;
+      isDone = removed.isDone;
+      terminal.report(`${verb} ${sum.calls} calls and ${sum.records} records`);
+    }
+    return { data: sum };
+  },
+});
+
 function readInput({ command, input: { schema } }: AnyOperation, { args }: CommandContext): object {
   const parameters = readUsage(command!);
   const flags = flagsOf(command!).filter((name) => toMember(name) in schema && args.has(name));

@@ -11,7 +11,7 @@ import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exportTo } from "./export.ts";
 import { stripControls } from "./format.ts";
-import { present } from "./operation-commands.ts";
+import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText } from "./record-text.ts";
 
 const showDeletion = ({ deleted }: Deletion): Outcome =>
@@ -47,20 +47,7 @@ export const recordPresentations = [
       return { data, text: () => stripControls(usageText(data, currentMonth)) };
     },
   }),
-  present(prune, {
-    /** Each call prunes for a few seconds, so it is repeated. */
-    async run({ call, terminal }, input) {
-      const sum = { calls: 0, records: 0 };
-      for (let isDone = false; !isDone;) {
-        const pruned = await call(prune, input);
-        sum.calls += pruned.calls;
-        sum.records += pruned.records;
-        isDone = pruned.isDone;
-        terminal.report(`Pruned ${sum.calls} calls and ${sum.records} records`);
-      }
-      return show(sum);
-    },
-  }),
+  present(prune, repeatUntilDone(prune, "Pruned")),
   present(verify, {
     show(data) {
       const { total, unbalanced, ledgers } = data;

@@ -10,7 +10,7 @@ import { forgetUsage, pruneWorkspace } from "../ledger/retention.ts";
 import { described, exactly, named } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
-import { after, paced } from "./paced.ts";
+import { removeForAWhile } from "./paced.ts";
 import { tableOf } from "./table.ts";
 
 const DeletedWorkspace = named(
@@ -34,8 +34,6 @@ const WorkspaceDeletion = named(
 );
 const table = tableOf(DeletedWorkspace, "select * from deleted_workspaces");
 
-const deletionTime = 5_000; // ms that one request may take
-
 export const deleteWorkspace = operation({
   id: "deleteWorkspace",
   summary: "Delete a workspace with everything that belongs to it, for good; its keys are refused at once",
@@ -49,18 +47,11 @@ export const deleteWorkspace = operation({
   isLong: true,
   seesDeleted: true,
   async run({ database, clock, report }, { id, confirm }) {
-    const removed = { calls: 0, records: 0 };
-    if (await begin(database, id, confirm, clock())) return { ...removed, isDone: true };
-    const step = deleteRest(database, id, clock);
-    const isDone = await paced(async () => {
-      const more = await step();
-      if (more === undefined) return false;
-      removed.calls += more.calls;
-      removed.records += more.records;
-      report?.(`Removed ${removed.calls} calls and ${removed.records} records`);
-      return true;
-    }, after(deletionTime));
-    return { ...removed, isDone };
+    if (await begin(database, id, confirm, clock())) return { calls: 0, records: 0, isDone: true };
+    return await removeForAWhile(
+      deleteRest(database, id, clock),
+      ({ calls, records }) => report?.(`Removed ${calls} calls and ${records} records`),
+    );
   },
 });
 

@@ -46,15 +46,12 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
   };
   const isOver = () => isLost || options.isOver();
   const runSteps = (step: Step) =>
-    paced(async () => {
-      const removed = await step();
-      if (removed === undefined) return false;
+    paced(step, isOver, async (removed) => {
       run.calls += removed.calls;
       run.records += removed.records;
       options.onRemoved?.(removed);
       await renew();
-      return true;
-    }, isOver);
+    });
   try {
     for (const id of await listUnfinished(database)) {
       // One that fails keeps neither the others nor the retention of other workspaces from being done.

@@ -7,7 +7,7 @@ import { described, exactly, listOf, named, optional } from "../schema/struct.ts
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, percent } from "./operation.ts";
-import { after, paced } from "./paced.ts";
+import { removeForAWhile } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const Pruned = named(
@@ -18,8 +18,6 @@ const Pruned = named(
     isDone: described(v.isTrue, "Whether that was all; if not, repeat the request"),
   }),
 );
-
-const pruneTime = 5_000; // ms that one request may take
 
 /** Prunes in small transactions, and leaves as much time to others between them. */
 export const prune = operation({
@@ -41,17 +39,10 @@ export const prune = operation({
     const { database, clock, report } = management;
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const before = clock() - olderThanMs;
-    const pruned = { calls: 0, records: 0 };
-    const step = workspaceId === undefined ? pruneAll(database, before) : pruneWorkspace(database, workspaceId, before);
-    const isDone = await paced(async () => {
-      const removed = await step();
-      if (removed === undefined) return false;
-      pruned.calls += removed.calls;
-      pruned.records += removed.records;
-      report?.(`Pruned ${pruned.calls} calls and ${pruned.records} records`);
-      return true;
-    }, after(pruneTime));
-    return { ...pruned, isDone };
+    return await removeForAWhile(
+      workspaceId === undefined ? pruneAll(database, before) : pruneWorkspace(database, workspaceId, before),
+      ({ calls, records }) => report?.(`Pruned ${calls} calls and ${records} records`),
+    );
   },
 });
 
