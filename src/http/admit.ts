@@ -1,8 +1,22 @@
 // Passes a request to the ledger, and records its caller for the log.
-import type { Read, Recorded, Refused, Served, Submit } from "../ledger/admission.ts";
-import { cacheValidity } from "./authorization.ts";
+import { invalidApiKey } from "../common/errors.ts";
+import type { Check, Checked, Read, Recorded, Refused, Served, Submit } from "../ledger/admission.ts";
+import { cacheValidity, readKeyHash } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { setCaller } from "./log-context.ts";
+
+/** What the ledger says of the key of a request, which costs nothing. Refuses an invalid key. */
+export async function checkKey(
+  { request, logContext }: RequestContext,
+  context: Context,
+  operation: Check["operation"],
+): Promise<Checked> {
+  const keyHash = await readKeyHash(request, context);
+  const checked = await context.ledger.check(keyHash, operation, context.validKeys.get(keyHash));
+  if (checked === undefined) throw invalidApiKey();
+  setCaller(logContext, checked.audit.caller);
+  return checked;
+}
 
 /** Lets the ledger decide a request. */
 export const admit = <A extends Read | Submit>(

@@ -67,7 +67,7 @@ export async function readValidKey(
 }
 
 async function requireKey(ctx: RequestContext, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
-  const caller = await ledger.findCaller(keyHash);
+  const caller = (await ledger.check(keyHash))?.audit.caller;
   cacheValidity(validKeys, keyHash, caller);
   if (caller === undefined) throw invalidApiKey();
   ctx.isKeyValid = true;

@@ -1,10 +1,10 @@
 // POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in their order.
-import { invalidApiKey, Refusal } from "../common/errors.ts";
+import { Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
 import { mostLevels, parse } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
-import { admit } from "./admit.ts";
+import { admit, checkKey } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
@@ -45,15 +45,10 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   ctx.logContext.failure = failure;
   const quotas = decisions.flatMap((decision) => "quota" in decision ? [decision.quota] : []);
   // Asked for only where no record is known to be stored: once one is, nothing may fail the request as a whole.
-  if (quotas.length === 0) {
-    quotas.push(
-      await readQuota(context, keyHash).catch((error: unknown) => {
-        throw failure ?? error;
-      }),
-    );
-  }
-  const headers = quotaHeaders(quotas.reduce(latest));
-  return ok({ results: decisions.map(toResult) }, headers);
+  const quota = quotas.length > 0 ? quotas.reduce(latest) : await readQuota(ctx, context).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  return ok({ results: decisions.map(toResult) }, quotaHeaders(quota));
 }
 
 /** A record as it is to be submitted, or why it cannot be. */
@@ -115,9 +110,7 @@ function toResult(decision: Recorded | Refused | Refusal): Result {
 const latest = (one: Quota, other: Quota): Quota =>
   other.resetsAt > one.resetsAt || other.resetsAt === one.resetsAt && other.used >= one.used ? other : one;
 
-async function readQuota({ ledger }: Context, keyHash: string): Promise<Quota> {
-  const found = await ledger.readUsage(keyHash);
-  if (found === undefined) throw invalidApiKey();
-  const { limit, used, resetTime } = found.usage;
+async function readQuota(ctx: RequestContext, context: Context): Promise<Quota> {
+  const { limit, used, resetTime } = (await checkKey(ctx, context, "check")).usage;
   return { limit, used, resetsAt: 1000 * resetTime, upgradeUrl: null };
 }

@@ -59,7 +59,7 @@ export type Refused =
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
-/** `revisions` is JSON text, where it was asked for. */
+/** `revisions` is JSON text, where it was asked for: the deployments by their ids. */
 export type Checked = { outcome: "checked"; usage: QuotaState; revisions: string | null; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 

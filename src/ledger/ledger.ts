@@ -2,19 +2,18 @@
 // Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
 import type { Clock } from "../common/domain.ts";
 import { newCommitId } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, monthOf } from "../common/month.ts";
 import { createTelemetry } from "../common/telemetry.ts";
-import type { WorkspaceId } from "../common/ids.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import { failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
-import type { QuotaState } from "../schema/serving.ts";
 import { idempotencyOf, toBatches, toSubmitSlots } from "./admission.ts";
-import type { Admission, Caller, Check, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
+import type { Admission, Check, Checked, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
+import type { BatchState } from "./decide.ts";
 import { groupCommit } from "./group-commit.ts";
 import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
-import type { BatchState } from "./decide.ts";
 import { createPromptCache, serveFrom } from "./prompt-cache.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { addCommit, countCalls, noteKeyUse, storeRecords } from "./statements.ts";
@@ -24,24 +23,11 @@ import type { GroupLimits } from "./waiting-room.ts";
 export type Ledger = {
   /** Decides a request and counts it. Requests that arrive while others are being decided share the next transaction. */
   admit<A extends Read | Submit>(admission: A): Promise<Refused | (A extends Read ? Served : Recorded)>;
-  /** The caller that a key belongs to, for a request that is refused for another reason. Undefined if the key is invalid. */
-  findCaller(keyHash: string): Promise<Caller | undefined>;
   /**
-   * What the key's workspace has used of this month's quota. Undefined if the key is invalid. Costs no quota. `workspaceId` is
-   * the key's workspace where that is known.
+   * Whose key it is, what its workspace has used of this month's quota and, for `revisions`, its deployments. Undefined if the
+   * key is invalid. Costs no quota. `workspaceId` is the key's workspace where that is known.
    */
-  readUsage(
-    keyHash: string,
-    workspaceId?: WorkspaceId,
-  ): Promise<{ usage: QuotaState; caller: Caller | undefined } | undefined>;
-  /**
-   * The deployments of the key's workspace as JSON text: by their ids, reference, revision, live version and whether they are
-   * active. Undefined if the key is invalid. Costs no quota. `workspaceId` is the key's workspace where that is known.
-   */
-  readRevisions(
-    keyHash: string,
-    workspaceId?: WorkspaceId,
-  ): Promise<{ deployments: string; caller: Caller | undefined } | undefined>;
+  check(keyHash: string, operation?: Check["operation"], workspaceId?: WorkspaceId): Promise<Checked | undefined>;
   /** How many requests wait for a decision. */
   countWaiting(): number;
 };
@@ -83,20 +69,11 @@ export function createLedger(
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
     isRead,
   }, { ...groupLimits, ...limits });
-  const check = (keyHash: string, operation: Check["operation"] = "check", workspaceId?: WorkspaceId) =>
-    admit({ operation, keyHash, workspaceId, deployId: "" });
   return {
     admit: admit as Ledger["admit"],
-    findCaller: async (keyHash) => (await check(keyHash)).audit.caller,
-    async readUsage(keyHash, workspaceId) {
-      const decision = await check(keyHash, "check", workspaceId);
-      return decision.outcome === "checked" ? { usage: decision.usage, caller: decision.audit.caller } : undefined;
-    },
-    async readRevisions(keyHash, workspaceId) {
-      const decision = await check(keyHash, "revisions", workspaceId);
-      return decision.outcome === "checked"
-        ? { deployments: decision.revisions!, caller: decision.audit.caller }
-        : undefined;
+    async check(keyHash, operation = "check", workspaceId) {
+      const decision = await admit({ operation, keyHash, workspaceId, deployId: "" });
+      return decision.outcome === "checked" ? decision : undefined;
     },
     countWaiting,
   };
