@@ -33,15 +33,16 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     const now = statOf(path);
     if (now === undefined) return "The database file was removed";
     if (!isSame(now, first)) return "The database file was replaced";
-    const isUnchanged = now.mtimeNs === known.mtimeNs && now.size === known.size;
-    const header = isUnchanged ? known.header : readHeader(descriptor);
-    const isOurs = isWriteUnseen;
-    isWriteUnseen = false;
-    if (isUnchanged) return undefined;
+    if (now.mtimeNs === known.mtimeNs && now.size === known.size) {
+      isWriteUnseen = false;
+      return undefined;
+    }
+    const header = readHeader(descriptor);
     // Some systems set the modification time later than they write, so a new time alone proves nothing.
-    const isOther = !isOurs && (now.size !== known.size || header !== known.header);
+    const isOther = !isWriteUnseen && (now.size !== known.size || header !== known.header);
     if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
     isStamped ||= stampOf(header) === stamp;
+    isWriteUnseen = false;
     known = { size: now.size, mtimeNs: now.mtimeNs, header };
     return undefined;
   }

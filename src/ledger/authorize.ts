@@ -1,8 +1,11 @@
 // Who may do what, as SQL. A batch (b) of the table `batch` finds its key's secret (k), workspace (w), deployment (d) and quota
 // (q) by joins, and the joins are the authorization.
 
+/** The condition that a deployment (d) and its prompt are not archived. */
+const isListed = "d.archived_at is null and d.prompt_archived_at is null";
+
 /** The condition that a deployment (d) is open to requests. */
-const isOpen = "d.is_active = 1 and d.archived_at is null and d.prompt_archived_at is null";
+const isOpen = `d.is_active = 1 and ${isListed}`;
 
 /** The id of the deployment that a batch names. */
 const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
@@ -18,6 +21,10 @@ export const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_
 
 /** The condition that a key (k) may see the deployment (d). */
 const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
+
+/** The deployments (d) that a key (k) may see and that are not archived, with their prompts (p). */
+export const visibleDeployments = `
+  deployments d cross join prompts p on p.id = d.prompt_id where ${isVisible} and ${isListed}`;
 
 /** The joins of a batch that may be accepted. */
 export const authorized = `

@@ -10,7 +10,7 @@ import type { Row, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { idempotencyOf } from "./admission.ts";
 import type { Admission, Audit, CallBatch, Decision } from "./admission.ts";
-import { authorized, authorizedOrAccepted, isForbidden, isVersion } from "./authorize.ts";
+import { authorized, authorizedOrAccepted, isForbidden, isVersion, visibleDeployments } from "./authorize.ts";
 import { keptFor } from "./idempotency-keys.ts";
 import { mostTexts } from "./prompt-cache.ts";
 import type { FoundPrompt, Serve } from "./prompt-cache.ts";
@@ -166,9 +166,8 @@ const stateMembers = {
   keyId: "k.api_key_id",
   revisions: `case when b.operation = 'revisions' then (
       select json_group_object(id, ${jsonObject(revisionMembers)}) || '' from (
-        select o.id, p.name || '@' || o.name as reference, o.revision, o.current_version, o.is_active
-        from deployments o cross join prompts p on p.id = o.prompt_id
-        where o.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = o.id) and o.archived_at is null and o.prompt_archived_at is null order by o.id
+        select d.id, p.name || '@' || d.name as reference, d.revision, d.current_version, d.is_active
+        from ${visibleDeployments} order by d.id
       )
     ) end`,
 } satisfies Record<keyof BatchState, string>;
