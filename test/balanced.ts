@@ -1,7 +1,7 @@
 // The one assertion that the ledger balances: it shows the ledgers that do not, with their counts and what was expected.
 import * as assert from "uvu/assert";
 import type { WorkspaceId } from "../src/common/ids.ts";
-import type { Management } from "../src/management/operation.ts";
+import type { Session } from "../src/management/operation.ts";
 import { managementOf, verify } from "./actions.ts";
 import { openDatabase } from "../src/database/open.ts";
 import type { LedgerBalance } from "../src/schema/ledger.ts";
@@ -21,7 +21,7 @@ export function assertBalanced({ balanced, ledgers }: { balanced: boolean; ledge
 }
 
 /** Verifies the ledgers of one workspace, or all. */
-export const verifyBalanced = async (admin: Management, workspaceId?: WorkspaceId): Promise<LedgerBalance[]> =>
+export const verifyBalanced = async (admin: Session, workspaceId?: WorkspaceId): Promise<LedgerBalance[]> =>
   assertBalanced(await verify(admin, workspaceId));
 
 /** How much is used in all of a database, whose ledgers must balance. */

@@ -1,5 +1,5 @@
 // A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
-import type { Management } from "../src/management/operation.ts";
+import type { Session } from "../src/management/operation.ts";
 import { readPromptFile } from "../src/management/prompt-file.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
 import type { LogLevel } from "../src/common/config.ts";
@@ -49,7 +49,7 @@ export type Tenant = {
 export type World = Tenant & {
   /** What the clock says; assign to move it. */
   now: number;
-  admin: Management;
+  admin: Session;
   database: Database;
   logged: string[];
   fetch(request: Request): Promise<Response>;
@@ -106,7 +106,7 @@ export function counting(database: Database) {
 export const toPrompt = (file: unknown) => readPromptFile(JSON.stringify(file));
 
 /** Makes a workspace with a key, a prompt and an active deployment. */
-export async function createTenant(admin: Management, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
+export async function createTenant(admin: Session, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
   const { id: workspaceId } = await createWorkspace(admin, { name, monthlyLimit, upgradeUrl: null });
   const { key, id: keyId } = await createApiKey(admin, workspaceId, { name: "test", expiresAt: null });
   const { id: promptId } = await createPrompt(admin, workspaceId, toPrompt(promptFile));

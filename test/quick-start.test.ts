@@ -39,7 +39,7 @@ const fillIn = (text: string): string =>
   text.replace(/\b(ws|key|token|prompt|dep|pl)_…/g, (name) => known.get(name) ?? name)
     .replace(/http:\/\/127\.0\.0\.1:8787|https:\/\/prompts\.example\.com/g, service.seen)
     .replaceAll("$ADMIN_TOKEN", adminToken)
-    .replace(/^[\w-]+\.(json|csv|db)$/, `${folder.path}/$&`);
+    .replace(/^[\w-]+\.(json|ndjson|csv|db)$/, `${folder.path}/$&`);
 
 /** Files are read in the folder, wherever the tests run. */
 const read = (path: string) => terminal.read(resolve(folder.path, path));

@@ -11,6 +11,7 @@ import { migrationNames, migrations } from "../database/migrations.ts";
 import { fileOf, openDatabase } from "../database/open.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations } from "./access.ts";
+import { auditPresentations } from "./audit.ts";
 import { nameOf, show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
@@ -82,6 +83,7 @@ const operationCommands = commandsOf(operations, [
   ...promptPresentations,
   ...deploymentPresentations,
   ...recordPresentations,
+  ...auditPresentations,
 ]);
 
 const nouns = [...operationCommands, ...serviceCommands].map((command) => nameOf(command)[0]);

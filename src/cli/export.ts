@@ -1,33 +1,53 @@
 // Writes exports while they arrive, so that no export is in memory as a whole.
-import type { ExportFormat } from "../management/export.ts";
-import { Refusal, unusable } from "../common/errors.ts";
+import type { Export, ExportFormat } from "../management/export.ts";
+import { invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
+import type { Operation } from "../management/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Outcome } from "./command.ts";
+import { present } from "./operation-commands.ts";
 
-/** Writes an export to a file, or to stdout if none is named, and counts its records. */
-export async function exportTo(
+/** The command of an operation that exports `items`: to the file of `--out`, or to stdout if none is named. */
+export const exporting = <Input extends object>(operation: Operation<Input, Export>, items: "records" | "entries") =>
+  present(operation, {
+    run: async ({ args, call, terminal }, input) => {
+      const target = { path: readPath(args.findText("out")), force: args.has("force") };
+      return await exportTo(terminal, target, items, await call(operation, input));
+    },
+  });
+
+/** The file of an export; undefined for stdout. */
+function readPath(path: string | undefined): string | undefined {
+  if (path === "") throw invalid("--out must be a file name, or - for stdout");
+  return path === "-" ? undefined : path;
+}
+
+/** Writes an export, and counts its items. */
+async function exportTo(
   terminal: Terminal,
   { path, force }: { path: string | undefined; force: boolean },
+  items: "records" | "entries",
   { format, text }: { format: ExportFormat; text: AsyncIterable<string> },
 ): Promise<Outcome> {
   const file = path === undefined ? undefined : await terminal.create(path, { force });
   const count = format === "csv" ? countCsvRecords() : countLines();
-  let records = 0;
+  let exported = 0;
   try {
     for await (const part of text) {
       if (!await (file ?? terminal).write(part)) return {};
-      records = count(part);
-      terminal.report(`Exported ${records} records`);
+      exported = count(part);
+      terminal.report(`Exported ${exported} ${items}`);
     }
   } catch (error) {
     await file?.leave();
     const cause = error instanceof Refusal ? error.message : describeError(error);
     const where = file === undefined ? "" : `; the partial file is ${file.partPath}`;
-    throw unusable(`The export failed after ${records} records${where}: ${cause}`);
+    throw unusable(`The export failed after ${exported} ${items}${where}: ${cause}`);
   }
   await file?.finish();
-  return path === undefined ? { note: `Exported ${records} records` } : { data: { file: path, format, records } };
+  return path === undefined
+    ? { note: `Exported ${exported} ${items}` }
+    : { data: { file: path, format, [items]: exported } };
 }
 
 /** Counts lines part by part. Each call returns the total. */

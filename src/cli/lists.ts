@@ -54,6 +54,7 @@ export async function listNewest<Input extends object, Item extends object>(
   { args, call, terminal }: CommandContext,
   operation: Listing<Input, Item>,
   input: Input,
+  toRow: (item: Item) => Record<string, unknown> = timeFirst,
 ): Promise<Outcome> {
   const max = args.has("all") ? Infinity : args.findNumber("limit") ?? listLimit;
   const items: Item[] = [];
@@ -69,14 +70,16 @@ export async function listNewest<Input extends object, Item extends object>(
     terminal.report(`Found ${items.length}`);
   } while (items.length < max && cursor !== undefined);
   const more = cursor === undefined ? undefined : `More: --cursor ${cursor}`;
-  const rows = items.map((item) => timeFirst(item as Record<string, unknown>));
+  const rows = items.map(toRow);
   if (!args.has("page")) return { data: items, rows, note: more };
   return { data: { items, nextCursor: cursor ?? null }, rows, note: args.json ? undefined : more };
 }
 
 /** People look for the time of an entry first. */
-const timeFirst = ({ createdAt, ...item }: Record<string, unknown>) =>
-  createdAt === undefined ? item : { createdAt, ...item };
+function timeFirst(item: object): Record<string, unknown> {
+  const { createdAt, ...rest } = item as { createdAt?: unknown };
+  return createdAt === undefined ? rest : { createdAt, ...rest };
+}
 
 async function readPage<Input extends object, Item>(
   call: Call,

@@ -9,12 +9,13 @@ import { checkNewest, listAll, listNewest } from "./lists.ts";
 import { memberOf, toMember } from "./option-names.ts";
 
 /**
- * What a command does differently from calling its operation and printing the output: `show` formats the output for people,
- * `run` replaces both.
+ * What a command does differently from calling its operation and printing the output: `row` formats an item of a list for
+ * people, `show` any other output, and `run` replaces all of it.
  */
 export type Presentation<Input extends object, Output> = {
   createsDatabase?: true;
   check?(args: Arguments): string | undefined;
+  row?(item: never): Record<string, unknown>;
   show?(output: Output, context: CommandContext): Outcome;
   run?(context: CommandContext, input: Input): Promise<Outcome>;
 };
@@ -32,7 +33,8 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
   return operations.flatMap((operation) => {
     const { command: usage, summary } = operation;
     if (usage === undefined) return [];
-    const { createsDatabase, check, show, run }: Presentation<object, unknown> = presentations.get(operation) ?? {};
+    const { createsDatabase, check, row, show, run }: Presentation<object, unknown> = presentations.get(operation) ??
+      {};
     const isPaged = /\[--page\]/.test(usage);
     return [{
       usage,
@@ -43,7 +45,7 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
       async run(context): Promise<Outcome> {
         const input = readInput(operation, context);
         if (run !== undefined) return await run(context, input);
-        if (isPaged) return await listNewest(context, operation as never, input);
+        if (isPaged) return await listNewest(context, operation as never, input, row as never);
         if ("cursor" in operation.input.schema) return await listAll(context.call, operation as never, input);
         const data: object = await context.call(operation as never, input);
         return show?.(data, context) ?? { data };

@@ -1,5 +1,4 @@
 // How the command line shows records, statistics and usage.
-import { invalid } from "../common/errors.ts";
 import { monthOf } from "../common/month.ts";
 import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
@@ -9,7 +8,7 @@ import { readUsage } from "../management/usage.ts";
 import { statsText, usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
-import { exportTo } from "./export.ts";
+import { exporting } from "./export.ts";
 import { stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText } from "./record-text.ts";
@@ -17,22 +16,11 @@ import { recordText } from "./record-text.ts";
 const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
-/** The file of an export; undefined for stdout. */
-function readPath(path: string | undefined): string | undefined {
-  if (path === "") throw invalid("--out must be a file name, or - for stdout");
-  return path === "-" ? undefined : path;
-}
-
 export const recordPresentations = [
   present(getDiagnosis, { show: (data) => ({ data, text: () => stripControls(recordText(data)) }) }),
   present(deleteDiagnosis, { show: showDeletion }),
   present(deleteSession, { show: showDeletion }),
-  present(exportDiagnoses, {
-    run: async ({ args, call, terminal }, input) => {
-      const target = { path: readPath(args.findText("out")), force: args.has("force") };
-      return await exportTo(terminal, target, await call(exportDiagnoses, input));
-    },
-  }),
+  exporting(exportDiagnoses, "records"),
   present(readStats, {
     show: (data) => ({
       data,
@@ -50,9 +38,13 @@ export const recordPresentations = [
   present(prune, repeatUntilDone(prune, "Pruned")),
   present(verify, {
     show(data) {
-      const { total, unbalanced, ledgers } = data;
+      const { total, unbalanced, ledgers, audit } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
-      return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`, failed: !data.balanced };
+      const log = audit === null
+        ? ""
+        : `. Audit log: ${audit.isIntact ? `intact, ${audit.entries} entries` : `broken at entry ${audit.brokenAt}`}`;
+      const failed = !data.balanced || audit?.isIntact === false;
+      return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}`, failed };
     },
   }),
 ];

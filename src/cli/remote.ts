@@ -44,7 +44,7 @@ export function connectTo(
     const response = await idle.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
     const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
     const parts = readParts(response, idle);
-    if (format !== undefined) return { format, text: wholeLines(parts, base) } as never;
+    if (format !== undefined) return { name: "", format, text: wholeLines(parts, base) } as never;
     let text = "";
     for await (const part of parts) text += part;
     return readAnswer(base, operation.output, response, text) as never;

@@ -102,6 +102,9 @@ export const isClosedError = (error: unknown): boolean => hasCode(error, /^DATAB
 /** Whether another process holds the lock that was needed. Both drivers set this code. */
 export const isBusy = (error: unknown): boolean => hasCode(error, /^SQLITE_BUSY/);
 
+/** Whether a row broke a constraint, such as that of a primary key. Both drivers set this code. */
+export const isConstraintError = (error: unknown): boolean => hasCode(error, /^SQLITE_CONSTRAINT/);
+
 export const hasCode = (error: unknown, pattern: RegExp): boolean =>
   error instanceof Error && "code" in error && pattern.test(String(error.code));
 

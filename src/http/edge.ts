@@ -111,6 +111,7 @@ function logRequest(
     workspaceId: logContext.workspaceId,
     keyId: logContext.keyId,
     deployId: logContext.deployId,
+    tokenId: logContext.tokenId,
     groupSize: logContext.groupSize,
     error: kind,
     cause: (cause ?? failure) === undefined ? undefined : describeError(cause ?? failure),

@@ -5,6 +5,8 @@ export type LogContext = {
   workspaceId?: string;
   keyId?: string;
   deployId?: string;
+  /** The management token that authenticated the request. */
+  tokenId?: string;
   /** How many requests shared the transaction. */
   groupSize?: number;
   /** What made a part of the request fail. */

@@ -127,10 +127,15 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
 }
 
 /** The responses on success. A created resource has a Location. If it may exist already, the status tells which is the case. */
-function successesOf({ id, method, output, locate }: AnyOperation): Part {
+function successesOf({ id, method, input, output, locate }: AnyOperation): Part {
   const { type, properties = {} } = schemaOf(output);
   const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
-  const content = type === "string" ? exported : json(refer(output));
+  const { "text/csv": csv, ...lines } = exported;
+  const content = type !== "string"
+    ? json(refer(output))
+    : "format" in input.schema
+    ? { ...lines, "text/csv": csv }
+    : lines;
   const made = answer("Created", ["Location", ...headers], content);
   if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
   const done = method === "GET" ? "Found" : "Done";
@@ -138,7 +143,7 @@ function successesOf({ id, method, output, locate }: AnyOperation): Part {
   return { [statusOf.created]: made, [statusOf.ok]: answer("It exists already", headers, content) };
 }
 
-const exported: Part = {
-  "application/x-ndjson": { schema: { type: "string", description: "One Diagnosis per line" } },
+const exported = {
+  "application/x-ndjson": { schema: { type: "string", description: "One JSON document per line" } },
   "text/csv": { schema: { type: "string", description: "A header line, and one line per record" } },
 };

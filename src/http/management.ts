@@ -1,4 +1,5 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
+import { ExportText } from "../management/export.ts";
 import type { Export, ExportFormat } from "../management/export.ts";
 import {
   exportsOverloaded,
@@ -18,7 +19,6 @@ import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { groups, operations } from "../management/index.ts";
-import { exportDiagnoses } from "../management/records.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
 import { parseObject } from "../schema/parse.ts";
@@ -114,12 +114,14 @@ function reasonOf({ kind, code }: Refusal): string | undefined {
 
 /** Every path below `adminPath` requires a token, even one that does not exist. */
 function addOperations(router: RouterType, authenticate: Gate): void {
-  router.all(`${adminPath}/*`, async ({ request, requestId }: RequestContext, _context: Context, state: State) => {
+  router.all(`${adminPath}/*`, async ({ request, requestId, logContext }: RequestContext, _: Context, state: State) => {
     const authenticated = await authenticate(request, state.store);
     if ("retryAfter" in authenticated) {
       return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
     }
-    state.caller = { ...authenticated.caller, requestId };
+    const { caller } = authenticated;
+    if (caller.tokenId !== undefined) logContext.tokenId = caller.tokenId;
+    state.caller = { ...caller, requestId };
     return undefined;
   });
   const methods = new Map<string, string[]>();
@@ -163,8 +165,7 @@ async function answerLong(
   };
   const output = run();
   // An export is no JSON, and its own text begins soon.
-  const isText = operation.id === exportDiagnoses.id;
-  const found = isText ? await output : await withTimeout(quietMs, output, () => notReady);
+  const found = operation.output === ExportText ? await output : await withTimeout(quietMs, output, () => notReady);
   if (found === notReady) {
     const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
     return streamed(text, { "Content-Type": "application/json" }, leave);
@@ -245,7 +246,7 @@ function readRevision(header: string): number {
 const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
 
 function answerExport(
-  { format, text }: Export,
+  { name, format, text }: Export,
   ctx: RequestContext,
   context: Context,
   exports: State["exports"],
@@ -253,7 +254,11 @@ function answerExport(
 ): Answer {
   if (exports.count >= maxExports) throw exportsOverloaded();
   exports.count++;
-  return streamed(logStreamErrors(text, ctx, context), exportHeaders[format], () => {
+  const headers = {
+    "Content-Type": mediaTypes[format],
+    "Content-Disposition": `attachment; filename="${name}.${format}"`,
+  };
+  return streamed(logStreamErrors(text, ctx, context), headers, () => {
     exports.count--;
     leave();
   });
@@ -281,13 +286,7 @@ const isExport = (output: unknown): output is Export =>
 const hasRevision = (output: unknown): output is { revision: number } =>
   typeof output === "object" && output !== null && "revision" in output;
 
-const exportHeaders: Record<ExportFormat, Record<string, string>> = {
-  ndjson: {
-    "Content-Type": "application/x-ndjson",
-    "Content-Disposition": 'attachment; filename="diagnoses.ndjson"',
-  },
-  csv: {
-    "Content-Type": "text/csv; charset=utf-8; header=present",
-    "Content-Disposition": 'attachment; filename="diagnoses.csv"',
-  },
+const mediaTypes: Record<ExportFormat, string> = {
+  ndjson: "application/x-ndjson",
+  csv: "text/csv; charset=utf-8; header=present",
 };

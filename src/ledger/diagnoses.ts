@@ -1,7 +1,7 @@
 // Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { readSlotId } from "../common/ids.ts";
-import type { DeploymentId, RecordId } from "../common/ids.ts";
+import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
@@ -135,14 +135,15 @@ const recordsAt = (positions: string, isSearch: boolean): string => `
 export async function findDiagnosis(
   database: Database,
   id: RecordId,
-): Promise<{ position: number; diagnosis: Diagnosis | undefined } | undefined> {
+): Promise<{ position: number; workspaceId: WorkspaceId; diagnosis: Diagnosis | undefined } | undefined> {
   const slot = readSlotId("diag", id);
   if (slot === undefined) return undefined;
   const [row] = await database.read({
     sql: `
       select m.position + :slot as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
-        d.document
+        d.document, c.workspace_id
       from commits m
+      cross join calls c on c.position = (select max(position) from calls where position <= m.position + :slot)
       left join diagnoses d on d.position = m.position + :slot
       left join deleted_diagnoses x on x.position = m.position + :slot
       where m.id = :commitId and m.position + :slot < m.next_position
@@ -150,7 +151,8 @@ export async function findDiagnosis(
     args: { id, ...slot },
   });
   if (row === undefined) return undefined;
-  return { position: integer(row, "position"), diagnosis: row.document === null ? undefined : toDiagnosis(row) };
+  const diagnosis = row.document === null ? undefined : toDiagnosis(row);
+  return { position: integer(row, "position"), workspaceId: text(row, "workspace_id"), diagnosis };
 }
 
 /**

@@ -44,6 +44,7 @@ const table = tableOf(
 
 const secrets = secretsOf({
   noun: "API key",
+  audited: "key",
   example: "A key is named by its id, key_…",
   create: newApiKey,
   isSecret: isApiKey,
@@ -80,12 +81,31 @@ export const createApiKey = operation({
     const createdAt = management.clock();
     const id: KeyId = newId("key", createdAt);
     const { secret: key, prefix, added } = await secrets.issue(id);
-    const stored = { workspaceId, name, prefix, createdAt, expiresAt };
-    const deploymentId = deployment?.id ?? null;
-    const columns = { id, ...stored, readOnly: Number(readOnly), submitOnly: Number(submitOnly), deploymentId };
-    await management.database.write([insertInto("api_keys", columns), added]);
-    const power = { readOnly, submitOnly, deployId: deploymentId };
-    return { id, key, ...stored, ...power, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+    const power = { readOnly, submitOnly, deployId: deployment?.id ?? null };
+    const created = { name, prefix, ...power, createdAt, expiresAt };
+    const { deployId: deploymentId, ...stored } = created;
+    const columns = {
+      id,
+      workspaceId,
+      ...stored,
+      readOnly: Number(readOnly),
+      submitOnly: Number(submitOnly),
+      deploymentId,
+    };
+    await management.commit(
+      [{ action: "key.created", id, workspaceId, after: created }],
+      [insertInto("api_keys", columns), added],
+    );
+    return {
+      id,
+      workspaceId,
+      key,
+      ...created,
+      revokedAt: null,
+      rotatedAt: null,
+      overlapEndsAt: null,
+      lastUsedAt: null,
+    };
   },
 });
 

@@ -3,6 +3,7 @@
 import { conflict, notFound } from "../common/errors.ts";
 import type { Clock } from "../common/domain.ts";
 import type { Database } from "../database/database.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { text, textOrNull } from "../database/row.ts";
 import { forgetKeysOf } from "../ledger/idempotency-keys.ts";
 import type { Step } from "../ledger/prune.ts";
@@ -10,8 +11,10 @@ import { forgetUsage, pruneWorkspace } from "../ledger/retention.ts";
 import { described, exactly, named } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
+import type { Management } from "./operation.ts";
 import { removeForAWhile } from "./paced.ts";
 import { tableOf } from "./table.ts";
+import { requireWorkspace } from "./workspaces.ts";
 
 const DeletedWorkspace = named(
   "DeletedWorkspace",
@@ -46,8 +49,9 @@ export const deleteWorkspace = operation({
   refusals: ["not_found", "conflict"],
   isLong: true,
   seesDeleted: true,
-  async run({ database, clock, report }, { id, confirm }) {
-    if (await begin(database, id, confirm, clock())) return { calls: 0, records: 0, isDone: true };
+  async run(management, { id, confirm }) {
+    const { database, clock, report } = management;
+    if (await begin(management, id, confirm)) return { calls: 0, records: 0, isDone: true };
     return await removeForAWhile(
       deleteRest(database, id, clock),
       ({ calls, records }) => report?.(`Removed ${calls} calls and ${records} records`),
@@ -68,36 +72,35 @@ export const listDeletedWorkspaces = operation({
   run: ({ database }, page) => table.list(database, {}, page),
 });
 
-/** Begins a deletion, or finds that it has begun; gives whether it is finished already. */
-async function begin(database: Database, id: string, name: string, now: number): Promise<boolean> {
-  const results = await database.write([
-    {
-      sql: `insert into deleted_workspaces (id, reads, submits, months, deleted_at)
-        select w.id, coalesce(sum(q.reads), 0), coalesce(sum(q.submits), 0), count(q.month), :now
-        from workspaces w left join quota_usage q on q.workspace_id = w.id
-        where w.id = :id and w.name = :name group by w.id
-        on conflict do nothing`,
-      args: { id, name, now },
-    },
-    {
-      sql: `update api_key_secrets set expires_at = 0
-        where api_key_id in (select id from api_keys where workspace_id = :id)
-          and exists (select 1 from deleted_workspaces where id = :id)`,
-      args: { id },
-    },
-    {
-      sql: `select (select name from workspaces where id = :id) as name,
-        exists (select 1 from deleted_workspaces where id = :id) as has_begun`,
-      args: { id },
-    },
-  ]);
-  const [state] = results.at(-1)!;
-  const actual = textOrNull(state!, "name");
+/** Begins a deletion unless it has begun. Returns whether it is finished already. */
+async function begin(management: Management, id: WorkspaceId, name: string): Promise<boolean> {
+  const [state] = await management.database.read({
+    sql: `select (select name from workspaces where id = :id) as name,
+      exists (select 1 from deleted_workspaces where id = :id) as has_begun`,
+    args: { id },
+  });
+  const actual = textOrNull(state!, "name"), hasBegun = state!.has_begun === 1;
   if (actual === null) {
-    if (state!.has_begun === 1) return true;
+    if (hasBegun) return true;
     throw notFound("Workspace", id);
   }
   if (actual !== name) throw conflict(`confirm must be the name of workspace ${id}; nothing was deleted`);
+  if (hasBegun) return false;
+  const { id: _, ...before } = await requireWorkspace(management, id);
+  const now = management.clock();
+  await management.commit([{ action: "workspace.deleted", id, workspaceId: id, before }], [
+    {
+      sql: `insert into deleted_workspaces (id, reads, submits, months, deleted_at)
+        select w.id, coalesce(sum(q.reads), 0), coalesce(sum(q.submits), 0), count(q.month), :now
+        from workspaces w left join quota_usage q on q.workspace_id = w.id where w.id = :id group by w.id`,
+      args: { id, now },
+    },
+    {
+      sql: `update api_key_secrets set expires_at = 0
+        where api_key_id in (select id from api_keys where workspace_id = :id)`,
+      args: { id },
+    },
+  ]);
   return false;
 }
 
@@ -117,7 +120,8 @@ export function deleteRest(database: Database, id: string, clock: Clock): Step {
       const [rows] = await database.write([{ sql, args: { id } }]);
       if (rows!.length > 0) return { calls: 0, records: 0 };
     }
-    return await finish(database, id, clock()) ? undefined : { calls: 0, records: 0 };
+    await finish(database, id, clock());
+    return undefined;
   };
 }
 
@@ -130,7 +134,6 @@ const removeFrom = (table: string, key: string, condition: string) =>
 
 /** Remove a batch each. A row goes before those that it refers to. */
 const removals = [
-  removeFrom("deployment_changes", "deployment_id, revision", `deployment_id in (${ofWorkspace("deployments")})`),
   removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
   removeFrom("api_keys", "id", "workspace_id = :id"),
   removeFrom("deployments", "id", "workspace_id = :id"),
@@ -149,22 +152,16 @@ const removals = [
   removeFrom("management_tokens", "id", "workspace_id = :id"),
 ];
 
-/** Removes the workspace itself, unless something was added to it in the last moment. */
-async function finish(database: Database, id: string, now: number): Promise<boolean> {
-  const isEmpty = ["prompts", "deployments", "api_keys", "management_tokens"].map((table) =>
-    `not exists (${ofWorkspace(table)})`
-  );
-  const isGone = "not exists (select 1 from workspaces where id = :id)";
-  const results = await database.write([
-    { sql: `delete from workspaces where id = :id and ${isEmpty.join(" and ")}`, args: { id } },
-    ...forgetUsage.map((sql) => ({ sql: `${sql} and ${isGone}`, args: { id } })),
+/** Removes the workspace itself, to which nothing was added since the deletion began. */
+async function finish(database: Database, id: string, now: number): Promise<void> {
+  await database.write([
+    { sql: "delete from workspaces where id = :id", args: { id } },
+    ...forgetUsage.map((sql) => ({ sql, args: { id } })),
     {
-      sql: `update deleted_workspaces set finished_at = coalesce(finished_at, :now) where id = :id and ${isGone}
-        returning id`,
+      sql: "update deleted_workspaces set finished_at = coalesce(finished_at, :now) where id = :id",
       args: { id, now },
     },
   ]);
-  return results.at(-1)!.length > 0;
 }
 
 export const deletionOperations = [deleteWorkspace, listDeletedWorkspaces];

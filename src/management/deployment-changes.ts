@@ -1,17 +1,18 @@
 // Operations that change a deployment.
-import { archived, conflict, deploymentNameTaken, invalid, notFound, outdated } from "../common/errors.ts";
-import type { DeploymentId, PromptId } from "../common/ids.ts";
+import { archived, conflict, invalid, notFound } from "../common/errors.ts";
+import type { PromptId } from "../common/ids.ts";
+import { integerOrNull } from "../database/row.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { change, changeDeployment } from "./deployment-writes.ts";
+import { change, changeDeployment, requireForChange, setSwitch } from "./deployment-writes.ts";
+import type { ChangeInput } from "./deployment-writes.ts";
 import {
   deployment,
   DeploymentResult,
-  findDeployment,
   findDeployments,
-  missing,
   requireDeployment,
+  requireFreeName,
   toDeployment,
 } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
@@ -52,12 +53,24 @@ export const promoteDeployment = operation({
     if ((version === undefined) === (from === undefined)) {
       throw invalid("One of the fields version and from must be given");
     }
-    const { promptId } = await requireDeployment(management, input.id);
+    const before = await requireForChange(management, input);
+    const { promptId } = before;
     const wanted = from === undefined ? version : (await requireSource(management, promptId, from)).currentVersion;
     const { version: target } = await requireVersion(management, promptId, wanted);
-    return await changeDeployment(management, "promoted", "current_version", target, input);
+    return await makeLive(management, before, "promoted", target);
   },
 });
+
+async function makeLive(
+  management: Management,
+  before: Deployment,
+  action: "promoted" | "rolled_back",
+  currentVersion: number,
+): Promise<DeploymentResult> {
+  if (before.archivedAt !== null) throw archived("Deployment", before.reference);
+  if (before.currentVersion === currentVersion) return { ...before, changed: false };
+  return await changeDeployment(management, before, action, { currentVersion });
+}
 
 /** The deployment of a prompt that has this name, id or reference. */
 async function requireSource({ database }: Management, promptId: PromptId, call: string): Promise<Deployment> {
@@ -84,11 +97,8 @@ export const rollBackDeployment = operation({
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
   async run(management, { version, ...input }) {
-    const { id } = input;
-    const { revision } = await requireDeployment(management, id);
-    // What was live before depends on what is live now: this revision counts even where the caller names none.
-    const { ifRevision = revision } = input;
-    if (ifRevision !== revision) throw outdated("Deployment", id);
+    const before = await requireForChange(management, input);
+    const { id } = before;
     const { live, previous, served } = findRollbackTargets(await listVersionChanges(management.database, id));
     const target = version ?? previous;
     if (target === undefined) {
@@ -98,7 +108,7 @@ export const rollBackDeployment = operation({
     if (target !== live && !served.includes(target)) {
       throw conflict(`Deployment ${id} has not served version ${target}. Promote it instead`);
     }
-    return await changeDeployment(management, "rolled_back", "current_version", target, { ...input, ifRevision });
+    return await makeLive(management, before, "rolled_back", target);
   },
 });
 
@@ -112,7 +122,7 @@ export const activateDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => changeDeployment(management, "activated", "is_active", 1, input),
+  run: (management, input) => setSwitch(management, "activated", input, "isActive", true),
 });
 
 export const deactivateDeployment = operation({
@@ -125,7 +135,7 @@ export const deactivateDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => changeDeployment(management, "deactivated", "is_active", 0, input),
+  run: (management, input) => setSwitch(management, "deactivated", input, "isActive", false),
 });
 
 export const renameDeployment = operation({
@@ -140,11 +150,13 @@ export const renameDeployment = operation({
   output: RenamedDeployment,
   refusals: ["not_found", "conflict", "outdated"],
   async run(management, { name, ...input }): Promise<RenamedDeployment> {
-    const { reference: from } = await requireDeployment(management, input.id);
-    const renamed = await changeDeployment(management, "renamed", "name", name, input);
-    if (renamed.name !== name) throw deploymentNameTaken(name);
-    const { changed, reference: to } = renamed;
-    return { ...renamed, references: changed ? [{ from, to }] : [] };
+    const before = await requireForChange(management, input);
+    if (before.name === name) return { ...before, changed: false, references: [] };
+    await requireFreeName(management, before.promptId, name);
+    const { reference: from } = before;
+    const to = `${from.slice(0, from.indexOf("@"))}@${name}`;
+    const renamed = await changeDeployment(management, before, "renamed", { name, reference: to }, { name });
+    return { ...renamed, references: [{ from, to }] };
   },
 });
 
@@ -158,7 +170,7 @@ export const archiveDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => changeDeployment(management, "archived", "archived_at", management.clock(), input),
+  run: (management, input) => setArchived(management, true, input),
 });
 
 export const unarchiveDeployment = operation({
@@ -171,21 +183,19 @@ export const unarchiveDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => changeDeployment(management, "unarchived", "archived_at", null, input),
+  run: (management, input) => setArchived(management, false, input),
 });
 
-/** The protection is no part of the history, whose table has a rule on actions. */
-async function setProtected({ database }: Management, id: DeploymentId, isProtected: 0 | 1): Promise<DeploymentResult> {
-  const [changes, found] = await database.write([
-    {
-      sql:
-        "update deployments set is_protected = :isProtected where id = :id and is_protected <> :isProtected returning id",
-      args: { id, isProtected },
-    },
-    findDeployment(id),
-  ]);
-  const deployment = found!.map(toDeployment)[0] ?? missing(id);
-  return { ...deployment, changed: changes!.length > 0 };
+/** A deployment whose prompt is archived stays so when it is unarchived itself. */
+async function setArchived(management: Management, isArchived: boolean, input: ChangeInput): Promise<DeploymentResult> {
+  const before = await requireForChange(management, input);
+  const sql = "select archived_at, prompt_archived_at from deployments where id = ?";
+  const [row] = await management.database.read({ sql, args: [before.id] });
+  if ((row!.archived_at !== null) === isArchived) return { ...before, changed: false };
+  const own = isArchived ? management.clock() : null;
+  const archivedAt = own ?? integerOrNull(row!, "prompt_archived_at");
+  const action = isArchived ? "archived" : "unarchived";
+  return await changeDeployment(management, before, action, { archivedAt }, { archivedAt: own });
 }
 
 export const protectDeployment = operation({
@@ -194,11 +204,11 @@ export const protectDeployment = operation({
   method: "POST",
   path: "/deployments/{id}/protect",
   role: "admin",
-  command: "deploy protect REF [--workspace ID]",
-  input: ofDeployment,
+  command: "deploy protect REF [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: change,
   output: DeploymentResult,
-  refusals: ["not_found", "conflict"],
-  run: (management, { id }) => setProtected(management, id, 1),
+  refusals: ["not_found", "conflict", "outdated"],
+  run: (management, input) => setSwitch(management, "protected", input, "isProtected", true),
 });
 
 export const unprotectDeployment = operation({
@@ -207,11 +217,11 @@ export const unprotectDeployment = operation({
   method: "POST",
   path: "/deployments/{id}/unprotect",
   role: "admin",
-  command: "deploy unprotect REF [--workspace ID]",
-  input: ofDeployment,
+  command: "deploy unprotect REF [--note TEXT] [--actor NAME] [--workspace ID]",
+  input: change,
   output: DeploymentResult,
-  refusals: ["not_found", "conflict"],
-  run: (management, { id }) => setProtected(management, id, 0),
+  refusals: ["not_found", "conflict", "outdated"],
+  run: (management, input) => setSwitch(management, "unprotected", input, "isProtected", false),
 });
 
 export const listDeploymentChanges = operation({

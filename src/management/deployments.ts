@@ -7,12 +7,13 @@ import type { Statement } from "../database/database.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { addChange, originOf } from "./history.ts";
+import type { Change } from "./commit.ts";
 import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
-import type { Management, Store } from "./operation.ts";
+import type { Session, Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
+import type { Prompt } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
-import { tableOf } from "./table.ts";
+import { insertInto, tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -44,28 +45,30 @@ const table = tableOf(
   from deployments d join prompts p on p.id = d.prompt_id`,
 );
 
-/** The statement that makes a deployment live, where a condition holds. `version` is SQL. */
-export const addDeployment = (
-  { id, workspaceId, name, promptId }: Pick<Deployment, "id" | "workspaceId" | "name" | "promptId">,
-  version: string,
-  now: number,
-  args: Record<string, string | number>,
-  condition = "true",
-): Statement => ({
-  sql: `insert into deployments
-      (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at, prompt_archived_at)
-    select :id, :workspaceId, :name, id, ${version}, 1, 1, :now, archived_at from prompts
-    where id = :promptId and ${condition}`,
-  args: { ...args, id, workspaceId, name, promptId, now },
-});
+/** Plans a new, active deployment of a prompt that is not archived. */
+export function planDeployment(
+  prompt: Pick<Prompt, "id" | "workspaceId" | "name">,
+  name: string,
+  currentVersion: number,
+  createdAt: number,
+): Planned {
+  const id: DeploymentId = newId("dep", createdAt);
+  const { id: promptId, workspaceId } = prompt;
+  const state = { name, promptId, currentVersion, isActive: true, isProtected: false, revision: 1, createdAt };
+  return {
+    deployment: { id, workspaceId, reference: `${prompt.name}@${name}`, ...state, archivedAt: null },
+    change: { action: "deployment.created", id, workspaceId, after: state },
+    statement: insertInto("deployments", { id, workspaceId, ...state, isActive: 1, isProtected: 0 }),
+  };
+}
+
+/** A deployment as it will be, and the change that makes it so. */
+export type Planned = { deployment: Deployment; change: Change; statement: Statement };
 
 /** The statements that find a deployment, or those for which a condition holds, and what reads a row. */
 export const findDeployment = table.byId;
 export const findDeployments = table.where;
 export const toDeployment = table.toItem;
-
-/** The condition that no deployment of the prompt has the name. */
-export const isNameFree = "not exists (select 1 from deployments where prompt_id = :promptId and name = :name)";
 
 export const createDeployment = operation({
   id: "createDeployment",
@@ -84,22 +87,21 @@ export const createDeployment = operation({
   output: Deployment,
   locate: ({ id }) => `/deployments/${id}`,
   refusals: ["not_found", "conflict"],
-  async run(management, { workspaceId, name, promptId, version, ...info }) {
+  async run(management, { workspaceId, name, promptId, version }) {
     await requireWorkspace(management, workspaceId);
-    await requireOpenPrompt(management, promptId, workspaceId);
+    const prompt = await requireOpenPrompt(management, promptId, workspaceId);
     const { version: currentVersion } = await requireVersion(management, promptId, version);
-    const origin = originOf(management, info);
-    const id = newId("dep", origin.now);
-    const results = await management.database.write([
-      addDeployment({ id, workspaceId, name, promptId }, ":currentVersion", origin.now, { currentVersion }, isNameFree),
-      addChange("created", "null", "json_quote(current_version)", "id = :id", { id, ...origin }),
-      findDeployment(id),
-    ]);
-    const created = results.at(-1)!.map(toDeployment)[0];
-    if (created === undefined) throw deploymentNameTaken(name);
-    return created;
+    await requireFreeName(management, promptId, name);
+    const { deployment, change, statement } = planDeployment(prompt, name, currentVersion, management.clock());
+    await management.commit([change], [statement]);
+    return deployment;
   },
 });
+
+export async function requireFreeName({ database }: Store, promptId: PromptId, name: string): Promise<void> {
+  const [other] = await database.read(findDeployments("prompt_id = ? and name = ?", [promptId, name]));
+  if (other !== undefined) throw deploymentNameTaken(name);
+}
 
 export const listDeployments = operation({
   id: "listDeployments",
@@ -131,19 +133,14 @@ export const getDeployment = operation({
 });
 
 /** The deployment; refused where there is none. */
-export const requireDeployment = async ({ database }: Store, id: DeploymentId): Promise<Deployment> =>
-  await table.find(database, id) ?? missing(id);
-
-/** The condition that the caller may change a deployment, protected or not. */
-export const isChangeable = ({ caller }: Management): string =>
-  hasRole(caller, protectedRole) ? "true" : "is_protected = 0";
-
-export function requireChangeable({ caller }: Management, { isProtected }: Pick<Deployment, "isProtected">): void {
-  if (isProtected && !hasRole(caller, protectedRole)) throw roleRequired(protectedRole);
+export async function requireDeployment({ database }: Store, id: DeploymentId): Promise<Deployment> {
+  const deployment = await table.find(database, id);
+  if (deployment === undefined) throw notFound("Deployment", id);
+  return deployment;
 }
 
-export function missing(id: DeploymentId): never {
-  throw notFound("Deployment", id);
+export function requireChangeable({ caller }: Session, { isProtected }: Pick<Deployment, "isProtected">): void {
+  if (isProtected && !hasRole(caller, protectedRole)) throw roleRequired(protectedRole);
 }
 
 export const deploymentOperations = [createDeployment, listDeployments, getDeployment];

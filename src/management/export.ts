@@ -1,20 +1,30 @@
-// Records as files: one JSON document per line, or CSV (RFC 4180).
+// Exports: one JSON document per line or, of records, CSV (RFC 4180).
 import { stringify } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
+import { predicate } from "../schema/struct.ts";
 
 export const exportFormats = ["ndjson", "csv"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
-export type Export = { format: ExportFormat; text: AsyncGenerator<string> };
+/** An export, and the name of a file that has it, without its extension. The text comes in parts, one for each page. */
+export type Export = { name: string; format: ExportFormat; text: AsyncGenerator<string> };
 
-/** The text of an export in parts, one for each page of records. */
+/** The output of an operation that exports. It is not held in memory as a whole. */
+export const ExportText = predicate<Export>("the text of an export", () => true, { type: "string" });
+
+/** Items as one JSON document per line. */
+export async function* toLines(pages: AsyncIterable<object[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map(toJsonLine).join("");
+}
+
+/** Records as text. */
 export async function* toText(pages: AsyncIterable<Diagnosis[]>, format: ExportFormat): AsyncGenerator<string> {
-  if (format === "csv") yield `${columns.join(",")}\r\n`;
-  const toLine = format === "csv" ? toCsvLine : toJsonLine;
-  for await (const page of pages) yield page.map(toLine).join("");
+  if (format === "ndjson") return yield* toLines(pages);
+  yield `${columns.join(",")}\r\n`;
+  for await (const page of pages) yield page.map(toCsvLine).join("");
 }
 
 /** In JSON a line break stands between tokens only, so that a space does as well. */
-const toJsonLine = (diagnosis: Diagnosis): string => `${stringify(diagnosis).replace(/[\r\n]+/g, " ")}\n`;
+const toJsonLine = (item: object): string => `${stringify(item).replace(/[\r\n]+/g, " ")}\n`;
 
 const own = ["id", "createdAt", "promptVersion", "sessionId", "status"];
 const given = ["latency", "startAt", "endAt", "additional_properties"];

@@ -1,14 +1,16 @@
-// The history of a deployment: one entry for each change, and where a rollback can go.
+// The history of a deployment, which is what the audit log has of it, and where a rollback can go.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { DeploymentId } from "../common/ids.ts";
-import type { Database, Row, Statement } from "../database/database.ts";
+import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { toEntry } from "./audit-chain.ts";
+import type { Deployment } from "./deployments.ts";
 import { sources } from "./operation.ts";
-import type { ChangeInfo, Management, Source } from "./operation.ts";
+import type { Source } from "./operation.ts";
 
 const action = oneOf(
   "created",
@@ -19,6 +21,8 @@ const action = oneOf(
   "renamed",
   "archived",
   "unarchived",
+  "protected",
+  "unprotected",
 );
 export type Action = Infer<typeof action>;
 
@@ -29,9 +33,9 @@ export const DeploymentChange = named(
     action,
     from: described(
       nullable(v.versionStateOrName),
-      "The version, whether it was active or archived, or the name before; null where it was created",
+      "The version, the name, or whether it was active, protected or archived before; null where it was created",
     ),
-    to: described(v.versionStateOrName, "The version, whether it is active or archived, or the name after"),
+    to: described(v.versionStateOrName, "The version, the name, or whether it is active, protected or archived after"),
     source: described(oneOf(...sources), "How the change was made"),
     actor: described(v.text, "The name that the caller gave; may be empty"),
     note: described(v.text, "Why; may be empty"),
@@ -40,31 +44,7 @@ export const DeploymentChange = named(
 );
 export type DeploymentChange = Infer<typeof DeploymentChange>;
 
-/** What the history says of a change besides what changed. */
-export type Origin = { actor: string; note: string; source: Source; now: number };
-
-export const originOf = ({ clock, caller }: Management, { actor, note = "" }: ChangeInfo): Origin => ({
-  source: caller.source,
-  actor: actor ?? caller.actor,
-  note,
-  now: clock(),
-});
-
-/** Adds to the history of the deployment that a condition holds for; `from` and `to` are SQL. Gives a row where it did. */
-export const addChange = (
-  action: Action,
-  from: string,
-  to: string,
-  condition: string,
-  args: Extract<Statement["args"], Record<string, unknown>>,
-): Statement => ({
-  sql: `
-    insert into deployment_changes
-      (deployment_id, revision, action, from_value, to_value, source, actor, note, created_at)
-    select id, revision + ${action === "created" ? 0 : 1}, :action, ${from}, ${to}, :source, :actor, :note, :now
-    from deployments where ${condition} returning revision`,
-  args: { ...args, action },
-});
+const ofDeployment = "from audit_log where target_id = :id and action glob 'deployment.*'";
 
 /** The changes of a deployment, newest first. */
 export function listChanges(
@@ -72,9 +52,9 @@ export function listChanges(
   id: DeploymentId,
   request: PageRequest,
 ): Promise<Page<DeploymentChange>> {
-  const sql = `select * from deployment_changes where deployment_id = :id
-      and revision < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
-    order by revision desc limit :rows`;
+  const sql = `select * ${ofDeployment}
+      and after ->> 'revision' < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
+    order by position desc limit :rows`;
   const query = (page: { cursor: string | null; rows: number }) => ({ sql, args: { id, ...page } });
   return readPage(database, request, query, toChange, ({ revision }) => revision);
 }
@@ -82,23 +62,43 @@ export function listChanges(
 /** The changes that made a version live, oldest first. */
 export async function listVersionChanges(database: Database, id: DeploymentId): Promise<VersionChange[]> {
   const rows = await database.read({
-    sql: `select action, to_value from deployment_changes
-      where deployment_id = ? and action in ('created', 'promoted', 'rolled_back') order by revision`,
-    args: [id],
+    sql:
+      `select action, after ->> 'currentVersion' as version ${ofDeployment} and version is not null order by position`,
+    args: { id },
   });
-  return rows.map((row) => ({ action: text(row, "action"), to: Number(text(row, "to_value")) }));
+  return rows.map((row) => ({ action: actionOf(row), to: integer(row, "version") }));
 }
 
-const toChange = (row: Row): DeploymentChange => ({
-  revision: integer(row, "revision"),
-  action: text(row, "action"),
-  from: row.from_value === null ? null : JSON.parse(text(row, "from_value")),
-  to: JSON.parse(text(row, "to_value")),
-  source: text(row, "source"),
-  actor: text(row, "actor"),
-  note: text(row, "note"),
-  createdAt: integer(row, "created_at"),
-});
+const actionOf = (row: Row): Action => text(row, "action").slice("deployment.".length) as Action;
+
+/** The member that each action changes. Archiving changes a moment, which the history shows as true or false. */
+const members: Record<Action, keyof Deployment> = {
+  created: "currentVersion",
+  promoted: "currentVersion",
+  rolled_back: "currentVersion",
+  activated: "isActive",
+  deactivated: "isActive",
+  protected: "isProtected",
+  unprotected: "isProtected",
+  renamed: "name",
+  archived: "archivedAt",
+  unarchived: "archivedAt",
+};
+
+function toChange(row: Row): DeploymentChange {
+  const { createdAt, source, actor, note, before, after } = toEntry(row);
+  const action = actionOf(row), member = members[action];
+  const valueIn = (state: Record<string, unknown>) => state[member] as DeploymentChange["to"];
+  const was = before === null ? null : JSON.parse(before), is = JSON.parse(after!);
+  return {
+    revision: is.revision,
+    action,
+    ...member === "archivedAt"
+      ? { from: action === "unarchived", to: action === "archived" }
+      : { from: was && valueIn(was), to: valueIn(is) },
+    ...{ source: source as Source, actor, note, createdAt },
+  };
+}
 
 type VersionChange = Pick<DeploymentChange, "action" | "to">;
 

@@ -1,6 +1,7 @@
 // Every operation of management, in the order in which OpenAPI and help show them. A noun is registered here and nowhere else:
 // HTTP routes, OpenAPI and the command line, here and remote, follow from this list.
 import { apiKeyOperations } from "./api-keys.ts";
+import { auditOperations } from "./audit.ts";
 import { callOperations } from "./calls.ts";
 import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
@@ -48,6 +49,7 @@ export const groups: readonly Group[] = [
     about: "Calls, usage, and the verification that the ledger balances.",
     operations: [...callOperations, ...usageOperations, ...upkeepOperations],
   },
+  { tag: "Audit", about: "Who changed what, in entries that nothing changes.", operations: auditOperations },
 ];
 
 export const operations: readonly AnyOperation[] = groups.flatMap(({ operations }) => operations);

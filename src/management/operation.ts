@@ -1,13 +1,15 @@
 // What an operation of management is: all that serving it, calling it from afar, describing it and running it as a command
 // need.
 import type { Clock, Page } from "../common/domain.ts";
-import { actorGiven, allWorkspacesRequired, roleRequired } from "../common/errors.ts";
+import { actorGiven, allWorkspacesRequired, managementContended, roleRequired } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { take } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
+import { openCommit, overtaken } from "./commit.ts";
+import type { Commit, Origin } from "./commit.ts";
 import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
@@ -52,8 +54,11 @@ export type Store = {
   report?: ((progress: string) => void) | undefined;
 };
 
-/** What one call of an operation works with. */
-export type Management = Store & { caller: Caller };
+/** What operations work on, and who calls them. */
+export type Session = Store & { caller: Caller };
+
+/** What one call of an operation works with. An operation reads what is there, decides, and commits once. */
+export type Management = Session & { commit: Commit };
 
 /** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -100,7 +105,7 @@ export const operation = <S extends Schema, Output>(
 
 type Performed<Output> = Pick<
   Operation<never, Output>,
-  "input" | "role" | "roleOverAll" | "isScoped" | "seesDeleted" | "run"
+  "input" | "method" | "role" | "roleOverAll" | "isScoped" | "seesDeleted" | "run"
 >;
 
 /**
@@ -108,22 +113,56 @@ type Performed<Output> = Pick<
  * meet only ids that the caller may name.
  */
 export async function perform<Output>(
-  { input, role, roleOverAll, isScoped, seesDeleted, run }: Performed<Output>,
-  management: Management,
+  operation: Performed<Output>,
+  session: Session,
   unchecked: Unchecked,
 ): Promise<Output> {
-  const { database, caller } = management;
-  const bound = caller.workspaceId;
-  requireRole(caller, role);
-  const given = take(input, unchecked);
+  const { caller } = session;
+  requireRole(caller, operation.role);
+  const given = take(operation.input, unchecked);
   if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    try {
+      return await runOnce(operation, session, given);
+    } catch (error) {
+      if (error !== overtaken) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, longestPause)));
+    }
+  }
+  throw managementContended();
+}
+
+const mostAttempts = 20;
+const longestPause = 200; // ms
+
+async function runOnce<Output>(
+  { input, method, roleOverAll, isScoped, seesDeleted, run }: Performed<Output>,
+  session: Session,
+  given: object,
+): Promise<Output> {
+  const { database, clock, caller } = session;
+  const bound = caller.workspaceId;
+  const commit = method === "GET" ? refuseCommit : await openCommit(database, clock, originOf(caller, given));
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
   if (named.length === 0 && roleOverAll !== undefined) requireRole(caller, roleOverAll);
   if (named.length === 0 && bound !== undefined && !isScoped) throw allWorkspacesRequired();
   await refuseHidden(database, named, { seesDeleted, bound });
-  return await run(management, members as never);
+  return await run({ ...session, commit }, members as never);
 }
+
+function refuseCommit(): never {
+  throw new TypeError("An operation by GET changes nothing");
+}
+
+/** What the audit log says of a caller. */
+const originOf = (
+  { source, actor: name, tokenId, requestId }: Caller,
+  { actor = name, note = "" }: { actor?: string; note?: string },
+): Origin => ({
+  ...{ source, actor: actor.toWellFormed(), note: note.toWellFormed() },
+  ...{ tokenId: tokenId ?? null, requestId: requestId ?? null },
+});
 
 /** The role that an operation takes, in words. */
 export function describeRole({ role, roleOverAll, guardsProtected }: Omit<AnyOperation, "output">): string {
@@ -139,12 +178,11 @@ export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
     nextCursor: described(nullable(v.cursor), "What the next page is asked for with; null where there is none"),
   });
 
-/** Members of the input of whatever changes a deployment. */
+/** Members of the input of whatever changes a deployment. The audit log has them. */
 export const changeInfo = {
   actor: optional(described(v.label, "Who makes the change, for the history")),
   note: optional(described(v.note, "Why, for the history")),
 };
-export type ChangeInfo = Members<typeof changeInfo>;
 
 /** A share of the whole, for people. */
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;

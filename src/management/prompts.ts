@@ -1,16 +1,14 @@
 // Prompts: each belongs to a workspace, and has versions.
 import { archived, notFound, promptNameTaken, roleRequired } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
-import type { Statement } from "../database/database.ts";
-import { text } from "../database/row.ts";
+import { integer, text } from "../database/row.ts";
 import { described, exactly, listOf, named } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { addChange, originOf } from "./history.ts";
 import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
-import type { ChangeInfo, Management, Store } from "./operation.ts";
+import type { Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
-import { tableOf } from "./table.ts";
+import { tableOf, updateOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const prompt = {
@@ -72,28 +70,22 @@ export const renamePrompt = operation({
   input: { ...ofPrompt, name: described(v.promptName, "The new name") },
   output: RenamedPrompt,
   refusals: ["not_found", "conflict"],
-  async run({ database, caller }, { id, name }): Promise<RenamedPrompt> {
-    const mayChangeAll = hasRole(caller, protectedRole);
-    const isProtected = "exists (select 1 from deployments where prompt_id = :id and is_protected = 1)";
-    const [before, changes, after, deployments] = await database.write([
-      table.byId(id),
-      {
-        sql: `update prompts set name = :name where id = :id and name <> :name and not exists (
-            select 1 from prompts other where other.workspace_id = prompts.workspace_id and other.name = :name
-          ) and (${mayChangeAll} or not ${isProtected}) returning id`,
-        args: { id, name },
-      },
-      table.byId(id),
-      { sql: "select name, is_protected from deployments where prompt_id = ? order by name", args: [id] },
+  async run(management, { id, name }): Promise<RenamedPrompt> {
+    const { database, caller, commit } = management;
+    const before = await requirePrompt(management, id);
+    const sql = "select name, is_protected from deployments where prompt_id = ? order by name";
+    const deployments = await database.read({ sql, args: [id] });
+    const isProtected = deployments.some((row) => row.is_protected === 1);
+    if (isProtected && !hasRole(caller, protectedRole)) throw roleRequired(protectedRole);
+    if (before.name === name) return { ...before, changed: false, references: [] };
+    await requireFreeName(management, before.workspaceId, name);
+    const after = { ...before, name };
+    await commit([{ action: "prompt.renamed", id, workspaceId: before.workspaceId, before, after }], [
+      updateOf("prompts", id, { name }),
     ]);
-    const [from] = before!.map(table.toItem), [to] = after!.map(table.toItem);
-    if (from === undefined || to === undefined) throw notFound("Prompt", id);
-    if (!mayChangeAll && deployments!.some((row) => row.is_protected === 1)) throw roleRequired(protectedRole);
-    if (to.name !== name) throw promptNameTaken(name);
-    const references = deployments!.map((row) => text(row, "name"))
-      .map((deployment) => ({ from: `${from.name}@${deployment}`, to: `${name}@${deployment}` }));
-    const changed = changes!.length > 0;
-    return { ...to, changed, references: changed ? references : [] };
+    const references = deployments.map((row) => text(row, "name"))
+      .map((deployment) => ({ from: `${before.name}@${deployment}`, to: `${name}@${deployment}` }));
+    return { ...after, changed: true, references };
   },
 });
 
@@ -107,7 +99,7 @@ export const archivePrompt = operation({
   input: { ...ofPrompt, ...changeInfo },
   output: PromptResult,
   refusals: ["not_found", "conflict"],
-  run: (management, input) => setArchived(management, true, input),
+  run: (management, { id }) => setArchived(management, true, id),
 });
 
 export const unarchivePrompt = operation({
@@ -120,71 +112,71 @@ export const unarchivePrompt = operation({
   input: { ...ofPrompt, ...changeInfo },
   output: PromptResult,
   refusals: ["not_found", "conflict"],
-  run: (management, input) => setArchived(management, false, input),
+  run: (management, { id }) => setArchived(management, false, id),
 });
 
 /** Its deployments change with it, but for those that are archived themselves. */
-async function setArchived(
-  management: Management,
-  isArchived: boolean,
-  { id, ...info }: { id: PromptId } & ChangeInfo,
-): Promise<PromptResult> {
-  const origin = originOf(management, info);
-  const args = { id, archivedAt: isArchived ? origin.now : null };
-  const differs = `prompt_archived_at is ${isArchived ? "null" : "not null"}`;
+async function setArchived(management: Management, isArchived: boolean, id: PromptId): Promise<PromptResult> {
+  const before = await requirePrompt(management, id);
+  if ((before.archivedAt !== null) === isArchived) return { ...before, changed: false };
+  const archivedAt = isArchived ? management.clock() : null;
+  const after = { ...before, archivedAt };
+  const { workspaceId } = before;
   const action = isArchived ? "archived" : "unarchived";
-  const ofOthers = `prompt_id = :id and archived_at is null and ${differs}`;
-  const [, , changes, found] = await management.database.write([
-    addChange(action, `'${!isArchived}'`, `'${isArchived}'`, ofOthers, { id, ...origin }),
+  const sql = "select id, revision from deployments where prompt_id = ? and archived_at is null order by id";
+  const deployments = await management.database.read({ sql, args: [id] });
+  const changes = deployments.map((row) => {
+    const revision = integer(row, "revision");
+    return {
+      ...{ action: `deployment.${action}`, id: text(row, "id"), workspaceId },
+      before: { archivedAt: before.archivedAt, revision },
+      after: { archivedAt, revision: revision + 1 },
+    };
+  });
+  await management.commit([{ action: `prompt.${action}`, id, workspaceId, before, after }, ...changes], [
+    updateOf("prompts", id, { archivedAt }),
     {
       sql: `update deployments set prompt_archived_at = :archivedAt, revision = revision + (archived_at is null)
-        where prompt_id = :id and ${differs}`,
-      args,
+        where prompt_id = :id`,
+      args: { id, archivedAt },
     },
-    {
-      sql: `update prompts set archived_at = :archivedAt
-        where id = :id and archived_at is ${isArchived ? "null" : "not null"} returning id`,
-      args,
-    },
-    table.byId(id),
   ]);
-  const [prompt] = found!.map(table.toItem);
-  if (prompt === undefined) throw notFound("Prompt", id);
-  return { ...prompt, changed: changes!.length > 0 };
+  return { ...after, changed: true };
 }
 
 /** A title as a name. */
-export const nameAfter = (title: string): string =>
+const nameAfter = (title: string): string =>
   title.toLowerCase().replace(/[^a-z0-9._]+/g, "-").slice(0, 150).replace(/^[-.]+|[-.]+$/g, "") || "prompt";
 
 /** The statement that finds the prompts for which a condition holds, and what reads a row. */
 export const findPrompts = table.where;
 export const toPrompt = table.toItem;
 
-/** The condition that no prompt of the workspace has the name. */
-export const isNameFree = "not exists (select 1 from prompts where workspace_id = :workspaceId and name = :promptName)";
+/** The name of a new prompt: the wanted one, which must be free, or one after its title, with a number where that is taken. */
+export async function findFreeName(
+  store: Store,
+  workspaceId: WorkspaceId,
+  { name, title }: { name?: string | undefined; title: string },
+): Promise<string> {
+  if (name !== undefined) {
+    await requireFreeName(store, workspaceId, name);
+    return name;
+  }
+  const base = nameAfter(title);
+  const rows = await store.database.read({
+    sql: "select name from prompts where workspace_id = :workspaceId and name glob :base || '*'",
+    args: { workspaceId, base },
+  });
+  const taken = new Set(rows.map((row) => text(row, "name")));
+  let free = base;
+  for (let nth = 2; taken.has(free); nth++) free = `${base}-${nth}`;
+  return free;
+}
 
-/** The condition that a prompt exists. */
-export const promptExists = "exists (select 1 from prompts where id = :promptId)";
-
-/** The statement that adds a prompt under a name, or under that with the first free number behind it. */
-export const addPrompt = (
-  { id, workspaceId, createdAt }: Pick<Prompt, "id" | "workspaceId" | "createdAt">,
-  name: string,
-  condition = "true",
-  args: Record<string, string> = {},
-): Statement => ({
-  sql: `
-    insert into prompts (id, workspace_id, name, created_at)
-    with recursive taken(nth, name) as (
-      select 1, :promptName
-      union all
-      select nth + 1, :promptName || '-' || (nth + 1) from taken
-      where exists (select 1 from prompts p where p.workspace_id = :workspaceId and p.name = taken.name)
-    )
-    select :id, :workspaceId, name, :createdAt from taken where ${condition} order by nth desc limit 1`,
-  args: { ...args, id, workspaceId, createdAt, promptName: name },
-});
+async function requireFreeName({ database }: Store, workspaceId: WorkspaceId, name: string): Promise<void> {
+  const [other] = await database.read(findPrompts("workspace_id = ? and name = ?", [workspaceId, name]));
+  if (other !== undefined) throw promptNameTaken(name);
+}
 
 /** The prompt; refused where there is none, or none in the workspace named. */
 export async function requirePrompt({ database }: Store, id: PromptId, workspaceId?: WorkspaceId): Promise<Prompt> {

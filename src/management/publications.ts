@@ -1,5 +1,5 @@
-// Publishing: a push under a prompt's name, which may also make the version live. What exists is looked up first; then prompt,
-// version and deployment are written in one transaction.
+// Publishing: a push under a prompt's name, which may also make the version live. Prompt, version and deployment are written in
+// one transaction.
 import {
   ambiguousDeployment,
   archived,
@@ -17,20 +17,19 @@ import {
   DeploymentResult,
   findDeployment,
   findDeployments,
-  isChangeable,
+  planDeployment,
   requireChangeable,
   toDeployment,
 } from "./deployments.ts";
-import type { Deployment } from "./deployments.ts";
-import { originOf } from "./history.ts";
+import type { Deployment, Planned } from "./deployments.ts";
+import { planChange } from "./deployment-writes.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
 import { findPrompts, requirePrompt, toPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
-import { planStatements, readPublication } from "./publication-writes.ts";
-import { newVersion, pushed, requireVersion, toContent } from "./versions.ts";
+import { newVersion, planPrompt, planVersion, pushed, requireVersion, toContent } from "./versions.ts";
 import type { PromptVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -89,34 +88,37 @@ export const publishPrompt = operation({
     if (deployment !== undefined && deployment.archivedAt !== null) throw archived("Deployment", deployment.reference);
     if (deployment !== undefined) requireChangeable(management, deployment);
     if (![undefined, deployment?.revision].includes(ifRevision)) throw outdated("Deployment", deploy ?? "");
-    const content = toContent(input);
     const before = prompt && await requireVersion(management, prompt.id, deployment?.currentVersion);
-    const variableChanges = compareVariables(before, content);
+    const variableChanges = compareVariables(before, toContent(input));
     if (deployment !== undefined && variableChanges.removed.length > 0 && !force) {
       throw variablesRemoved(deployment.reference, variableChanges.removed);
     }
-    const live = force ? undefined : deployment?.currentVersion;
-    const origin = originOf(management, input);
-    const { name } = input;
     if (deployment === undefined && deploy !== undefined) check(exactly({ deploy: v.deploymentName }), { deploy });
-    const plan = {
-      ...{ workspaceId, prompt, name, deployment, deploy, ifRevision, live, content, origin },
-      isChangeable: isChangeable(management),
+    const { pushed, added, statements } = prompt === undefined
+      ? await planPrompt(management, workspaceId, input)
+      : await planVersion(management, prompt, input);
+    const { id, name, version } = pushed;
+    const planned = deployment !== undefined
+      ? planPromotion(deployment, version)
+      : deploy !== undefined
+      ? planDeployment({ id, name, workspaceId }, deploy, version, management.clock())
+      : undefined;
+    const changes = [added, planned?.change].filter((change) => change !== undefined);
+    if (planned !== undefined) statements.push(planned.statement);
+    if (changes.length > 0) await management.commit(changes, statements);
+    const live = planned?.deployment ?? deployment;
+    return {
+      ...{ ...pushed, isNewPrompt: prompt === undefined, variableChanges },
+      ...(live === undefined ? {} : { deployment: { ...live, changed: planned !== undefined } }),
     };
-    const statements = planStatements(plan);
-    const published = readPublication(statements, await management.database.write(Object.values(statements)));
-    const result = published?.deployment;
-    if (result?.changed === false && ![undefined, result.revision].includes(ifRevision)) {
-      throw outdated("Deployment", deploy ?? "");
-    }
-    if (result?.changed === false) requireChangeable(management, result);
-    // Another request has made the prompt or the deployment meanwhile, or made live what was not compared with.
-    const isOvertaken = result?.changed === false &&
-      (result.archivedAt !== null || ![undefined, result.currentVersion].includes(live));
-    if (published === undefined || isOvertaken) return await publishPrompt.run(management, input);
-    return { ...published, isNewPrompt: prompt === undefined, variableChanges };
   },
 });
+
+/** Makes a version live in a deployment, unless it is. */
+const planPromotion = (deployment: Deployment, currentVersion: number): Planned | undefined =>
+  deployment.currentVersion === currentVersion
+    ? undefined
+    : planChange(deployment, "promoted", { currentVersion }, { currentVersion });
 
 type Target = { prompt?: Prompt | undefined; deployment?: Deployment | undefined };
 

@@ -1,6 +1,7 @@
 // Diagnosis records: listed, exported and deleted. The ledger alone writes them.
 import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
+import { sha256 } from "../common/ids.ts";
 import type { RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
@@ -8,12 +9,12 @@ import { deleteDiagnoses } from "../ledger/deletions.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
 import { Diagnosis } from "../schema/ledger.ts";
-import { described, exactly, named, oneOf, optional, predicate } from "../schema/struct.ts";
+import { described, exactly, named, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { exportFormats, toText } from "./export.ts";
-import type { Export } from "./export.ts";
+import { exportFormats, ExportText, toText } from "./export.ts";
+import type { Change } from "./commit.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { withDeployment } from "./references.ts";
@@ -68,7 +69,6 @@ export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): As
   yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
 }
 
-/** Its output is text in parts, so that it need not be held in memory. */
 export const exportDiagnoses = operation({
   id: "exportDiagnoses",
   summary: "Export a deployment's records, newest first, as one JSON document per line or as CSV",
@@ -86,12 +86,12 @@ export const exportDiagnoses = operation({
       ),
     ),
   },
-  output: predicate<Export>("the text of an export", () => true, { type: "string" }),
+  output: ExportText,
   refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { format = "ndjson", ...filter }) {
     await requireDeployment(management, filter.deployId);
-    return { format, text: toText(pagesOf(management, filter), format) };
+    return { name: "diagnoses", format, text: toText(pagesOf(management, filter), format) };
   },
 });
 
@@ -123,8 +123,12 @@ export const deleteDiagnosis = operation({
   output: Deletion,
   refusals: ["not_found"],
   async run(management, { id }) {
-    const { position } = await requirePosition(management, id);
-    return { deleted: await deleteDiagnoses(management.database, [position], management.clock()) };
+    const { position, workspaceId, diagnosis } = await requirePosition(management, id);
+    if (diagnosis === undefined) return { deleted: 0 };
+    const { promptVersion } = diagnosis;
+    const change = { action: "record.deleted", id, workspaceId, before: { promptVersion } };
+    await management.commit([change], deleteDiagnoses([position], management.clock()));
+    return { deleted: 1 };
   },
 });
 
@@ -142,14 +146,20 @@ export const deleteSession = operation({
   refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, sessionId }) {
-    const { database, clock, report } = management;
-    await requireDeployment(management, deployId);
+    const { database, clock, report, commit } = management;
+    const { workspaceId } = await requireDeployment(management, deployId);
+    // The session may be the name of a person who wants to be forgotten.
+    const before = { sessionHash: await sha256(sessionId) };
+    const entry: Change[] = [{ action: "session.deleted", id: deployId, workspaceId, before }];
     let count = 0;
     const batches = eachPage((cursor) =>
       diagnoses.listPositions(database, { deployId, sessionId }, { limit: deletionBatch, cursor })
     );
     for await (const positions of batches) {
-      if (positions.length > 0) count += await deleteDiagnoses(database, positions, clock());
+      if (positions.length === 0) continue;
+      const statements = deleteDiagnoses(positions, clock());
+      const [deleted] = await (count === 0 ? commit(entry, statements) : database.write(statements));
+      count += deleted!.length;
       report?.(`Deleted ${count} records`);
     }
     return { deleted: count };

@@ -1,11 +1,13 @@
 // What API keys and management tokens have in common: secrets that are shown once, stored as hashes, revoked and rotated.
 import { conflict, invalid, notFound } from "../common/errors.ts";
 import { sha256, shownOf } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { described, optional } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import type { Store } from "./operation.ts";
+import type { Management, Store } from "./operation.ts";
+import { updateOf } from "./table.ts";
 
 /** Members of what has secrets. */
 export const prefix = described(v.text, "The first characters of the secret, to tell it from others");
@@ -18,7 +20,14 @@ export const changes = {
   rotatedAt: described(v.moment, "When its secret was last replaced, in Unix milliseconds, or null"),
   overlapEndsAt: described(v.moment, "Until when the secrets before it stay valid, in Unix milliseconds, or null"),
 };
-type Holder = { id: string; expiresAt: number | null; revokedAt: number | null };
+type Holder = {
+  id: string;
+  workspaceId: WorkspaceId | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  rotatedAt: number | null;
+  overlapEndsAt: number | null;
+};
 
 /** Members of the input of a rotation, besides the id. */
 export const rotation = {
@@ -33,6 +42,8 @@ export const rotation = {
 /** A kind of what has secrets: its words, how its secrets are made, its tables, and what reads its rows. */
 type Kind<T extends Holder> = {
   noun: string;
+  /** The noun of its changes in the audit log. */
+  audited: string;
   example: string;
   create(): string;
   isSecret(text: string): boolean;
@@ -47,14 +58,13 @@ type Kind<T extends Holder> = {
 
 /** Makes, revokes and replaces the secrets of a kind. */
 export function secretsOf<T extends Holder>(
-  { noun, example, create, isSecret, table, secrets, owner, copied, byId, toItem }: Kind<T>,
+  { noun, audited, example, create, isSecret, table, secrets, owner, copied, byId, toItem }: Kind<T>,
 ) {
   const columns = ["expires_at", ...copied].join(", ");
 
-  /** Makes a secret with this hash the holder's, until that expires. A workspace that is being deleted gets none. */
+  /** Makes a secret with this hash the holder's, until that expires. */
   const add = (id: T["id"], hash: string): Statement => ({
-    sql: `insert into ${secrets} (hash, ${owner}, ${columns}) select ?, id, ${columns} from ${table}
-      where id = ? and revoked_at is null and coalesce(workspace_id, '') not in (select id from deleted_workspaces)`,
+    sql: `insert into ${secrets} (hash, ${owner}, ${columns}) select ?, id, ${columns} from ${table} where id = ?`,
     args: [hash, id],
   });
 
@@ -64,69 +74,53 @@ export function secretsOf<T extends Holder>(
     return { secret, prefix: shownOf(secret), added: add(id, await sha256(secret)) };
   }
 
-  /** The holder; refused where there is none. */
-  const requireHolder = async ({ database }: Store, id: T["id"]): Promise<T> =>
-    firstOf(await database.read(byId(checkId(id))), id);
+  /** The holder; refused where there is none. A caller who names one by its secret learns so, and it is not repeated. */
+  async function requireHolder({ database }: Store, id: T["id"]): Promise<T> {
+    if (isSecret(id)) throw invalid(`${example}, not by its secret`);
+    const [row] = await database.read(byId(id));
+    if (row === undefined) throw notFound(noun, id);
+    return toItem(row);
+  }
 
   /** Refuses all secrets from the next request on. */
-  async function revoke({ database, clock }: Store, id: T["id"]): Promise<T> {
-    checkId(id);
-    const [, , found] = await database.write([
-      { sql: `update ${table} set revoked_at = coalesce(revoked_at, ?) where id = ?`, args: [clock(), id] },
+  async function revoke(management: Management, id: T["id"]): Promise<T> {
+    const before = await requireHolder(management, id);
+    if (before.revokedAt !== null) return before;
+    const revokedAt = management.clock();
+    const after = { ...before, revokedAt };
+    await management.commit([{ action: `${audited}.revoked`, id, workspaceId: before.workspaceId, before, after }], [
+      updateOf(table, id, { revokedAt }),
       { sql: `update ${secrets} set expires_at = 0 where ${owner} = ?`, args: [id] },
-      byId(id),
     ]);
-    return firstOf(found!, id);
+    return after;
   }
 
   /** Gives the holder a new secret. Those before it stay valid for the overlap. */
   async function rotate(
-    store: Store,
+    management: Management,
     id: T["id"],
-    { overlapMs = 0, expiresAt }: Members<typeof rotation>,
+    { overlapMs = 0, expiresAt: newExpiry }: Members<typeof rotation>,
   ): Promise<{ rotated: T; secret: string }> {
-    const before = await requireHolder(store, id);
-    const now = store.clock();
-    const expiry = expiresAt === undefined ? before.expiresAt : expiresAt;
-    checkNotRevoked(before);
-    if (expiry !== null && expiry <= now) throw conflict(`${noun} ${id} has expired: give it a new expiry`);
+    const before = await requireHolder(management, id);
+    const now = management.clock();
+    const expiresAt = newExpiry === undefined ? before.expiresAt : newExpiry;
+    if (before.revokedAt !== null) throw conflict(`${noun} ${id} is revoked`);
+    if (expiresAt !== null && expiresAt <= now) throw conflict(`${noun} ${id} has expired: give it a new expiry`);
     const { secret, prefix, added } = await issue(id);
-    const end = Math.min(now + overlapMs, expiry ?? Infinity, before.expiresAt ?? Infinity);
+    const end = Math.min(now + overlapMs, expiresAt ?? Infinity, before.expiresAt ?? Infinity);
     const overlapEndsAt = end > now ? end : null;
-    const results = await store.database.write([
-      {
-        sql: `update ${table}
-          set prefix = :prefix, expires_at = :expiry, rotated_at = :now, overlap_ends_at = :overlapEndsAt
-          where id = :id and revoked_at is null`,
-        args: { id, prefix, expiry, now, overlapEndsAt },
-      },
+    const changed = { prefix, expiresAt, rotatedAt: now, overlapEndsAt };
+    const after = { ...before, ...changed };
+    await management.commit([{ action: `${audited}.rotated`, id, workspaceId: before.workspaceId, before, after }], [
+      updateOf(table, id, changed),
       {
         // A secret that was replaced earlier may end sooner. Clocks differ: only a moment long past is past for all.
         sql: `update ${secrets} set expires_at = min(coalesce(expires_at, :end), :end) where ${owner} = :id`,
         args: { id, end: overlapEndsAt ?? 0 },
       },
       added,
-      byId(id),
     ]);
-    const rotated = firstOf(results.at(-1)!, id);
-    checkNotRevoked(rotated);
-    return { rotated, secret };
-  }
-
-  /** A caller who names a holder by its secret learns so, and the secret is not repeated. */
-  function checkId(id: T["id"]): T["id"] {
-    if (isSecret(id)) throw invalid(`${example}, not by its secret`);
-    return id;
-  }
-
-  function firstOf(rows: Row[], id: T["id"]): T {
-    const holder = rows.map(toItem)[0];
-    if (holder === undefined) throw notFound(noun, id);
-    return holder;
-  }
-
-  function checkNotRevoked({ id, revokedAt }: T): void {
-    if (revokedAt !== null) throw conflict(`${noun} ${id} is revoked`);
+    return { rotated: after, secret };
   }
 
   return { issue, requireHolder, revoke, rotate };

@@ -31,6 +31,12 @@ export function insertInto(table: string, item: Record<string, string | number |
   return { sql: `insert into ${table} (${names.map(toColumn).join(", ")}) values (${values.join(", ")})`, args: item };
 }
 
+/** Gives columns of the row with an id other values. */
+export function updateOf(table: string, id: string, columns: Record<string, string | number | null>): Statement {
+  const changes = Object.keys(columns).map((name) => `${toColumn(name)} = :${name}`).join(", ");
+  return { sql: `update ${table} set ${changes} where id = :id`, args: { ...columns, id } };
+}
+
 /** Finds and lists what a query selects, whose rows have an `id` that grows with time. */
 export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, select: string) {
   const toItem = readerOf(struct);

@@ -35,6 +35,7 @@ const table = tableOf(Token, "select * from management_tokens");
 
 const secrets = secretsOf({
   noun: "Token",
+  audited: "token",
   example: "A token is named by its id, token_…",
   create: newToken,
   isSecret: isToken,
@@ -65,7 +66,7 @@ export const createToken = operation({
   refusals: ["not_found"],
   isScoped: true,
   async run(management, { name, role, expiresAt = null, ...input }) {
-    const { caller, clock, database } = management;
+    const { caller, clock } = management;
     requireRole(caller, role);
     const { workspaceId = caller.workspaceId ?? null } = input;
     if (role === "owner" && workspaceId !== null) throw invalid("The role owner is for all workspaces");
@@ -73,9 +74,21 @@ export const createToken = operation({
     const createdAt = clock();
     const id: TokenId = newId("token", createdAt);
     const { secret, prefix, added } = await secrets.issue(id);
-    const stored = { workspaceId, name, role, prefix, createdAt, expiresAt };
-    await database.write([insertInto("management_tokens", { id, ...stored }), added]);
-    return { id, token: secret, ...stored, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+    const stored = { name, role, prefix, createdAt, expiresAt };
+    await management.commit(
+      [{ action: "token.created", id, workspaceId, after: stored }],
+      [insertInto("management_tokens", { id, workspaceId, ...stored }), added],
+    );
+    return {
+      id,
+      workspaceId,
+      token: secret,
+      ...stored,
+      revokedAt: null,
+      rotatedAt: null,
+      overlapEndsAt: null,
+      lastUsedAt: null,
+    };
   },
 });
 

@@ -3,9 +3,10 @@ import { listBalances } from "../ledger/balances.ts";
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
 import { LedgerBalance } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { checkChain } from "./audit-chain.ts";
 import { operation, percent } from "./operation.ts";
 import { removeForAWhile } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -39,6 +40,8 @@ export const prune = operation({
     const { database, clock, report } = management;
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const before = clock() - olderThanMs;
+    const change = { action: "log.pruned", id: workspaceId ?? null, workspaceId: workspaceId ?? null };
+    await management.commit([{ ...change, after: { olderThan: before } }], []);
     return await removeForAWhile(
       workspaceId === undefined ? pruneAll(database, before) : pruneWorkspace(database, workspaceId, before),
       ({ calls, records }) => report?.(`Pruned ${calls} calls and ${records} records`),
@@ -53,6 +56,15 @@ const Verification = named(
     total: described(v.count, "How many ledgers were recounted, one for each workspace and month"),
     unbalanced: described(v.count, "How many of them are out of balance"),
     ledgers: described(listOf(LedgerBalance), "1,000 at most, those that are out of balance before the others"),
+    audit: described(
+      nullable(exactly({
+        entries: described(v.count, "How many entries the audit log has"),
+        isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
+        brokenAt: described(nullable(v.positive), "The first position that does not fit those before it, or null"),
+        head: described(v.text, "The hash of the newest entry. Noted elsewhere, it proves all entries up to that one"),
+      })),
+      "The check of the audit log; null where only one workspace was asked for",
+    ),
   }),
 );
 export type Verification = Infer<typeof Verification>;
@@ -61,7 +73,8 @@ const mostLedgers = 1_000;
 
 export const verify = operation({
   id: "verify",
-  summary: "Recount the ledger of a workspace, or of all; the command exits 1 when one does not balance",
+  summary:
+    "Recount the ledger of a workspace, or of all and check the audit log; the command exits 1 when either is wrong",
   method: "GET",
   path: "/verify",
   role: "viewer",
@@ -74,12 +87,14 @@ export const verify = operation({
   async run(management, { workspaceId }) {
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const report = (share: number) => management.report?.(`Verified ${percent(share)}`);
+    const chain = workspaceId === undefined ? await checkChain(management.database) : undefined;
     const all = await listBalances(management.database, workspaceId, report);
     const wrong = all.filter(({ balanced }) => !balanced);
     const right = all.filter(({ balanced }) => balanced);
     const shown = new Set([...wrong, ...right].slice(0, mostLedgers));
     const ledgers = all.filter((ledger) => shown.has(ledger));
-    return { balanced: wrong.length === 0, total: all.length, unbalanced: wrong.length, ledgers };
+    const audit = chain === undefined ? null : { ...chain, isIntact: chain.brokenAt === null };
+    return { balanced: wrong.length === 0, total: all.length, unbalanced: wrong.length, ledgers, audit };
   },
 });
 

@@ -1,8 +1,8 @@
 // Versions of prompts: pushed, shown, filled in and compared. A version never changes, and content that equals the newest
 // version makes no new one.
-import { notFound, promptNameTaken } from "../common/errors.ts";
-import { newId } from "../common/ids.ts";
-import type { PromptId } from "../common/ids.ts";
+import { notFound } from "../common/errors.ts";
+import { newId, sha256 } from "../common/ids.ts";
+import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
@@ -10,13 +10,15 @@ import { LlmConfig, Messages } from "../schema/serving.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import type { Change } from "./commit.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
-import { addPrompt, isNameFree, nameAfter, promptExists, requireOpenPrompt, requirePrompt } from "./prompts.ts";
+import { findFreeName, requireOpenPrompt, requirePrompt } from "./prompts.ts";
+import type { Prompt } from "./prompts.ts";
 import { ofPrompt } from "./references.ts";
-import { readerOf } from "./table.ts";
+import { insertInto, readerOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const stored = {
@@ -78,37 +80,29 @@ export const findVersion = (promptId: PromptId, version?: number): Statement => 
   args: [promptId, version ?? null],
 });
 
-type Condition = { sql: string; args: Record<string, string | number | null> };
+/** A push that is planned: what it answers with, how the audit log names its content, and what it writes. */
+export type Push = { pushed: PushResult; content: { latestVersion: number; hash: string }; statements: Statement[] };
 
-/** Adds the next version where a condition holds, unless the newest has the same content. Gives a row where it did. */
-export const addVersion = (
-  promptId: PromptId,
-  { title, description, messages, llmConfig }: PromptContent,
-  note: string,
-  now: number,
-  condition: Condition = { sql: "true", args: {} },
-): Statement => ({
-  sql: `
-    insert into prompt_versions (prompt_id, version, title, description, messages, llm_config, note, created_at)
-    select :promptId, coalesce(newest.version, 0) + 1, :title, :description, :messages, :llmConfig, :note, :now
-    from (select max(version) as version from prompt_versions where prompt_id = :promptId) newest
-    where ${condition.sql} and not exists (
-      select 1 from prompt_versions
-      where prompt_id = :promptId and version = newest.version and title = :title and description = :description
-        and messages = :messages and llm_config = :llmConfig
-    )
-    returning version`,
-  args: {
-    ...condition.args,
-    promptId,
-    title,
-    description,
-    messages: messages.text,
-    llmConfig: llmConfig.text,
-    note,
-    now,
-  },
-});
+/** Plans the next version of a prompt. Content that equals the newest version makes no new one. */
+export async function planPush(
+  { id, name, newest }: { id: PromptId; name: string; newest?: PromptVersion | undefined },
+  input: PromptInput,
+  createdAt: number,
+): Promise<Push> {
+  const { title, description, messages, llmConfig } = toContent(input);
+  const texts = { title, description, messages: messages.text, llmConfig: llmConfig.text };
+  const hash = await sha256(JSON.stringify(texts));
+  const isNew = newest === undefined || newest.title !== title || newest.description !== description ||
+    newest.messages.text !== texts.messages || newest.llmConfig.text !== texts.llmConfig;
+  if (!isNew) return { pushed: { ...newest, isNew }, content: { latestVersion: newest.version, hash }, statements: [] };
+  const version = (newest?.version ?? 0) + 1;
+  const made = { version, note: input.note ?? "", createdAt };
+  return {
+    pushed: { id, name, ...made, title, description, messages, llmConfig, variables: variablesOf(messages), isNew },
+    content: { latestVersion: version, hash },
+    statements: [insertInto("prompt_versions", { promptId: id, ...made, ...texts })],
+  };
+}
 
 export const createPrompt = operation({
   id: "createPrompt",
@@ -124,17 +118,31 @@ export const createPrompt = operation({
   output: PushResult,
   locate: ({ id }) => `/prompts/${id}`,
   refusals: ["not_found", "conflict"],
-  async run(management, { workspaceId, name, ...input }) {
+  async run(management, { workspaceId, ...input }) {
     await requireWorkspace(management, workspaceId);
-    const createdAt = management.clock();
-    const id = newId("prompt", createdAt);
-    const prompt = { id, workspaceId, createdAt };
-    const added = name === undefined ? addPrompt(prompt, nameAfter(input.title)) : addPrompt(prompt, name, isNameFree);
-    const pushed = await push(management, id, input, [added]);
-    if (pushed === undefined) throw promptNameTaken(name ?? "");
-    return pushed;
+    const { added, ...push } = await planPrompt(management, workspaceId, input);
+    await management.commit([added], push.statements);
+    return push.pushed;
   },
 });
+
+/** Plans a new prompt with its version 1. */
+export async function planPrompt(
+  management: Management,
+  workspaceId: WorkspaceId,
+  input: PromptInput & { name?: string | undefined },
+): Promise<Push & { added: Change }> {
+  const createdAt = management.clock();
+  const id: PromptId = newId("prompt", createdAt);
+  const name = await findFreeName(management, workspaceId, input);
+  const { pushed, content, statements } = await planPush({ id, name }, input, createdAt);
+  return {
+    pushed,
+    content,
+    added: { action: "prompt.created", id, workspaceId, after: { name, createdAt, ...content } },
+    statements: [insertInto("prompts", { id, workspaceId, name, createdAt }), ...statements],
+  };
+}
 
 export const pushPrompt = operation({
   id: "pushPrompt",
@@ -147,27 +155,23 @@ export const pushPrompt = operation({
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
   refusals: ["not_found", "conflict"],
   async run(management, { id, ...input }) {
-    await requireOpenPrompt(management, id);
-    const pushed = await push(management, id, input);
-    if (pushed === undefined) throw notFound("Prompt", id);
+    const prompt = await requireOpenPrompt(management, id);
+    const { pushed, added, statements } = await planVersion(management, prompt, input);
+    if (added !== undefined) await management.commit([added], statements);
     return pushed;
   },
 });
 
-/** Undefined where there is no such prompt. */
-async function push(
-  { database, clock }: Management,
-  id: PromptId,
+/** Plans the next version of a prompt that exists. Nothing is added where its content is that of the newest. */
+export async function planVersion(
+  management: Management,
+  { id, name, workspaceId, latestVersion }: Prompt,
   input: PromptInput,
-  before: Statement[] = [],
-): Promise<PushResult | undefined> {
-  const results = await database.write([
-    ...before,
-    addVersion(id, toContent(input), input.note ?? "", clock(), { sql: promptExists, args: {} }),
-    findVersion(id),
-  ]);
-  const [added, [newest] = []] = results.slice(before.length);
-  return newest && { ...toVersion(newest), isNew: added!.length > 0 };
+): Promise<Push & { added: Change | undefined }> {
+  const newest = await requireVersion(management, id, latestVersion);
+  const push = await planPush({ id, name, newest }, input, management.clock());
+  const change = { action: "prompt.pushed", id, workspaceId, before: { latestVersion }, after: push.content };
+  return { ...push, added: push.pushed.isNew ? change : undefined };
 }
 
 export const listPromptVersions = operation({

@@ -8,7 +8,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
-import { insertInto, tableOf } from "./table.ts";
+import { insertInto, tableOf, updateOf } from "./table.ts";
 
 export const Workspace = named(
   "Workspace",
@@ -52,11 +52,14 @@ export const createWorkspace = operation({
   output: Workspace,
   locate: ({ id }) => `/workspaces/${id}`,
   refusals: [],
-  async run({ database, clock }, { name, monthlyLimit = defaultMonthlyLimit, upgradeUrl = null }) {
+  async run({ clock, commit }, { name, monthlyLimit = defaultMonthlyLimit, upgradeUrl = null }) {
     const createdAt = clock();
-    const kept = { keepRecordsMs: null, keepCallsMs: null };
-    const workspace = { id: newId("ws", createdAt), name, monthlyLimit, upgradeUrl, ...kept, createdAt };
-    await database.write([insertInto("workspaces", workspace)]);
+    const id: WorkspaceId = newId("ws", createdAt);
+    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs: null, keepCallsMs: null, createdAt };
+    const workspace = { id, ...created };
+    await commit([{ action: "workspace.created", id, workspaceId: id, after: created }], [
+      insertInto("workspaces", workspace),
+    ]);
     return workspace;
   },
 });
@@ -107,22 +110,18 @@ export const updateWorkspace = operation({
   },
   output: Workspace,
   refusals: ["not_found"],
-  async run({ database }, { id, name = null, monthlyLimit = null, ...nullables }) {
-    const { upgradeUrl, keepRecordsMs, keepCallsMs } = nullables;
-    const sql =
-      `update workspaces set name = coalesce(:name, name), monthly_limit = coalesce(:monthlyLimit, monthly_limit),
-        upgrade_url = iif(:hasUpgradeUrl, :upgradeUrl, upgrade_url),
-        keep_records_ms = iif(:hasKeepRecords, :keepRecordsMs, keep_records_ms),
-        keep_calls_ms = iif(:hasKeepCalls, :keepCallsMs, keep_calls_ms)
-      where id = :id returning *`;
-    const args = {
-      ...{ id, name, monthlyLimit },
-      ...{ upgradeUrl: upgradeUrl ?? null, hasUpgradeUrl: upgradeUrl === undefined ? 0 : 1 },
-      ...{ keepRecordsMs: keepRecordsMs ?? null, hasKeepRecords: keepRecordsMs === undefined ? 0 : 1 },
-      ...{ keepCallsMs: keepCallsMs ?? null, hasKeepCalls: keepCallsMs === undefined ? 0 : 1 },
-    };
-    const [rows] = await database.write([{ sql, args }]);
-    return rows!.map(table.toItem)[0] ?? missing(id);
+  async run(management, { id, ...input }) {
+    const before = await requireWorkspace(management, id);
+    const members = Object.entries(input).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const]
+    );
+    const changed = Object.fromEntries(members.filter(([name, value]) => before[name as keyof Workspace] !== value));
+    if (Object.keys(changed).length === 0) return before;
+    const after = { ...before, ...changed };
+    await management.commit([{ action: "workspace.updated", id, workspaceId: id, before, after }], [
+      updateOf("workspaces", id, changed),
+    ]);
+    return after;
   },
 });
 

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { createApiKey } from "../management/api-keys.ts";
 import { createDeployment } from "../management/deployments.ts";
+import { perform } from "../management/operation.ts";
+import type { Operation } from "../management/operation.ts";
 import { createPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
 import { readConfig } from "../common/config.ts";
@@ -27,11 +29,12 @@ const prompt = {
 
 const { database } = await openConfigured(readConfig(process.env), "manage");
 const caller = { source: "command line", actor: "demo", role: "owner" } as const;
-const management = { database, clock: Date.now, caller };
-const { id: workspaceId } = await createWorkspace.run(management, { name: "Demo", monthlyLimit: 1000 });
-const { key } = await createApiKey.run(management, { workspaceId, name: "demo" });
-const { id: promptId } = await createPrompt.run(management, { workspaceId, name: "support/assistant", ...prompt });
-const { id: deployId } = await createDeployment.run(management, { workspaceId, name: "production", promptId });
+const call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) =>
+  perform(operation, { database, clock: Date.now, caller }, { value: input });
+const { id: workspaceId } = await call(createWorkspace, { name: "Demo", monthlyLimit: 1000 });
+const { key } = await call(createApiKey, { workspaceId, name: "demo" });
+const { id: promptId } = await call(createPrompt, { workspaceId, name: "support/assistant", ...prompt });
+const { id: deployId } = await call(createDeployment, { workspaceId, name: "production", promptId });
 database.close();
 
 const url = await serve();

@@ -1,5 +1,5 @@
 // Data of any size, made by SQL as the service would have made it: the books balance. Nothing else may write meanwhile.
-import type { Management } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/operation.ts";
 import { newCommitId } from "../../src/common/ids.ts";
 import { monthOf } from "../../src/common/month.ts";
 import type { Statement } from "../../src/database/database.ts";
@@ -16,7 +16,7 @@ const numbers = "with recursive numbers (n) as (select 0 union all select n + 1 
 const randomId = (prefix: string) => `'${prefix}_' || lower(hex(randomblob(13)))`;
 
 /** Adds workspaces to those there are, with keys that no one has, a prompt and a deployment each. */
-export async function fillCatalog({ database, clock }: Management): Promise<void> {
+export async function fillCatalog({ database, clock }: Session): Promise<void> {
   const now = clock();
   const [row] = await database.read({ sql: "select count(*) as present from workspaces" });
   const { title, description, messages, llmConfig } = promptFile;
@@ -66,7 +66,7 @@ export async function fillCatalog({ database, clock }: Management): Promise<void
 
 /** Adds records, each stored by a submit that follows a read; a batch has one of each workspace at most. */
 export async function fillRecords(
-  { database, clock }: Management,
+  { database, clock }: Session,
   count: number,
   progress: (done: number) => void,
 ): Promise<void> {
@@ -131,7 +131,7 @@ const historyBatch = 1000; // commits
  * a hundred has status 4; latencies and tokens are of all sizes.
  */
 export async function fillHistory(
-  { database, clock }: Management,
+  { database, clock }: Session,
   { workspaceId, keyId, deployId }: Tenant,
   { count, days }: { count: number; days: number },
 ): Promise<void> {

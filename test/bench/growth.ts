@@ -2,7 +2,7 @@
 // takes.
 import { verifyBalanced } from "../balanced.ts";
 import { managementOf } from "../helpers.ts";
-import type { Management } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/operation.ts";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import type { Tenant } from "../helpers.ts";
@@ -46,7 +46,7 @@ export const growth = (options: Options): Promise<Table[]> =>
   });
 
 /** The file, opened as a service does, which takes over the write-ahead log; no service may run. */
-async function onFile<T>({ url }: Store, use: (admin: Management) => Promise<T>): Promise<T> {
+async function onFile<T>({ url }: Store, use: (admin: Session) => Promise<T>): Promise<T> {
   const database = openDatabase(url, "serve");
   try {
     return await use(managementOf(database, Date.now));
@@ -55,7 +55,7 @@ async function onFile<T>({ url }: Store, use: (admin: Management) => Promise<T>)
   }
 }
 
-async function growTo(size: number, admin: Management): Promise<void> {
+async function growTo(size: number, admin: Session): Promise<void> {
   const missing = size - (await sizeOf(admin)).records;
   let told = 0;
   await fillRecords(admin, missing, (done) => {
@@ -65,7 +65,7 @@ async function growTo(size: number, admin: Management): Promise<void> {
   });
 }
 
-async function sizeOf({ database }: Management): Promise<{ records: number; fileMiB: number }> {
+async function sizeOf({ database }: Session): Promise<{ records: number; fileMiB: number }> {
   const [row] = await database.read({
     sql: `select (select count(*) from diagnoses) as records, page_count * page_size as bytes
       from pragma_page_count cross join pragma_page_size`,
@@ -83,7 +83,7 @@ async function measureAt(runtime: Runtime, store: Store, tenants: Tenant[], opti
   });
 }
 
-async function timeVerify(admin: Management): Promise<Row> {
+async function timeVerify(admin: Session): Promise<Row> {
   const start = performance.now();
   await verifyBalanced(admin);
   const seconds = round((performance.now() - start) / 1000, 1);

@@ -1,7 +1,7 @@
 // What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
 import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
-import type { Management } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/operation.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
@@ -17,7 +17,7 @@ import type { Row } from "./tables.ts";
 export type Store = { kind: StoreKind; url: string; folder: string };
 
 /** A started service. `pid` is that of its process, `admin` works on its database beside it. */
-export type Stage = { url: string; pid: number; store: Store; admin: Management; printed(): string };
+export type Stage = { url: string; pid: number; store: Store; admin: Session; printed(): string };
 
 export const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -84,7 +84,7 @@ export const withFreshService = <T>(
 
 /** Makes workspaces with a key and a deployment each. */
 export async function createTenants(
-  admin: Management,
+  admin: Session,
   number: number,
   monthlyLimit = Number.MAX_SAFE_INTEGER,
 ): Promise<Tenant[]> {

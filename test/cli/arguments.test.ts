@@ -119,6 +119,7 @@ const samples: Record<string, string> = {
   CURSOR: "7",
   FILE: "file.json",
   NAME: "name",
+  ACTION: "deployment.promoted",
 };
 
 const argvOf = (parameters: Parameter[]) =>

@@ -6,13 +6,13 @@ import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, slotId } from "../
 import { readMonth } from "../../src/ledger/month-usage.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { requireDeployment } from "../../src/management/deployments.ts";
-import type { Management } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/operation.ts";
 import { getWorkspace } from "../../src/management/workspaces.ts";
 
 const test = suite("ids");
 
 /** Never called: the compiler holds each of these to be a mistake. */
-export function mixUp(management: Management, call: Call, ledger: Ledger): unknown[] {
+export function mixUp(management: Session, call: Call, ledger: Ledger): unknown[] {
   const workspaceId = newId("ws", noon), deployId = newId("dep", noon), keyHash = "";
   return [
     // @ts-expect-error: A deployment's id is not a workspace's.

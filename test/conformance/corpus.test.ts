@@ -142,14 +142,18 @@ test("management answers as it is described, and gives back what was made", asyn
   const document = JSON.parse((await send(service.url, "/openapi.json")).text);
   const contract = readContract(document, `${service.url}/openapi.json`);
   const made: { location: string; body: string }[] = [];
+  const renamed = new Set<string>();
   await sendAll(sample(management(managed), 0.15), (answer, { operation, target, body }) => {
     const { status, text, headers } = answer;
     const described = contract.operations.find(({ operationId }) => operationId === operation.id)!;
     const isJson = headers.get("content-type") === "application/json";
     const json = isJson ? JSON.parse(text) : undefined;
     const location = headers.get("location");
+    if (operation.id.startsWith("rename") && status === 200) renamed.add(json.id);
     if (location !== undefined) {
-      made.push({ location: new URL(location, service.url + target).pathname, body: String(body) });
+      const path = new URL(location, service.url + target).pathname;
+      // A prompt is shown as it is now, with its newest version.
+      made.push({ location: operation.id === "createPrompt" ? `${path}/versions/1` : path, body: String(body) });
     }
     try {
       contract.checkAnswer(described, { status, text, json, headers: new Headers([...headers]) });
@@ -161,7 +165,9 @@ test("management answers as it is described, and gives back what was made", asyn
   assert.ok(made.length > 0);
   for (const { location, body } of made) {
     const back = membersOf((await manage(location.replace("/admin/v1", ""))).text);
+    const hasOtherName = location.split("/").some((segment) => renamed.has(segment));
     for (const [name, sent] of membersOf(body)) {
+      if (name === "name" && hasOtherName) continue;
       const found = back.get(name);
       const isEqual = found === undefined || isSame(sent, found) ||
         JSON.parse(sent.join("")) === JSON.parse(found.join(""));

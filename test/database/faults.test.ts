@@ -70,7 +70,7 @@ const tables = [
 ];
 const countSql = `select ${tables.map((table) => `(select count(*) from ${table}) as ${table}`)},
   (select coalesce(sum(reads), 0) from quota_usage) as reads, (select coalesce(sum(submits), 0) from quota_usage) as submits,
-  (select sum(revision) from deployments) as revisions, (select count(*) from deployment_changes) as changes`;
+  (select sum(revision) from deployments) as revisions, (select position from audit_head) as changes`;
 
 type Stage = Awaited<ReturnType<typeof createStage>>;
 
@@ -118,25 +118,25 @@ const others: Ask[] = [
   {
     name: "a new workspace",
     status: 201,
-    adds: { workspaces: 1 },
+    adds: { workspaces: 1, changes: 1 },
     ask: ({ send }) => send("POST", "/admin/v1/workspaces", { name: "A" }),
   },
   {
     name: "a new key",
     status: 201,
-    adds: { api_keys: 1, api_key_secrets: 1 },
+    adds: { api_keys: 1, api_key_secrets: 1, changes: 1 },
     ask: ({ send, workspaceId }) => send("POST", `/admin/v1/workspaces/${workspaceId}/keys`, {}),
   },
   {
     name: "a published version",
     status: 200,
-    adds: { prompt_versions: 1, revisions: 1, changes: 1 },
+    adds: { prompt_versions: 1, revisions: 1, changes: 2 },
     ask: (stage) => publish(stage, stage.deployId),
   },
   {
     name: "a first publication",
     status: 201,
-    adds: { prompts: 1, prompt_versions: 1, deployments: 1, revisions: 1, changes: 1 },
+    adds: { prompts: 1, prompt_versions: 1, deployments: 1, revisions: 1, changes: 2 },
     ask: (stage) => publish(stage, `new-${sent++}`),
   },
   {

@@ -1,22 +1,30 @@
-// The migration that lets histories of deployments have more actions keeps what they have.
+// The migration that makes the histories of deployments the first entries of the audit log.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import type { DeploymentId } from "../../src/common/ids.ts";
+import { checkChain } from "../../src/management/audit-chain.ts";
+import { listAuditEntries } from "../../src/management/audit.ts";
+import { listDeploymentChanges, renameDeployment } from "../../src/management/deployment-changes.ts";
+import { call, managementOf } from "../actions.ts";
 import { noon } from "../helpers.ts";
 
 const test = suite("the migration of histories");
 
-test("histories stay as they are, and take that a deployment was archived", async () => {
-  const at = migrations.findIndex(({ name }) => name === "006-extend-deployment-history");
+const id: DeploymentId = "dep_1";
+
+/** A database whose deployment has a history from before the audit log. */
+async function openOld() {
+  const at = migrations.findIndex(({ name }) => name === "013-create-audit-log");
   const database = openDatabase(":memory:");
   await migrate(database, migrations.slice(0, at), noon);
   const addChange = (revision: number, action: string, from: string | null, to: string) => ({
     sql: `insert into deployment_changes
         (deployment_id, revision, action, from_value, to_value, source, actor, note, created_at)
-      values ('dep_1', ?, ?, ?, ?, 'api', 'Ada', 'Why', ?)`,
-    args: [revision, action, from, to, noon + revision],
+      values (?, ?, ?, ?, ?, 'api', 'Ada', 'Why', ?)`,
+    args: [id, revision, action, from, to, noon + revision],
   });
   await database.write([
     { sql: "insert into workspaces (id, name, monthly_limit, created_at) values ('ws_1', 'A', 1, 0)" },
@@ -25,17 +33,55 @@ test("histories stay as they are, and take that a deployment was archived", asyn
     {
       sql: `insert into deployments
           (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at)
-        values ('dep_1', 'ws_1', 'a', 'prompt_1', 1, 1, 2, 0)`,
+        values (?, 'ws_1', 'a', 'prompt_1', 1, 1, 5, 0)`,
+      args: [id],
     },
     addChange(1, "created", null, "1"),
     addChange(2, "renamed", '"b"', '"a"'),
+    addChange(3, "deactivated", "true", "false"),
+    addChange(4, "archived", "false", "true"),
+    addChange(5, "unarchived", "true", "false"),
   ]);
-  const histories = () => database.read({ sql: "select * from deployment_changes order by revision" });
-  const before = await histories();
+  return database;
+}
+
+test("histories stay as they are, and are the first entries", async () => {
+  const database = await openOld();
+  const old = await database.read({ sql: "select * from deployment_changes order by revision desc" });
   await migrate(database, migrations, noon);
-  assert.equal(await histories(), before);
-  await database.write([addChange(3, "archived", "false", "true")]);
-  assert.is((await histories()).length, 3);
+  const admin = managementOf(database);
+  const { items } = await call(listDeploymentChanges, admin, { id });
+  const parse = (json: unknown) => json === null ? null : JSON.parse(String(json));
+  assert.equal(
+    items,
+    old.map(({ revision, action, source, actor, note, created_at: createdAt, ...values }) => {
+      const { from_value: from, to_value: to } = values;
+      return { revision, action, from: parse(from), to: parse(to), source, actor, note, createdAt };
+    }) as typeof items,
+  );
+  const entries = (await call(listAuditEntries, admin, {})).items;
+  assert.equal(entries.map(({ before, after }) => [before, after]), [
+    [{ archivedAt: noon + 4 }, { archivedAt: null, revision: 5 }],
+    [{ archivedAt: null }, { archivedAt: noon + 4, revision: 4 }],
+    [{ isActive: true }, { isActive: false, revision: 3 }],
+    [{ name: "b" }, { name: "a", revision: 2 }],
+    [null, { currentVersion: 1, revision: 1 }],
+  ]);
+});
+
+test("the first change after it covers the entries before the log too", async () => {
+  const database = await openOld();
+  await migrate(database, migrations, noon);
+  assert.equal(await checkChain(database), { entries: 5, brokenAt: null, head: "" });
+  await call(renameDeployment, managementOf(database), { id, name: "new" });
+  const { head, ...state } = await checkChain(database);
+  assert.equal(state, { entries: 6, brokenAt: null });
+  assert.match(head, /^[0-9a-f]{64}$/);
+  await database.write([
+    { sql: "drop trigger audit_log_no_update" },
+    { sql: "update audit_log set actor = 'Eve' where position = 2" },
+  ]);
+  assert.is((await checkChain(database)).brokenAt, 6);
 });
 
 test.run();

@@ -55,6 +55,7 @@ const landed = {
   "010-limit-keys": "547610bd86c207f919bc3cb5689cc53b1e5a8bf91632b2b0f12b52de384e6b4e",
   "011-create-management-tokens": "2ca027bcbe0300ee758cdcda234de5410fd926bbf70525903980c918aa252487",
   "012-protect-deployments": "04086958762290da65b9d58980ec40723b5aeb0113601546b7109ef607d2c5fc",
+  "013-create-audit-log": "300e78aeaa7a4ebfa10d14bf37f67dd0335f85e875cbe72e8306bb8caacf5b0a",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -355,6 +355,19 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   deleteDiagnosis: { 200: [thatDiagnosis] },
   deleteSession: { 200: [(world) => ({ ...ofDeployment(world), query: { sessionId: "session-1" } })] },
   readStats: { 200: [ofDeployment, (world) => ({ ...ofDeployment(world), query: { promptVersion: "2", from: "1" } })] },
+  listAuditEntries: {
+    200: [
+      () => ({ query: paged }),
+      ({ workspaceId, deployId }) => ({
+        query: { workspaceId, target: deployId, action: "deployment", actor: "", from: "0", to: "1798761600000" },
+      }),
+    ],
+    404: [() => ({ query: { workspaceId: "ws_none" } })],
+  },
+  exportAuditEntries: {
+    200: [() => ({ query: { action: "deployment.created" } })],
+    404: [() => ({ query: { workspaceId: "ws_none" } })],
+  },
   listCalls: {
     200: [
       ofWorkspace,

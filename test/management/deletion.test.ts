@@ -9,6 +9,7 @@ import { listBalances } from "../../src/ledger/balances.ts";
 import { readMonth } from "../../src/ledger/month-usage.ts";
 import { deleteWorkspace } from "../../src/management/deletion.ts";
 import { runUpkeep } from "../../src/management/retention.ts";
+import { call } from "../actions.ts";
 import { unbalanced, verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";
@@ -84,7 +85,7 @@ test("everything of the workspace goes, and nothing of others", async () => {
     .reduce((sum, ledger) => ({ used: sum.used + ledger.used }), { used: 0 });
   assert.equal(taken(await remove(world)), { calls: used, records: 11, isDone: true });
   assert.equal(await look(world, other), before);
-  const text = await dump(world);
+  const text = await dump(world, "audit_log");
   for (const id of [world.keyId, world.promptId, world.deployId, "Acme"]) assert.not.ok(text.includes(id), id);
   const tombstone = { id: world.workspaceId, reads: 6, submits: 12, months: 2, deletedAt: world.now };
   assert.equal(await readAll(world, "/deleted-workspaces"), [{ ...tombstone, finishedAt: world.now }]);
@@ -122,7 +123,7 @@ test("from the first transaction on the keys are refused and the workspace is hi
     const before = await look(world, other);
     const management = { ...world.admin, database: failingAfter(world.database, writes) };
     const input = { id: world.workspaceId, confirm: "Acme" };
-    if (!await isKilled(deleteWorkspace.run(management, input))) return assert.ok(writes > 8, `${writes}`);
+    if (!await isKilled(call(deleteWorkspace, management, input))) return assert.ok(writes > 8, `${writes}`);
     assert.equal([await world.read(), await world.submit()].map(({ status }) => status), [401, 401]);
     const { workspaceId, keyId, promptId, deployId } = world;
     for (const path of [`/workspaces/${workspaceId}`, `/keys/${keyId}`, `/prompts/${promptId}`]) {
@@ -165,7 +166,7 @@ test("a key that is made while its workspace is deleted opens nothing", async ()
     return results;
   };
   const input = { id: world.workspaceId, confirm: "Acme" };
-  assert.is((await deleteWorkspace.run({ ...world.admin, database: { ...database, write } }, input)).isDone, true);
+  assert.is((await call(deleteWorkspace, { ...world.admin, database: { ...database, write } }, input)).isDone, true);
   assert.not.ok((await dump(world)).includes("key_late"));
 });
 
@@ -219,7 +220,7 @@ test("whatever is pruned, kept for a time and deleted meanwhile, every look at t
         }
         if (name === "delete" && size > 4) {
           const management = { ...world.admin, database: failingAfter(database, size) };
-          await deleteWorkspace.run(management, { id: workspaceId, confirm: "Acme" }).catch((error) => {
+          await call(deleteWorkspace, management, { id: workspaceId, confirm: "Acme" }).catch((error) => {
             assert.match((error as Error).message, /^killed$|must be the name/);
           });
         }

@@ -34,6 +34,10 @@ export async function readPages<T>(world: World, path: string, between?: () => P
 /** All entries of a list. */
 export const readAll = async <T>(world: World, path: string): Promise<T[]> => (await readPages<T>(world, path)).flat();
 
+/** The documents of an export, one per line. */
+export const toLines = <T = object>(text: string): T[] =>
+  text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as T);
+
 /** What verify answers where these are all ledgers, and they balance. */
 export const balancedBooks = <Ledger>(ledgers: Ledger[]) => ({
   balanced: true,
@@ -49,9 +53,10 @@ export function toQuery(parameters: Record<string, string | number | undefined>)
   return `?${query}`;
 }
 
-/** All that the database holds, as text. */
-export async function dump({ database }: World): Promise<string> {
-  const tables = await database.read({ sql: "select name from sqlite_master where type = 'table'" });
+/** All that the database holds, as text; without some tables. */
+export async function dump({ database }: World, ...others: string[]): Promise<string> {
+  const names = await database.read({ sql: "select name from sqlite_master where type = 'table'" });
+  const tables = names.filter(({ name }) => !others.includes(name as string));
   const rows = await Promise.all(tables.map(({ name }) => database.read({ sql: `select * from "${name}"` })));
   return JSON.stringify(rows);
 }

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
-import type { Management } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/operation.ts";
 import type { Publication as Published } from "../../src/management/publications.ts";
 import type { Statement } from "../../src/database/database.ts";
 import { publishPrompt } from "../actions.ts";
@@ -125,11 +125,11 @@ for (const kind of ["a file", "a server"] as const) {
     await migrate(url);
     const databases = Array.from({ length: 3 }, () => openDatabase(url, "manage"));
     try {
-      const [admin, ...others] = databases.map((database) => managementOf(database)) as [Management, ...Management[]];
+      const [admin, ...others] = databases.map((database) => managementOf(database)) as [Session, ...Session[]];
       const { workspaceId } = await createTenant(admin);
       for (let round = 0; round < 5; round++) {
         const deploy = `new-${round}`;
-        const publishTitle = (admin: Management, index: number) =>
+        const publishTitle = (admin: Session, index: number) =>
           publishPrompt(admin, workspaceId, { ...toPrompt({ ...promptFile, title: `title ${index}` }), deploy });
         const published = await Promise.all([admin, ...others, admin, ...others].map(publishTitle));
         assert.is(new Set(published.map(({ id }) => id)).size, 1);

@@ -3,13 +3,15 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newId } from "../../src/common/ids.ts";
+import type { AuditEntry } from "../../src/management/audit.ts";
+import { ExportText } from "../../src/management/export.ts";
 import { operations } from "../../src/management/index.ts";
 import { protectedRole, roles } from "../../src/management/operation.ts";
 import type { AnyOperation, Role } from "../../src/management/operation.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
 import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
-import { dump, taken } from "./management.ts";
+import { dump, taken, toLines } from "./management.ts";
 
 const test = suite("roles");
 
@@ -127,7 +129,18 @@ function neededRole(
 const mayAs = (role: Role, needed: Role) => roles.indexOf(role) >= roles.indexOf(needed);
 const codeOf = ({ json }: Answer) => (json as { code?: string } | undefined)?.code;
 
-const listed = (answer: Answer) => (answer.json as { items: { id: string; workspaceId?: string }[] }).items;
+/** The items of a list, or of an export. */
+const listed = ({ output }: AnyOperation, { json, text }: Answer) =>
+  (output === ExportText ? toLines(text) : (json as { items: object[] }).items) as {
+    id: string;
+    workspaceId?: string;
+  }[];
+
+const catalogOf = (world: World) => dump(world, "audit_log", "audit_head");
+
+/** The newest entry of the audit log. */
+const newestEntry = async (world: World) =>
+  taken<{ items: AuditEntry[] }>(await world.manage("GET", "/audit?limit=1")).items[0];
 
 for (const operation of operations) {
   const namers = namersOf(operation);
@@ -174,11 +187,17 @@ for (const operation of operations) {
         // Who may do it, does: the least role first, since what it changes the others may find changed.
         for (const role of roles.filter((role) => mayAs(role, needed))) {
           const isRefused = role === "owner" || isOverAll && !operation.isScoped;
+          const newest = await newestEntry(world), catalog = await catalogOf(world);
           const answer = await send(world, operation, inputOf(), isRefused ? tokens.all[role]! : tokens.bound[role]!);
           const isFirst = role === needed;
           assert.ok(isFirst ? answer.status < 300 : ![401, 403].includes(answer.status), `${role}: ${answer.text}`);
+          const entry = await newestEntry(world);
+          if (await catalogOf(world) !== catalog) {
+            assert.ok(entry!.position > newest!.position, "a change is in the audit log");
+            assert.equal([entry!.actor, entry!.tokenId?.slice(0, 6)], ["Ann", "token_"]);
+          }
           if (!isRefused && isOverAll && operation.method === "GET") {
-            assert.ok(listed(answer).every(({ id, workspaceId = id }) => workspaceId === world.workspaceId));
+            assert.ok(listed(operation, answer).every(({ id, workspaceId = id }) => workspaceId === world.workspaceId));
           }
           if (operation.id === "deleteWorkspace") break;
         }
@@ -224,9 +243,9 @@ test("a protected deployment says so, and no more once it is unprotected", async
     return [isProtected, changed, revision];
   };
   assert.is(await isProtected(), false);
-  assert.equal([await change("protect"), await change("protect")], [[true, true, 1], [true, false, 1]]);
+  assert.equal([await change("protect"), await change("protect")], [[true, true, 2], [true, false, 2]]);
   assert.is(await isProtected(), true);
-  assert.equal(await change("unprotect"), [false, true, 1]);
+  assert.equal(await change("unprotect"), [false, true, 3]);
 });
 
 test.run();

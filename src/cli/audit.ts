@@ -1,0 +1,28 @@
+// How the command line shows the audit log.
+import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
+import type { AuditEntry } from "../management/audit.ts";
+import { exporting } from "./export.ts";
+import { present } from "./operation-commands.ts";
+
+/** What changed, in words: `monthlyLimit 10 → 20`, or the name of what was created or deleted. */
+function describeChange({ before, after }: AuditEntry): string {
+  if (before === null || after === null) {
+    const { name } = after ?? before ?? {};
+    return typeof name === "string" ? name : "";
+  }
+  return Object.keys(after).filter((member) => !["revision", "hash"].includes(member))
+    .map((member) => `${member} ${toText(before[member])} → ${toText(after[member])}`).join(", ");
+}
+
+const toText = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value ?? null);
+
+/** The most important columns come first, because a narrow terminal hides the last ones. */
+const toRow = (entry: AuditEntry) => {
+  const { createdAt, action, actor, note, source, targetId, position, requestId } = entry;
+  return { createdAt, action, change: describeChange(entry), actor, note, source, targetId, position, requestId };
+};
+
+export const auditPresentations = [
+  present(listAuditEntries, { row: toRow }),
+  exporting(exportAuditEntries, "entries"),
+];

@@ -1,0 +1,114 @@
+// The chain of the audit log: each entry has a hash of itself and of the hash before, so that an entry that is altered, removed or
+// swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too.
+import { sha256 } from "../common/ids.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
+import { insertInto } from "./table.ts";
+
+/** An entry as it is stored. `before` and `after` are JSON texts. */
+export type StoredEntry = {
+  position: number;
+  createdAt: number;
+  source: string;
+  actor: string;
+  tokenId: string | null;
+  action: string;
+  targetId: string | null;
+  workspaceId: string | null;
+  before: string | null;
+  after: string | null;
+  note: string;
+  requestId: string | null;
+};
+
+/** The newest entry; position 0 in an empty log. */
+export type Head = { position: number; hash: string };
+
+const start: Head = { position: 0, hash: "" };
+
+/** The head after one more entry. */
+const append = async ({ hash }: Head, entry: StoredEntry): Promise<Head> => {
+  const { position, createdAt, source, actor, tokenId, action, targetId, workspaceId, before, after } = entry;
+  const { note, requestId } = entry;
+  const members = [position, createdAt, source, actor, tokenId, action, targetId, workspaceId, before, after];
+  return { position, hash: await sha256(JSON.stringify([hash, ...members, note, requestId])) };
+};
+
+/** The statements that add entries after a head. They break a constraint if another entry follows it already. */
+export async function addEntries(head: Head, entries: Omit<StoredEntry, "position">[]): Promise<Statement[]> {
+  const statements: Statement[] = [];
+  let last = head;
+  for (const entry of entries) {
+    const added = { position: last.position + 1, ...entry };
+    last = await append(last, added);
+    statements.push(insertInto("audit_log", { ...added, hash: last.hash }));
+  }
+  const { position, hash } = last;
+  return [...statements, { sql: "update audit_head set position = ?, hash = ? where id = 1", args: [position, hash] }];
+}
+
+/** The newest entry of the log. */
+export async function readHead(database: Database): Promise<Head> {
+  const head = await readStoredHead(database);
+  return head.hash === "" ? (await walk(database, head)).head : head;
+}
+
+async function readStoredHead(database: Database): Promise<Head> {
+  const [row] = await database.read({ sql: "select position, hash from audit_head where id = 1" });
+  return { position: integer(row!, "position"), hash: text(row!, "hash") };
+}
+
+/** What a check of the chain found. */
+export type ChainState = {
+  entries: number;
+  /** The first position whose entry is missing or does not fit those before it. */
+  brokenAt: number | null;
+  /** The hash of the newest entry; empty in a log without one. */
+  head: string;
+};
+
+/** Checks the whole log. `report` receives the share that is done. */
+export async function checkChain(database: Database, report?: (share: number) => void): Promise<ChainState> {
+  const stored = await readStoredHead(database);
+  const { head, brokenAt } = await walk(database, stored, report);
+  const isCut = head.position !== stored.position || stored.hash !== "" && stored.hash !== head.hash;
+  return { entries: stored.position, brokenAt: brokenAt ?? (isCut ? stored.position : null), head: stored.hash };
+}
+
+const pageRows = 256;
+
+/** Computes the hashes of all entries up to a position, and compares them with those that are stored. */
+async function walk(database: Database, { position: end }: Head, report?: (share: number) => void) {
+  let head = start, hasHash = false;
+  while (head.position < end) {
+    const rows = await database.read({
+      sql: `select * from audit_log where position > ? and position <= ? order by position limit ${pageRows}`,
+      args: [head.position, end],
+    });
+    if (rows.length === 0) return { head, brokenAt: head.position + 1 };
+    for (const row of rows) {
+      const { position, hash } = await append(head, toEntry(row));
+      const stored = text(row, "hash");
+      hasHash ||= stored !== "";
+      if (position !== head.position + 1 || hasHash && stored !== hash) return { head, brokenAt: head.position + 1 };
+      head = { position, hash };
+    }
+    report?.(head.position / end);
+  }
+  return { head, brokenAt: null };
+}
+
+export const toEntry = (row: Row): StoredEntry => ({
+  position: integer(row, "position"),
+  createdAt: integer(row, "created_at"),
+  source: text(row, "source"),
+  actor: text(row, "actor"),
+  tokenId: textOrNull(row, "token_id"),
+  action: text(row, "action"),
+  targetId: textOrNull(row, "target_id"),
+  workspaceId: textOrNull(row, "workspace_id"),
+  before: textOrNull(row, "before"),
+  after: textOrNull(row, "after"),
+  note: text(row, "note"),
+  requestId: textOrNull(row, "request_id"),
+});

@@ -1,0 +1,62 @@
+// How management changes the catalog: in one transaction with entries in the audit log, one change after the other.
+import type { Clock } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { isConstraintError } from "../database/database.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { addEntries, readHead } from "./audit-chain.ts";
+import type { StoredEntry } from "./audit-chain.ts";
+
+/** A change of one thing in the catalog, as the audit log has it. */
+export type Change = {
+  /** A noun and what happened to it: `deployment.promoted`. */
+  action: string;
+  /** The id of what changed; null where all workspaces did. */
+  id: string | null;
+  workspaceId: WorkspaceId | null;
+  /**
+   * The thing before and after, of which the log has the members that differ. Neither has a secret or the text of a prompt. A
+   * creation has no `before`, a deletion no `after`.
+   */
+  before?: object;
+  after?: object;
+};
+
+/** Who makes a change, how and why. */
+export type Origin = Pick<StoredEntry, "source" | "actor" | "tokenId" | "note" | "requestId">;
+
+/**
+ * Runs statements and adds changes to the audit log, in one transaction. Throws `overtaken` and writes nothing if another
+ * change was made since the commit was opened, so what was read since then is still true, and the statements need no
+ * conditions.
+ */
+export type Commit = (changes: Change[], statements: Statement[]) => Promise<Row[][]>;
+
+/** Thrown if another change was made first. */
+export const overtaken = new Error("Another change was made first");
+
+/** Opens a commit. All that is read from now on belongs to it. */
+export async function openCommit(database: Database, clock: Clock, origin: Origin): Promise<Commit> {
+  const head = await readHead(database);
+  return async (changes, statements) => {
+    const createdAt = clock();
+    const entries = changes.map(({ action, id: targetId, workspaceId, before, after }) => ({
+      ...{ ...origin, createdAt, action, targetId, workspaceId },
+      before: before === undefined ? null : toDifference(before, after),
+      after: after === undefined ? null : toDifference(after, before),
+    }));
+    const added = await addEntries(head, entries);
+    try {
+      return (await database.write([...added, ...statements])).slice(added.length);
+    } catch (error) {
+      const isOvertaken = isConstraintError(error) && (await readHead(database)).position > head.position;
+      throw isOvertaken ? overtaken : error;
+    }
+  };
+}
+
+/** The members of a thing that another one has otherwise, as JSON. */
+function toDifference(thing: object, other: object = {}): string {
+  const others = new Map(Object.entries(other));
+  const differing = Object.entries(thing).filter(([name, value]) => others.get(name) !== value);
+  return JSON.stringify(Object.fromEntries(differing));
+}

@@ -1,0 +1,255 @@
+// The audit log: each change is an entry that says who made it and what it changed, and nothing changes an entry.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { AuditEntry } from "../../src/management/audit.ts";
+import { adminToken, createTenant, createWorld, noon, promptFile } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { dump, readAll, refused, taken, toLines } from "./management.ts";
+
+const test = suite("audit log");
+
+const as = (token: string) => ({ Authorization: `Bearer ${token}` });
+const list = (world: World, query = "") => readAll<AuditEntry>(world, `/audit${query}`);
+const check = async (world: World) =>
+  taken<{ audit: { entries: number; isIntact: boolean; brokenAt: number | null; head: string } }>(
+    await world.manage("GET", "/verify"),
+  ).audit;
+const change = async (world: World, path: string, body: object = {}, token = adminToken) =>
+  taken<{ id: string }>(await world.manage("POST", path, body, as(token)), path.endsWith("s") ? 201 : 200);
+
+/** What the entries say was changed, the oldest first. */
+const told = async (world: World, query = "") =>
+  (await list(world, query)).reverse().map(({ action, targetId, before, after }) => [action, targetId, before, after]);
+
+test("each change is an entry: who made it, what it changed, and why", async () => {
+  const world = await createWorld();
+  const { id: tokenId, token } = taken<{ id: string; token: string }>(
+    await world.manage("POST", "/tokens", { name: "Ann", role: "publisher" }),
+    201,
+  );
+  const { deployId, promptId, workspaceId } = world;
+  await change(world, `/prompts/${promptId}/versions`, { ...promptFile, title: "Second" }, token);
+  world.now += 1000;
+  const headers = { ...as(token), "X-Request-Id": "req-7" };
+  const body = { version: 2, note: "Shorter answers" };
+  taken(await world.manage("POST", `/deployments/${deployId}/promote`, body, headers));
+  const [promoted, pushed, madeToken] = await list(world);
+  assert.equal(promoted, {
+    position: 7,
+    createdAt: noon + 1000,
+    action: "deployment.promoted",
+    targetId: deployId,
+    workspaceId,
+    before: { currentVersion: 1, revision: 1 },
+    after: { currentVersion: 2, revision: 2 },
+    source: "api",
+    actor: "Ann",
+    tokenId,
+    note: "Shorter answers",
+    requestId: "req-7",
+    hash: promoted!.hash,
+  });
+  assert.match(promoted!.hash, /^[0-9a-f]{64}$/);
+  assert.equal([pushed!.action, pushed!.targetId, pushed!.before], ["prompt.pushed", promptId, { latestVersion: 1 }]);
+  assert.equal([madeToken!.action, madeToken!.actor, madeToken!.tokenId], ["token.created", "", null]);
+});
+
+test("a thing that changes with another has an entry of its own", async () => {
+  const world = await createWorld();
+  const { deployId, promptId } = world;
+  await change(world, `/prompts/${promptId}/archive`);
+  const [, , , , ...entries] = await told(world);
+  assert.equal(entries, [
+    ["prompt.archived", promptId, { archivedAt: null }, { archivedAt: noon }],
+    ["deployment.archived", deployId, { archivedAt: null, revision: 1 }, { archivedAt: noon, revision: 2 }],
+  ]);
+});
+
+test("what changes nothing, and what is refused, has no entry", async () => {
+  const world = await createWorld();
+  const { deployId, promptId, keyId, workspaceId } = world;
+  await change(world, `/keys/${keyId}/revoke`);
+  const before = await dump(world);
+  taken(await world.manage("PATCH", `/workspaces/${workspaceId}`, { name: "Acme" }));
+  taken(await world.manage("POST", `/prompts/${promptId}/versions`, promptFile));
+  for (const path of [`/keys/${keyId}/revoke`, `/deployments/${deployId}/activate`]) await change(world, path);
+  await change(world, `/prompts/${promptId}/rename`, { name: "greeting" });
+  refused(
+    await world.manage("POST", `/deployments/${deployId}/promote`, { version: 9 }),
+    404,
+    `Version 9 of prompt ${promptId} not found`,
+  );
+  assert.is(await dump(world), before);
+});
+
+test("no secret and no text of a prompt is in the log", async () => {
+  const world = await createWorld();
+  const { keyId, workspaceId } = world;
+  const { key } = taken<{ key: string }>(await world.manage("POST", `/keys/${keyId}/rotate`));
+  const { token } = taken<{ token: string }>(
+    await world.manage("POST", "/tokens", { name: "Ann", role: "viewer", workspaceId }),
+    201,
+  );
+  const log = JSON.stringify(await list(world));
+  for (const secret of [world.key, key, token]) assert.not.ok(log.includes(secret.slice(10)));
+  for (const text of [promptFile.title, promptFile.messages[0]!.content]) assert.not.ok(log.includes(text as string));
+});
+
+test("a session that was deleted is not named, but can be asked for by its hash", async () => {
+  const world = await createWorld();
+  await world.submit();
+  taken(await world.manage("DELETE", `/deployments/${world.deployId}/diagnoses?sessionId=session-1`));
+  const [entry] = await list(world, "?action=session");
+  assert.not.ok(JSON.stringify(entry).includes("session-1"));
+  assert.match((entry!.before as { sessionHash: string }).sessionHash, /^[0-9a-f]{64}$/);
+});
+
+test("entries are found by workspace, action, target, actor and time", async () => {
+  const world = await createWorld();
+  const { deployId, workspaceId } = world;
+  const other = await createTenant(world.admin, 1, "Other");
+  world.now += 1000;
+  await change(world, `/deployments/${deployId}/deactivate`, { actor: "Ada" });
+  const actionsOf = async (query: string) => (await list(world, query)).map(({ action }) => action);
+  const made = ["deployment.created", "prompt.created", "key.created", "workspace.created"];
+  assert.equal(await actionsOf(`?workspaceId=${other.workspaceId}`), made);
+  assert.equal(await actionsOf(`?workspaceId=${workspaceId}&to=${noon + 1}`), made);
+  for (const query of [`?from=${noon + 1}`, "?actor=Ada", "?action=deployment.deactivated"]) {
+    assert.equal(await actionsOf(query), ["deployment.deactivated"]);
+  }
+  assert.equal(await actionsOf(`?target=${deployId}`), ["deployment.deactivated", "deployment.created"]);
+  assert.equal(await actionsOf("?action=deployment"), ["deployment.deactivated", ...Array(2).fill(made[0])]);
+  assert.equal(await actionsOf("?action=deploy"), []);
+  refused(
+    await world.manage("GET", "/audit?action=Deploy*"),
+    400,
+    "Field action must be a noun, or a noun and what happened to it, such as deployment.promoted",
+  );
+  refused(await world.manage("GET", "/audit?workspaceId=ws_x"), 404, "Workspace ws_x not found");
+});
+
+test("an export has the entries of the list, one per line", async () => {
+  const world = await createWorld();
+  const answer = await world.manage("GET", "/audit/export?action=key");
+  assert.is(answer.headers.get("Content-Type"), "application/x-ndjson");
+  assert.is(answer.headers.get("Content-Disposition"), 'attachment; filename="audit.ndjson"');
+  assert.equal(toLines(answer.text), await list(world, "?action=key"));
+});
+
+test("a token that is bound sees the entries of its workspace alone", async () => {
+  const world = await createWorld();
+  const { workspaceId } = world;
+  const other = await createTenant(world.admin, 1, "Other");
+  const { token } = taken<{ token: string }>(
+    await world.manage("POST", "/tokens", { name: "Ann", role: "viewer", workspaceId }),
+    201,
+  );
+  const see = (query: string) => world.manage("GET", `/audit${query}`, undefined, as(token));
+  const seen = taken<{ items: AuditEntry[] }>(await see(""));
+  assert.equal(seen.items, await list(world, `?workspaceId=${workspaceId}`));
+  assert.equal(taken<{ items: AuditEntry[] }>(await see(`?target=${other.keyId}`)).items, []);
+  assert.is((await see(`?workspaceId=${other.workspaceId}`)).status, 404);
+});
+
+test("the entries of a workspace stay when it is deleted", async () => {
+  const world = await createWorld();
+  const before = await list(world);
+  taken(await world.manage("DELETE", `/workspaces/${world.workspaceId}?confirm=Acme`));
+  const [deleted, ...rest] = await list(world, `?workspaceId=${world.workspaceId}`);
+  assert.equal(rest, before);
+  assert.equal([deleted!.action, deleted!.after], ["workspace.deleted", null]);
+  assert.is((deleted!.before as { name: string }).name, "Acme");
+});
+
+test("changes that come at once follow each other", async () => {
+  const world = await createWorld();
+  const { promptId, workspaceId } = world;
+  const push = (title: string) => world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title });
+  const name = (name: string) => world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name, promptId });
+  const pushes = await Promise.all(Array.from({ length: 30 }, (_, nth) => push(`Title ${nth}`)));
+  const versions = pushes.map((answer) => taken<{ version: number }>(answer, 201).version).sort((a, b) => a - b);
+  assert.equal(versions, Array.from({ length: 30 }, (_, nth) => nth + 2));
+  const statuses = (await Promise.all(Array.from({ length: 8 }, () => name("same")))).map(({ status }) => status);
+  assert.equal(statuses.sort(), [201, ...Array(7).fill(409)]);
+  assert.equal((await check(world)).isIntact, true);
+});
+
+test("a change that cannot be written has no entry", async () => {
+  const world = await createWorld();
+  const before = await dump(world);
+  await world.database.write([{
+    sql: "create trigger fail before update on deployments begin select raise(abort, 'no'); end",
+  }]);
+  assert.is((await world.manage("POST", `/deployments/${world.deployId}/deactivate`)).status, 500);
+  await world.database.write([{ sql: "drop trigger fail" }]);
+  assert.is(await dump(world), before);
+});
+
+test("nothing changes or removes an entry", async () => {
+  const { database } = await createWorld();
+  for (const sql of ["update audit_log set actor = 'Eve'", "delete from audit_log where position = 3"]) {
+    const error = await database.write([{ sql }]).catch((error: Error) => error);
+    assert.match((error as Error).message, "Entries of the audit log stay");
+  }
+});
+
+const unlocked = [
+  { sql: "drop trigger audit_log_no_delete" },
+  { sql: "drop trigger audit_log_no_update" },
+];
+
+const columns = {
+  created_at: "created_at + 1",
+  source: "iif(source = 'api', 'command line', 'api')",
+  actor: "actor || 'x'",
+  token_id: "coalesce(token_id, '') || 'x'",
+  action: "action || 'x'",
+  target_id: "coalesce(target_id, '') || 'x'",
+  workspace_id: "coalesce(workspace_id, '') || 'x'",
+  before: "iif(before is null, '{}', null)",
+  after: "iif(after is null, '{}', null)",
+  note: "note || 'x'",
+  request_id: "coalesce(request_id, '') || 'x'",
+  hash: "replace(hash, substr(hash, 1, 1), iif(substr(hash, 1, 1) = 'a', 'b', 'a'))",
+};
+
+test("verify finds the first entry that was altered, removed or swapped, or whose hash was taken away", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom("remove", "swap", "blank", ...Object.keys(columns) as (keyof typeof columns)[]),
+      async (first, second, how) => {
+        const world = await createWorld();
+        await change(world, `/deployments/${world.deployId}/deactivate`);
+        assert.equal(await check(world), {
+          entries: 5,
+          isIntact: true,
+          brokenAt: null,
+          head: (await list(world))[0]!.hash,
+        });
+        const at = Math.min(first, second), other = Math.max(first, second);
+        if (how === "swap" && at === other) return;
+        const tampered = how === "remove"
+          ? [`delete from audit_log where position = ${at}`]
+          : how === "blank"
+          ? [`update audit_log set actor = 'Eve', hash = '' where position = ${at}`]
+          : how === "swap"
+          ? [[at, -1], [other, at], [-1, other]].map(([from, to]) =>
+            `update audit_log set position = ${to} where position = ${from}`
+          )
+          : [`update audit_log set ${how} = ${columns[how]} where position = ${at}`];
+        const free = { sql: "pragma ignore_check_constraints = on" };
+        await world.database.write([...unlocked, free]);
+        await world.database.write(tampered.map((sql) => ({ sql })));
+        const { isIntact, brokenAt } = await check(world);
+        assert.is(isIntact, false, how);
+        assert.ok(brokenAt === at || how === "blank" && brokenAt! >= at, `${how} at ${at}: ${brokenAt}`);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test.run();
