@@ -1,7 +1,7 @@
-// Deleting single records: an entry in deleted_diagnoses takes the place of each, so that the ledger still balances.
+// Deletes single records. A row of deleted_diagnoses replaces each of them, so that the ledger still balances.
 import type { Database } from "../database/database.ts";
 
-/** Deletes the records at these positions, of those that are there still; gives how many. */
+/** Deletes the records at these positions. Returns how many of them still existed. */
 export async function deleteDiagnoses(database: Database, positions: number[], now: number): Promise<number> {
   const args = { positions: JSON.stringify(positions) };
   const [deleted] = await database.write([

@@ -4,9 +4,9 @@ import { conflict, notFound } from "../common/errors.ts";
 import type { Clock } from "../common/domain.ts";
 import type { Database } from "../database/database.ts";
 import { text, textOrNull } from "../database/row.ts";
-import { forgetKeysOf } from "../ledger/idempotency-keys.ts";
+import { deleteIdempotencyKeys } from "../ledger/idempotency-keys.ts";
 import type { Step } from "../ledger/prune.ts";
-import { forgetUsage, pruneWorkspace } from "../ledger/retention.ts";
+import { deleteUsage, pruneWorkspace } from "../ledger/retention.ts";
 import { described, exactly, named } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -113,7 +113,7 @@ export function deleteRest(database: Database, id: string, clock: Clock): Step {
   return async () => {
     const pruned = await pruneNext();
     if (pruned !== undefined) return pruned;
-    for (const sql of [forgetKeysOf, ...removals]) {
+    for (const sql of [deleteIdempotencyKeys, ...removals]) {
       const [rows] = await database.write([{ sql, args: { id } }]);
       if (rows!.length > 0) return { calls: 0, records: 0 };
     }
@@ -157,7 +157,7 @@ async function finish(database: Database, id: string, now: number): Promise<bool
   const isGone = "not exists (select 1 from workspaces where id = :id)";
   const results = await database.write([
     { sql: `delete from workspaces where id = :id and ${isEmpty.join(" and ")}`, args: { id } },
-    ...forgetUsage.map((sql) => ({ sql: `${sql} and ${isGone}`, args: { id } })),
+    ...deleteUsage.map((sql) => ({ sql: `${sql} and ${isGone}`, args: { id } })),
     {
       sql: `update deleted_workspaces set finished_at = coalesce(finished_at, :now) where id = :id and ${isGone}
         returning id`,

@@ -4,7 +4,7 @@ import type { Clock, Page } from "../common/domain.ts";
 import { actorGiven, allWorkspacesRequired, roleRequired } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { take } from "../schema/parse.ts";
+import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
@@ -55,7 +55,7 @@ export type Store = {
 /** What one call of an operation works with. */
 export type Management = Store & { caller: Caller };
 
-/** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
+/** `DELETE` and `GET` checkObject their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** Why an operation may refuse, besides input that does not fit. */
@@ -115,7 +115,7 @@ export async function perform<Output>(
   const { database, caller } = management;
   const bound = caller.workspaceId;
   requireRole(caller, role);
-  const given = take(input, unchecked);
+  const given = checkObject(input, unchecked);
   if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);

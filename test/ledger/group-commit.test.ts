@@ -38,7 +38,7 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
     ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
     conflictKey: (item) => /^(.*):/.exec(item)?.[1],
     isGone: (item) => item.startsWith("gone"),
-    isRead: (item) => item.startsWith("read"),
+    isReadOnly: (item) => item.startsWith("read"),
   }, { ...wide, ...limits });
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
   const settleAll = (texts: string) => Promise.allSettled(texts.split(" ").map(submit));
@@ -374,7 +374,7 @@ test("a group that cannot even begin is rejected, and the next one is decided", 
     ownerOf: () => "",
     conflictKey: () => undefined,
     isGone: () => false,
-    isRead: () => false,
+    isReadOnly: () => false,
   }, wide);
   assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);
   isBroken = false;

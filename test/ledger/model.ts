@@ -55,7 +55,7 @@ export const endOfMonth = (month: string): number => {
   return next.setUTCMonth(next.getUTCMonth() + 1);
 };
 
-const keptFor = 2 * 86_400_000;
+const keyLifetime = 2 * 86_400_000;
 
 export const bodyOf = ({ session, isBad, promptVersion }: Pick<Asked, "session" | "isBad" | "promptVersion">) => ({
   ...goodBody,
@@ -86,7 +86,7 @@ export function createModel() {
     const own = usedOf(before, workspace, month);
     const isBad = kind === "submit" && asked.isBad;
     const isKeyed = kind === "submit" && !isBad && idempotencyKey !== undefined;
-    const isOld = ({ at }: Kept) => at < now - keptFor;
+    const isOld = ({ at }: Kept) => at < now - keyLifetime;
     const kept = isKeyed ? before.kept.map((one) => isOld(one) ? { ...one, wasOld: true } : one) : before.kept;
     const after = { ...before, kept };
     const isRefusal = (status: number, error: string) =>

@@ -3,7 +3,7 @@ import { string } from "superstruct";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
-import { read } from "../../src/schema/parse.ts";
+import { readObject } from "../../src/schema/parse.ts";
 import { check, listOf, named, object, optional, rawJson, schemaOf } from "../../src/schema/struct.ts";
 import { text } from "../../src/schema/values.ts";
 
@@ -29,7 +29,7 @@ test("JSON that is kept fits when it is parsed, and as its text", () => {
   assert.is(check(struct, input), input);
   check(struct, { items: ["a"] });
   assert.throws(() => check(struct, { items: [1] }), "Field items[0] must be a string");
-  assert.equal(read(struct, '{ "items": [ "\\u0061" ] }').items.text, '["\\u0061"]');
+  assert.equal(readObject(struct, '{ "items": [ "\\u0061" ] }').items.text, '["\\u0061"]');
 });
 
 test.run();

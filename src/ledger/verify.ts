@@ -1,49 +1,58 @@
-// The proof that the books balance: quota, call log and records are recounted, each on its own, range by range, so that
-// it takes no more memory the longer the log is, and others get their turn in between.
+// Verifies that the ledger balances, by recounting quota, call log and records independently. It scans the log in slices, so
+// that a long log takes no more memory, and other requests run in between.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
 import { commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
-import { allWorkspaces, bookOf, defaultPageRows, isPruned, newlyPruned, readCounts, takePruned } from "./books.ts";
-import type { Book, Books, Workspaces } from "./books.ts";
+import {
+  allWorkspaces,
+  applyPruned,
+  defaultPageRows,
+  isPruned,
+  newlyPruned,
+  readCounts,
+  recountOf,
+} from "./recounts.ts";
+import type { Recount, Recounts, Workspaces } from "./recounts.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
-const rangeLength = 1_024; // positions that one query looks at: some 5 ms, in which no one else gets a turn
+const sliceLength = 1_024; // positions that one query scans: some 5 ms, in which nothing else runs
 
 /**
- * Recounts every month of one workspace, or of all. A record counts only with the call that stored it, and a call only in
- * its commit, in the month that its time lies in. What arrives meanwhile is left out of all counts. `report` is told how
- * far it is, from 0 to 1.
+ * Recounts every month of one workspace, or of all. A record counts only if the call that stored it is in the log, and a call
+ * only if its commit is, in the month of the commit's time. No count includes requests that arrive meanwhile. `report` gets the
+ * progress, from 0 to 1.
  */
-export async function listBalances(
+export async function verifyLedger(
   database: Database,
   workspaceId: WorkspaceId | undefined,
   report: (share: number) => void,
   pageRows = defaultPageRows,
 ): Promise<LedgerBalance[]> {
-  const asked = workspaceId === undefined ? allWorkspaces : { from: workspaceId, to: workspaceId };
-  const { books, first, pages, sequence } = await readCounts(database, asked, pageRows);
+  const selected = workspaceId === undefined ? allWorkspaces : { from: workspaceId, to: workspaceId };
+  const { recounts, first, pages, sequence } = await readCounts(database, selected, pageRows);
   const [{ end }, ...later] = pages as [typeof pages[number], ...typeof pages];
   const stale = new Set<WorkspaceId>();
-  const count = { database, books, stale, end, since: { start: first, sequence } };
-  await countRange({ ...count, workspaces: asked }, { first, end }, report);
-  // What was accepted while the first pages were read is counted in those that came after.
+  const count = { database, recounts, stale, end, since: { start: first, sequence } };
+  await countRange({ ...count, workspaces: selected }, { first, end }, report);
+  // The quota of a later page includes requests accepted after the first page was read, so the log is counted further.
   for (const { workspaces, end: laterEnd } of later) {
     await countRange({ ...count, workspaces }, { first: end, end: laterEnd }, () => {});
   }
-  const balances = [...books.values()].filter((book) => !stale.has(book.workspaceId)).map(toBalance);
-  for (const id of stale) balances.push(...await listBalances(database, id, () => {}, pageRows));
+  const balances = [...recounts.values()].filter((recount) => !stale.has(recount.workspaceId)).map(toBalance);
+  for (const id of stale) balances.push(...await verifyLedger(database, id, () => {}, pageRows));
   return balances.sort(byWorkspaceAndMonth);
 }
 
-/** What is counted into which books, since which moment: where the log began, and what had been pruned. */
+/** A count of the log. `since` is where the log began, and the last pruning, when the quota was read. */
 type Count = {
   database: Database;
   workspaces: Workspaces;
-  books: Books;
-  /** The workspaces that must be counted again, as they were pruned beyond the end of the first page. */
+  recounts: Recounts;
+  /** The workspaces that must be counted again, since they were pruned beyond `end`. */
   stale: Set<WorkspaceId>;
+  /** Where the log ended when the first page was read. */
   end: number;
   since: { start: number; sequence: number };
 };
@@ -51,7 +60,7 @@ type Count = {
 /** Counts all of a range of the log, slice by slice. */
 async function countRange(count: Count, { first, end }: LogRange, report: (share: number) => void): Promise<void> {
   for (let start = first; start < end;) {
-    const range = { first: start, end: await findEnd(count.database, start, end) };
+    const range = { first: start, end: await findSliceEnd(count.database, start, end) };
     await countCalls(count, range);
     await countRecords(count, range);
     start = range.end;
@@ -59,72 +68,79 @@ async function countRange(count: Count, { first, end }: LogRange, report: (share
   }
 }
 
-/** The condition that a workspace is one of those asked for; what belongs to none belongs to all of them. */
-const isAsked = (workspaces: Workspaces, id: string): string =>
+/** The condition that a workspace is selected. Rows of no workspace count if all are. */
+const isSelected = (workspaces: Workspaces, id: string): string =>
   workspaces === allWorkspaces ? "true" : `${id} between :from and :to`;
 
-const rangeOf = (workspaces: Workspaces) => workspaces === allWorkspaces ? {} : workspaces;
+const argsOf = (workspaces: Workspaces) => workspaces === allWorkspaces ? {} : workspaces;
 
-/** Where a range of the log ends: at a commit, so that what belongs together is looked at together. */
-async function findEnd(database: Database, first: number, end: number): Promise<number> {
+/** Where a slice of the log ends: at a commit, so that no commit is split. */
+async function findSliceEnd(database: Database, first: number, end: number): Promise<number> {
   const sql = "select min(position) as position from commits where position >= ? and position < ?";
-  const [row] = await database.read({ sql, args: [first + rangeLength, end] });
+  const [row] = await database.read({ sql, args: [first + sliceLength, end] });
   return integerOrNull(row!, "position") ?? end;
 }
 
-/** The commits of a range; what does not lie in the month of its commit's time lies in none. */
+/** The commits of a range. The month of a commit is `unknown` if its time is in another one. */
 const committed = `committed as materialized (
   select position, next_position,
     iif(month = strftime('%Y-%m', created_at / 1000, 'unixepoch'), month, 'unknown') as month
   from commits where position >= :first and position < :end
 )`;
 
-async function countCalls({ database, workspaces, books, stale, end, since }: Count, range: LogRange): Promise<void> {
+async function countCalls(
+  { database, workspaces, recounts, stale, end, since }: Count,
+  range: LogRange,
+): Promise<void> {
   const rows = await database.read({
     sql: `
       with ${committed}, called as (
         select c.workspace_id, coalesce(m.month, 'unknown') as month, c.operation, c.count, c.number,
-          p.id is null or k.id is null as names_nothing,
+          p.id is null or k.id is null as is_dangling,
           lag(c.number + c.count) over (partition by c.workspace_id, m.month order by c.position) as next_number
         from calls c
         left join ${commitAt("c.position", "committed")} and c.position + c.count <= m.next_position
         left join deployments p on p.id = c.deployment_id and p.workspace_id = c.workspace_id
         left join api_keys k on k.id = c.api_key_id and k.workspace_id = c.workspace_id
         where c.position >= :first and c.position < :end
-          and ${isAsked(workspaces, "c.workspace_id")}
+          and ${isSelected(workspaces, "c.workspace_id")}
       )
       select 'counted' as kind, workspace_id, month, sum(iif(operation = 'read', count, 0)) as reads,
         sum(iif(operation = 'submit', count, 0)) as submits,
-        sum(number <> coalesce(next_number, number) or names_nothing) as strays,
+        sum(number <> coalesce(next_number, number) or is_dangling) as discrepancies,
         min(number) as first_number, max(number + count) as next_number
       from called group by 2, 3
       union all
-      select *, 0, 0 from (${newlyPruned((id) => isAsked(workspaces, id))})`,
-    args: { ...range, ...since, ...rangeOf(workspaces) },
+      select *, 0, 0 from (${newlyPruned((id) => isSelected(workspaces, id))})`,
+    args: { ...range, ...since, ...argsOf(workspaces) },
   });
-  const beyond = takePruned(books, rows, end, (book, row) => {
+  const beyond = applyPruned(recounts, rows, end, (recount, row) => {
     const pruned = { reads: row ? integer(row, "reads") : 0, submits: row ? integer(row, "submits") : 0 };
-    Object.assign(book, { pruned, reads: 0, submits: 0, nextSequence: pruned.reads + pruned.submits + 1 });
+    Object.assign(recount, { pruned, reads: 0, submits: 0, nextSequence: pruned.reads + pruned.submits + 1 });
   });
   for (const id of beyond) stale.add(id);
   for (const row of rows) {
     if (isPruned(row)) continue;
-    const book = bookOf(books, row);
-    book.reads += integer(row, "reads");
-    book.submits += integer(row, "submits");
-    book.strays += integer(row, "strays") + (integer(row, "first_number") === book.nextSequence ? 0 : 1);
-    book.nextSequence = integer(row, "next_number");
+    const recount = recountOf(recounts, row);
+    recount.reads += integer(row, "reads");
+    recount.submits += integer(row, "submits");
+    recount.discrepancies += integer(row, "discrepancies") +
+      (integer(row, "first_number") === recount.nextSequence ? 0 : 1);
+    recount.nextSequence = integer(row, "next_number");
   }
 }
 
-async function countRecords({ database, workspaces, books, stale, end, since }: Count, range: LogRange): Promise<void> {
+async function countRecords(
+  { database, workspaces, recounts, stale, end, since }: Count,
+  range: LogRange,
+): Promise<void> {
   const columns = "select position, deployment_id, prompt_version,";
   const rows = await database.read({
     sql: `
       with ${committed}
       select 'counted' as kind, coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id,
         coalesce(m.month, 'unknown') as month, count(*) as records, sum(d.is_deleted) as deleted,
-        sum(c.position is null or d.is_deleted and d.position in (select position from diagnoses)) as strays
+        sum(c.position is null or d.is_deleted and d.position in (select position from diagnoses)) as discrepancies
       from (
         ${columns} 0 as is_deleted from diagnoses where position >= :first and position < :end
         union all
@@ -135,26 +151,28 @@ async function countRecords({ database, workspaces, books, stale, end, since }: 
       left join calls c on c.position = (select max(position) from calls where position <= d.position)
         and d.position < c.position + c.count and c.operation = 'submit'
         and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
-      where ${isAsked(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
+      where ${isSelected(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
       group by 2, 3
       union all
-      select kind, workspace_id, month, submits, 0, position from (${newlyPruned((id) => isAsked(workspaces, id))})`,
-    args: { ...range, ...since, ...rangeOf(workspaces) },
+      select kind, workspace_id, month, submits, 0, position from (${newlyPruned((id) => isSelected(workspaces, id))})`,
+    args: { ...range, ...since, ...argsOf(workspaces) },
   });
-  const beyond = takePruned(books, rows, end, (book, row) => {
-    Object.assign(book, { prunedRecords: row ? integer(row, "records") : 0, records: 0, deleted: 0 });
+  const beyond = applyPruned(recounts, rows, end, (recount, row) => {
+    Object.assign(recount, { prunedRecords: row ? integer(row, "records") : 0, records: 0, deleted: 0 });
   });
   for (const id of beyond) stale.add(id);
   for (const row of rows) {
     if (isPruned(row)) continue;
-    const book = bookOf(books, row);
-    book.records += integer(row, "records");
-    book.deleted += integer(row, "deleted");
-    book.strays += integer(row, "strays");
+    const recount = recountOf(recounts, row);
+    recount.records += integer(row, "records");
+    recount.deleted += integer(row, "deleted");
+    recount.discrepancies += integer(row, "discrepancies");
   }
 }
 
-function toBalance({ workspaceId, month, counted, pruned, prunedRecords, strays, ...log }: Book): LedgerBalance {
+function toBalance(
+  { workspaceId, month, counted, pruned, prunedRecords, discrepancies, ...log }: Recount,
+): LedgerBalance {
   const reads = log.reads + pruned.reads;
   const submits = log.submits + pruned.submits;
   const records = log.records + prunedRecords;
@@ -167,7 +185,7 @@ function toBalance({ workspaceId, month, counted, pruned, prunedRecords, strays,
     records,
     deleted: log.deleted,
     pruned: pruned.reads + pruned.submits,
-    balanced: month !== "unknown" && strays === 0 && counted.reads === reads && counted.submits === submits &&
+    balanced: month !== "unknown" && discrepancies === 0 && counted.reads === reads && counted.submits === submits &&
       counted.submits === records,
   };
 }

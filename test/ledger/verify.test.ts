@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listBalances } from "../../src/ledger/balances.ts";
+import { verifyLedger } from "../../src/ledger/verify.ts";
 import type { Database } from "../../src/database/database.ts";
 import { unbalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
@@ -46,19 +46,19 @@ test("balance whatever the page size, while requests are accepted between the pa
     fc.integer({ min: 1, max: 40 }),
     fc.array(chosen, { maxLength: 20 }),
     async (size, steps) => {
-      const before = await listBalances(world.database, undefined, nothing);
+      const before = await verifyLedger(world.database, undefined, nothing);
       const work = [...steps];
       const database = watching(world.database, (rows) => {
         // With the row that tells where the log ends.
         assert.ok(rows <= Math.max(size, 8) + 1, `${rows} rows`);
         return submitAll(world, work.shift() ?? []);
       });
-      const ledgers = await listBalances(database, undefined, nothing, size);
+      const ledgers = await verifyLedger(database, undefined, nothing, size);
       assert.equal(unbalanced(ledgers), []);
       const sum = (all: typeof ledgers) => all.reduce((sum, { used }) => sum + used, 0);
       assert.ok(sum(ledgers) >= sum(before));
-      const after = await listBalances(world.database, undefined, nothing);
-      assert.equal(await listBalances(world.database, undefined, nothing, size), after);
+      const after = await verifyLedger(world.database, undefined, nothing);
+      assert.equal(await verifyLedger(world.database, undefined, nothing, size), after);
     },
   );
   await fc.assert(run, { numRuns: 40 });
@@ -74,7 +74,7 @@ test("show what was tampered with, whatever the page size", async () => {
   }]);
   for (const size of [1, 2, 3, 100]) {
     const database = watching(world.database, () => submitAll(world, tenants));
-    const wrong = (await listBalances(database, undefined, nothing, size)).filter(({ balanced }) => !balanced);
+    const wrong = (await verifyLedger(database, undefined, nothing, size)).filter(({ balanced }) => !balanced);
     assert.equal(wrong.map((ledger) => ledger.workspaceId), [workspaceId]);
   }
 });
