@@ -10,18 +10,25 @@ import type { HttpAnswer, HttpRequest } from "./http-client.ts";
 export type Send = (path: string, request?: HttpRequest) => Promise<HttpAnswer>;
 
 type Members = Record<string, unknown>;
+type TenantSettings = { name?: string; monthlyLimit?: number; upgradeUrl?: string };
 
 export type Target = Tenant & {
   send: Send;
   /** Calls the management API; a body of text goes out as it is. */
   manage<T = Members>(method: string, path: string, body?: string | object): Promise<T>;
   /** Makes a workspace with a key, a prompt and an active deployment. */
-  createTenant(settings?: { name?: string; monthlyLimit?: number; upgradeUrl?: string }): Promise<Tenant>;
+  createTenant(settings?: TenantSettings): Promise<Tenant>;
   /** Makes a prompt and a deployment of it. */
   deploy(workspaceId: string, name: string, prompt: string | object): Promise<Pick<Tenant, "promptId" | "deployId">>;
 };
 
 export type Case = [name: string, run: (target: Target) => Promise<void>];
+
+/** A case with a tenant of its own. */
+export const ownCase = (name: string, run: Case[1], settings: TenantSettings = {}): Case => [
+  name,
+  async (target) => run({ ...target, ...await target.createTenant(settings) }),
+];
 
 export const bearer = (key: string) => `Authorization: Bearer ${key}`;
 

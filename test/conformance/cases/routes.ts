@@ -2,7 +2,7 @@
 import * as assert from "uvu/assert";
 import { version } from "../../../src/common/version.ts";
 import { isAnswer, isRefusal, usedOf } from "../answers.ts";
-import { bearer, callsOf, read, submit, usageOf } from "../target.ts";
+import { bearer, callsOf, ownCase, read, submit, usageOf } from "../target.ts";
 import type { Case } from "../target.ts";
 
 const notFound = [
@@ -17,8 +17,7 @@ const wrongMethods: [path: string, allow: string, methods: string[]][] = [
 ];
 
 export const routeCases: Case[] = [
-  ["usage tells what the workspace has used and has left, as management does, and no other's", async (target) => {
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 4 }) };
+  ownCase("usage tells what the workspace has used and has left, as management does, and no other's", async (own) => {
     const { month, resetTime, ...fresh } = await usageOf(own);
     assert.equal(fresh, { limit: 4, used: 0, remaining: 4, reads: 0, submits: 0 });
     await read(own);
@@ -31,16 +30,15 @@ export const routeCases: Case[] = [
     const usage = await usageOf(own);
     assert.equal(usage, { month, limit: 4, used: 3, remaining: 1, reads: 1, submits: 2, resetTime: reset });
     assert.equal([usage, resetTime], [managed, reset]);
-  }],
-  ["usage costs nothing, however often it is asked for, and leaves no trace", async (target) => {
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 1 }) };
+  }, { monthlyLimit: 4 }),
+  ownCase("usage costs nothing, however often it is asked for, and leaves no trace", async (own) => {
     for (const method of ["GET", "HEAD", "GET", "HEAD"]) {
       assert.is((await own.send("/v1/usage", { method, headers: [bearer(own.key)] })).status, 200);
     }
     assert.equal([await callsOf(own), (await own.manage("GET", `/keys/${own.keyId}`)).lastUsedAt], [[], null]);
     assert.is(usedOf(await read(own)), 1);
     assert.is((await usageOf(own)).remaining, 0);
-  }],
+  }, { monthlyLimit: 1 }),
   ["usage has no headers of a quota that it does not touch, and is kept by no cache", async ({ send, key }) => {
     const answer = await send("/v1/usage", { headers: [bearer(key)] });
     isAnswer(answer, 200, JSON.parse(answer.text));
