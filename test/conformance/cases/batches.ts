@@ -39,7 +39,7 @@ export const batchCases: Case[] = [
     await submitAll(target, [], `{"records":[{"deployId":"${target.deployId}",${text},"idempotencyKey":"k"}]}`);
     assert.is((await newestRecord(target)).replace(/"(id|createdAt)":[^,}]*,?/g, ""), single);
   }),
-  ownCase("each record is refused for itself, as a single submit would be", async (target) => {
+  ownCase("each record is refused on its own, as a single submit would be", async (target) => {
     const { deployId } = target;
     const good = { deployId, ...goodBody };
     const answer = await submitAll(target, [
@@ -88,7 +88,7 @@ export const batchCases: Case[] = [
     assert.is(new Set(resultsOf(again).map(({ id }) => id)).size, 400);
     assert.equal(await usageOf(target).then(({ submits }) => submits), 400);
   }),
-  ownCase("a key holds for a single submit and for a record of a batch alike", async (target) => {
+  ownCase("an idempotency key holds for a single submit and for a record of a batch alike", async (target) => {
     const { deployId, key } = target;
     const single = await submit(target, goodBody, { headers: [bearer(key), "Idempotency-Key: a"] });
     const record = { deployId, idempotencyKey: "a", ...goodBody };
@@ -98,7 +98,7 @@ export const batchCases: Case[] = [
     assert.equal(resultsOf(answer), [{ status: 201, id }, reused, { status: 201, id }]);
     assert.is((await usageOf(target)).used, 1);
   }),
-  ownCase("the repeat of a key is decided in its turn, before what comes after it", async (target) => {
+  ownCase("the repeat of a key is decided in order, before the records after it", async (target) => {
     const good = { deployId: target.deployId, ...goodBody };
     const answer = await submitAll(target, [
       { ...good, deployId: "dep_0", idempotencyKey: "k" },
@@ -115,10 +115,10 @@ export const batchCases: Case[] = [
     const tooDeep = await submitAll(target, [], `{"records":[${nested(1000)}]}`);
     isRefusal(tooDeep, 400, "Request body must be nested at most 1002 levels deep");
   }),
-  ownCase("a batch of which nothing is decided tells the quota too", async (target) => {
+  ownCase("a batch without a valid record has quota headers too", async (target) => {
     quotaHeaders(await submitAll(target, [{}]), limit, 0);
   }),
-  ownCase("what is no batch is 400, and costs nothing", async (target) => {
+  ownCase("an invalid batch is 400, and costs nothing", async (target) => {
     const bad: [body: unknown, error: string][] = [
       ["[]", "Request body must be an object"],
       ["{", "Request body must be valid JSON"],

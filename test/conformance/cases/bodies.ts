@@ -1,4 +1,4 @@
-// Bodies that are refused: what is wrong, and how it is told.
+// Bodies that are refused, and the errors that say why.
 import * as assert from "uvu/assert";
 import { goodBody } from "../../helpers.ts";
 import { isRecorded, isRefusal } from "../answers.ts";
@@ -11,7 +11,7 @@ const duration = "a finite number of milliseconds, at least 0";
 const text = "a string of at most 512 characters";
 const neither = "an object with input or output";
 
-/** What a field must be, and members that are not: as they stand in the body, or by the value of the field. */
+/** What a field must be, and values that are not. */
 const fields: [field: string, wanted: string, wrong: [name: string, value: unknown][]][] = [
   ["sessionId", text, [
     ["a number", 1],
@@ -27,7 +27,7 @@ const fields: [field: string, wanted: string, wrong: [name: string, value: unkno
   ["additional_properties", "an object", [["an array", []], ["null", null], ["a number", 1]]],
 ];
 
-/** Numbers as they are written, which JSON.stringify would not keep. */
+/** Numbers as text, since JSON.stringify would change them. */
 const numbers: [field: string, wanted: string, wrong: string[]][] = [
   ["status", safe, ["9007199254740992", "9007199254740993", "1e20", "1.00000000000000001"]],
   ["startAt", time, ["9007199254740990.6"]],

@@ -57,7 +57,7 @@ export const idempotencyCases: Case[] = [
     const { reads, submits } = await usageOf(target);
     assert.equal([reads, submits, (await recordsOf(target)).length], [1, 1, 1]);
   }),
-  ownCase("another key, or none, is another record", async (target) => {
+  ownCase("a submit with another key, or with none, is another record", async (target) => {
     const answers = [await submitUnder(target, "a"), await submitUnder(target, "A"), await submit(target)];
     assert.is(new Set(answers.map((answer) => isRecorded(answer))).size, 3);
   }),
@@ -70,7 +70,7 @@ export const idempotencyCases: Case[] = [
     isRefusal(await submitUnder({ ...target, deployId: other.id }, "a"), 422, reused);
     assert.is(isRecorded(await submitUnder(target, "a"), 1), id);
   }),
-  ownCase("a key is the workspace's own, whichever API key it comes with", async (target) => {
+  ownCase("an idempotency key belongs to the workspace, whichever API key sends it", async (target) => {
     const id = isRecorded(await submitUnder(target, "a"));
     assert.is.not(isRecorded(await submitUnder({ ...target, ...await target.createTenant() }, "a", otherBody)), id);
     const { key } = await target.manage<{ key: string }>("POST", `/workspaces/${target.workspaceId}/keys`, {});
@@ -84,7 +84,7 @@ export const idempotencyCases: Case[] = [
       else isRefusal(answer, 422, reused);
     })
   ),
-  ...forms.map(([name, quoted, bare]): Case => [`a key with ${name} is the bare one`, async (target) => {
+  ...forms.map(([name, quoted, bare]): Case => [`a key with ${name} equals the bare one`, async (target) => {
     assert.is(isRecorded(await submitUnder(target, quoted)), isRecorded(await submitUnder(target, bare)));
   }]),
   ...malformedKeys.map(([name, key]) =>
@@ -95,7 +95,7 @@ export const idempotencyCases: Case[] = [
       assert.is((await usageOf(target)).used, 0);
     })
   ),
-  ownCase("a repeat is answered although the quota is exhausted and the deployment inactive by now", async (target) => {
+  ownCase("a repeat is answered even if the quota is exhausted and the deployment inactive by now", async (target) => {
     const id = isRecorded(await submitUnder(target, "a"), 1, 1);
     isExhausted(await submit(target), 1, 1);
     assert.is(isRecorded(await submitUnder(target, "a"), 1, 1), id);
@@ -103,7 +103,7 @@ export const idempotencyCases: Case[] = [
     await target.manage("POST", `/deployments/${target.deployId}/deactivate`);
     assert.is(isRecorded(await submitUnder(target, "a"), 1, 1), id);
   }, { monthlyLimit: 1 }),
-  ownCase("a submit that is refused keeps nothing, so that its key serves another", async (target) => {
+  ownCase("a refused submit does not use its key up", async (target) => {
     assert.is((await submitUnder(target, "a", "{}")).status, 400);
     assert.is((await submitUnder({ ...target, key: newApiKey() }, "a")).status, 401);
     isNotFound(await submitUnder({ ...target, deployId: "dep_0" }, "a"));
@@ -112,7 +112,7 @@ export const idempotencyCases: Case[] = [
     const id = isRecorded(await submitUnder(target, "a", otherBody), 1, 1);
     assert.is(isRecorded(await submitUnder(target, "a", otherBody), 1, 1), id);
   }, { monthlyLimit: 0 }),
-  ownCase("of many submits at once under one key one is stored, and all are answered with it", async (target) => {
+  ownCase("of many submits at once under one key one is stored, and all get its answer", async (target) => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => submitUnder(target, "a")));
     const ids = new Set(answers.map((answer) => isRecorded(answer, 1)));
     assert.equal((await recordsOf(target)).map(({ id }) => id), [...ids]);
@@ -122,7 +122,7 @@ export const idempotencyCases: Case[] = [
     assert.equal(answers.map(({ status }) => status).sort(), [201, 422]);
     assert.equal([(await recordsOf(target)).length, (await usageOf(target)).used], [1, 1]);
   }),
-  ownCase("a key means nothing to a read, whatever it is", async (target) => {
+  ownCase("a read ignores the key, even an invalid one", async (target) => {
     for (const [index, key] of ["a", "a", ""].entries()) {
       assert.is(usedOf(await read(target, `Idempotency-Key: ${key}`)), index + 1);
     }

@@ -1,4 +1,4 @@
-// GET /v1/prompts, and what the quota and the call log make of it.
+// GET /v1/prompts, and its effects on the quota and the call log.
 import * as assert from "uvu/assert";
 import { monthOf } from "../../../src/common/month.ts";
 import { goodBody, promptFile } from "../../helpers.ts";
@@ -33,7 +33,7 @@ export const readCases: Case[] = [
   ["GET answers 200 with all seven fields of the prompt, and the quota", async (target) => {
     isAccepted(await read(target), 200, served(target));
   }],
-  ["GET serves description and llmConfig as empty where none was pushed", async (target) => {
+  ["GET serves an empty description and llmConfig if none was pushed", async (target) => {
     const bare = { ...target, ...await target.deploy(target.workspaceId, "bare", { title: "Bare", messages: [] }) };
     const { title, description, messages, llmConfig } = JSON.parse((await read(bare)).text);
     assert.equal([title, description, messages, llmConfig], ["Bare", "", [], {}]);
@@ -44,7 +44,7 @@ export const readCases: Case[] = [
     assert.ok(text.includes(`"messages":${messages}`));
     assert.ok(text.includes(`"llmConfig":${llmConfig}`));
   }],
-  ownCase("GET serves another version from the very next request after the deployment is promoted", async (own) => {
+  ownCase("GET serves another version on the very next request after a promotion", async (own) => {
     await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, title: "Second" });
     for (const [version, title] of ["Greeting", "Second", "Greeting"].entries()) {
       if (version > 0) await own.manage("POST", `/deployments/${own.deployId}/promote`, { version: 3 - version });
@@ -53,7 +53,7 @@ export const readCases: Case[] = [
     }
     assert.equal((await callsOf(own)).map(({ promptVersion }) => promptVersion), [1, 2, 1]);
   }),
-  ownCase("GET and POST answer 404 to an inactive deployment, from the very next request on", async (own) => {
+  ownCase("GET and POST answer 404 on the very next request after a deployment is deactivated", async (own) => {
     assert.is((await read(own)).status, 200);
     await own.manage("POST", `/deployments/${own.deployId}/deactivate`);
     isNotFound(await read(own));
@@ -63,7 +63,7 @@ export const readCases: Case[] = [
     assert.equal(await recordsOf(own), []);
   }),
   ownCase(
-    "each accepted request uses one of the quota, reads and submits alike, and a refused one none",
+    "each accepted read or submit uses one of the quota, and a refused one none",
     async (own) => {
       isAccepted(await read(own), 200, served(own), 1, 10);
       assert.equal(quotaHeaders(await submit(own), 10, 2)["x-ratelimit-remaining"], "8");
@@ -74,7 +74,7 @@ export const readCases: Case[] = [
     },
     { monthlyLimit: 10 },
   ),
-  ownCase("an accepted request is one entry in the log, with its key, deployment, version and time", async (own) => {
+  ownCase("an accepted request is one entry of the call log, with key, deployment, version and time", async (own) => {
     await read(own);
     const record = JSON.parse((await submit(own)).text);
     const [submitted, readOne] = await callsOf(own) as [Record<string, unknown>, Record<string, unknown>];
@@ -106,14 +106,14 @@ export const readCases: Case[] = [
     const other = await target.createTenant();
     for (const deployId of [...unknownIds, other.deployId]) isNotFound(await read({ ...target, deployId }));
   }],
-  ownCase("429 carries the limit, what is used, the reset and the upgrade link, and stores nothing", async (own) => {
+  ownCase("429 has the limit, the use, the reset and the upgrade link, and stores nothing", async (own) => {
     assert.equal([(await read(own)).status, (await submit(own)).status], [200, 201]);
     for (const answer of [await read(own), await submit(own)]) isExhausted(answer, 2, 2, upgradeUrl);
     const { reads, submits, remaining } = await usageOf(own);
     assert.equal({ reads, submits, remaining }, { reads: 1, submits: 1, remaining: 0 });
     assert.is((await recordsOf(own)).length, 1);
   }, { monthlyLimit: 2, upgradeUrl }),
-  ["a limit of 0 accepts nothing, and one lowered below what is used leaves 0", async (target) => {
+  ["a limit of 0 accepts nothing, and a limit lowered below the use leaves 0", async (target) => {
     const none = { ...target, ...await target.createTenant({ monthlyLimit: 0 }) };
     isExhausted(await read(none), 0, 0);
     const lowered = { ...target, ...await target.createTenant({ monthlyLimit: 5 }) };

@@ -9,7 +9,7 @@ const revisions = ({ send, key }: Target, ...headers: string[]) =>
   send("/v1/revisions", { headers: [bearer(key), ...headers] });
 
 export const revisionCases: Case[] = [
-  ownCase("GET /v1/revisions says which version of each deployment of the key's workspace is live", async (own) => {
+  ownCase("GET /v1/revisions returns the live version of each deployment of the key's workspace", async (own) => {
     const other = await own.deploy(own.workspaceId, "staging", { ...promptFile, title: "Other" });
     await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, description: "Second" });
     await own.manage("POST", `/deployments/${own.deployId}/promote`, { version: 2 });

@@ -1,4 +1,4 @@
-// Submits that say which version they are for.
+// Submits with a promptVersion.
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../../helpers.ts";
 import { isNotFound, isRecorded, isRefusal } from "../answers.ts";
@@ -18,7 +18,7 @@ async function promoted(target: Target): Promise<Target> {
 
 export const versionCases: Case[] = [
   ownCase(
-    "a record stands under the version that its client has read, whatever is live when it arrives",
+    "a record has the version that its client has read, whatever is live when it arrives",
     async (own) => {
       const { deploy: { currentVersion } } = JSON.parse((await read(own)).text);
       await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, title: "Second" });
@@ -39,17 +39,17 @@ export const versionCases: Case[] = [
     }
     assert.equal([await recordsOf(own), await callsOf(own)], [[], []]);
   }],
-  ["a promptVersion that is none is 400", async (target) => {
+  ["an invalid promptVersion is 400", async (target) => {
     for (const promptVersion of [0, -1, 1.5, "1", null, 2 ** 53]) {
       isRefusal(await submit(target, { ...goodBody, promptVersion }), 400, malformed);
     }
   }],
-  ownCase("404 comes before a version that is not there, and that comes before 429", async (own) => {
+  ownCase("404 comes before an unknown version, and that comes before 429", async (own) => {
     const body = { ...goodBody, promptVersion: 7 };
     isNotFound(await submit({ ...own, deployId: "dep_0" }, body));
     isRefusal(await submit(own, body), 400, noVersion);
   }, { monthlyLimit: 0 }),
-  ["a repeat under a key is told from another request by its version", async (target) => {
+  ["the same submit with another version is not a repeat", async (target) => {
     const own = await promoted(target);
     const send = (body: object) => submit(own, body, { headers: [bearer(own.key), "Idempotency-Key: a"] });
     const first = await send({ ...goodBody, promptVersion: 1 });
