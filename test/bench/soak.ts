@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import process from "node:process";
 import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
-import { audit, createBooks } from "../faults/books.ts";
+import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, createTenant, managementOf } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { pause } from "./load.ts";
@@ -35,13 +35,13 @@ export async function soak(options: Options): Promise<Table[]> {
 
 const watch = (runtime: Runtime, { minutes, connections }: Options): Promise<Row> =>
   withStore("file", async ({ url, folder }) => {
-    const books = await createBooks(url);
+    const seeded = await createSeededDatabase(url);
     const database = openDatabase(url, "manage");
     const exhausted = await createTenant(managementOf(database, Date.now), 0, "Exhausted");
     database.close();
     const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
     const samples = [await sample(service.pid, folder, 0)];
-    const mixture = startMixture({ url: service.url, tenant: books.tenant, exhausted }, { connections, rate });
+    const mixture = startMixture({ url: service.url, tenant: seeded.tenant, exhausted }, { connections, rate });
     const began = performance.now();
     while (samples.at(-1)!.minute < minutes) {
       await pause(sampleTime);
@@ -52,7 +52,7 @@ const watch = (runtime: Runtime, { minutes, connections }: Options): Promise<Row
     await mixture.stop();
     const code = await service.stop();
     const row = toRow(samples, Math.min(2, minutes / 5));
-    const found = await audit(books, mixture.outcomes);
+    const found = await audit(seeded, mixture.outcomes);
     const wrong = [
       ...Object.entries(minutes < least ? bars : { ...bars, ...slopes }).flatMap(([name, most]) =>
         Number(row[name]) > most ? [`${name}: more than ${most}`] : []

@@ -8,7 +8,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../src/common/ids.ts";
 import { runIn } from "../cli/places.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -212,7 +212,7 @@ for (const format of ["text", "json"]) {
   test(`a key is only where it is shown, or where a client stored it, with the log as ${format}`, async () => {
     const folder = await createFolder();
     const url = `file:${folder.path}/ledger.db`;
-    const { tenant } = await createBooks(url);
+    const { tenant } = await createSeededDatabase(url);
     const secrets: Secret[] = [{ use: "the tenant's key", text: tenant.key, isContent: false }];
     const places: Place[] = [];
     const adminToken = `admin-token-${newApiKey().slice(3)}`;

@@ -8,7 +8,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { assertBalanced } from "../balanced.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, createTenant, goodBody, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { isSame, membersOf, tokensOf } from "../common/json-tokens.ts";
@@ -54,7 +54,7 @@ const manage = async (path: string): Promise<HttpAnswer> => {
 
 test("the service starts", async () => {
   const url = `file:${folder.path}/ledger.db`;
-  sound = (await createBooks(url)).tenant;
+  sound = (await createSeededDatabase(url)).tenant;
   const database = openDatabase(url, "manage");
   const admin = managementOf(database, Date.now);
   exhausted = await createTenant(admin, 0, "Exhausted");

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { runIn } from "../cli/places.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { send } from "./http-client.ts";
@@ -16,7 +16,7 @@ const sqld = await findSqld();
 if ("binary" in sqld) {
   test("a backup moves a database from a file to a server and back, with everything in it", async () => {
     const folder = await createFolder();
-    const { url, tenant: { key, deployId } } = await createBooks(`file:${folder.path}/ledger.db`);
+    const { url, tenant: { key, deployId } } = await createSeededDatabase(`file:${folder.path}/ledger.db`);
     const submit = async (DATABASE_URL: string, sessionId: string) => {
       const service = await startService(currentRuntime, { DATABASE_URL });
       const headers = [`Authorization: Bearer ${key}`];
