@@ -177,7 +177,8 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
       answered(413, target, { method: "POST", headers: [...headers, "Content-Length: 9999999"] }),
     "unknown path": (number) => answered(404, `/nowhere/${number}`),
     "wrong method": () => answered(405, target, { method: "PUT" }),
-    "management without its token": () => answered(401, "/admin/v1/workspaces", { headers }),
+    // Too many failures in a minute are 429.
+    "management without its token": () => ({ target: "/admin/v1/workspaces", headers, statuses: [401, 429] }),
     "usage": () => answered(200, "/v1/usage", { headers }),
     "readiness": () => answered(200, "/readyz"),
     "metrics": () => answered(200, "/metrics", { headers: bearer(adminToken) }),
