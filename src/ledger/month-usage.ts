@@ -28,7 +28,7 @@ export async function readMonth(
   const found = await database.read({ sql: quotaSql, args });
   const [quota] = found;
   if (quota === undefined) return undefined;
-  const { sequence, end } = { sequence: integer(quota, "sequence"), end: integer(quota, "position") };
+  const sequence = integer(quota, "sequence"), end = integer(quota, "position");
   let days = new Map<string, DayUsage>();
   let keys = sumByKey(found.slice(1));
   const range = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });

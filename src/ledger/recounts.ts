@@ -123,9 +123,6 @@ async function readPage(
   return { counts: { workspaces: { from: workspaces.from, to }, rows: complete, ...position }, next };
 }
 
-/** Whether a row of a query that counts a slice of the log comes from `newlyPruned`. */
-export const isPruned = ({ kind }: Row): boolean => kind === "pruned";
-
 /**
  * A query for all that was ever pruned of the workspaces pruned since `:sequence`, if they were pruned beyond `:first`, where
  * the slice begins. It is part of the query that counts the slice, so that both read the same state. The month is null if the
@@ -140,27 +137,28 @@ export const newlyPruned = (isSelected: (id: string) => string): string => `
 
 /**
  * Restarts the recounts of newly pruned workspaces, since everything before the slice was pruned meanwhile. `reset` gets the
- * pruned counts of the recount's month, if there are any. Returns the workspaces pruned beyond `end`, where counting ends:
- * their pruned counts may include requests that the quota does not. In these rows, `discrepancies` is the pruned position.
+ * pruned counts of the recount's month, if there are any. Workspaces pruned beyond `end`, where counting ends, become stale:
+ * their pruned counts may include requests that the quota does not. In rows of `newlyPruned`, `discrepancies` is the position.
+ * Returns the other rows.
  */
 export function applyPruned(
-  recounts: Recounts,
+  { recounts, stale, end }: { recounts: Recounts; stale: Set<WorkspaceId>; end: number },
   rows: Row[],
-  end: number,
   reset: (recount: Recount, row: Row | undefined) => void,
-): WorkspaceId[] {
+): Row[] {
   const pruned = new Map<string, Map<string, Row>>();
-  for (const row of rows.filter(isPruned)) {
-    const id = text(row, "workspace_id");
+  for (const row of rows.filter(({ kind }) => kind === "pruned")) {
+    const id = text<WorkspaceId>(row, "workspace_id");
     const months = pruned.get(id) ?? new Map<string, Row>();
     pruned.set(id, months);
-    if (row.month !== null) months.set(recountOf(recounts, row).month, row);
+    if (row.month === null) continue;
+    months.set(recountOf(recounts, row).month, row);
+    if (integer(row, "discrepancies") > end) stale.add(id);
   }
   for (const [name, recount] of recounts) {
     const months = pruned.get(recount.workspaceId);
     if (months?.size === 0) recounts.delete(name);
     else if (months !== undefined) reset(recount, months.get(recount.month));
   }
-  const beyond = rows.filter((row) => isPruned(row) && row.month !== null && integer(row, "discrepancies") > end);
-  return beyond.map((row) => text(row, "workspace_id"));
+  return rows.filter(({ kind }) => kind !== "pruned");
 }

@@ -4,15 +4,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
 import { commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
-import {
-  allWorkspaces,
-  applyPruned,
-  defaultPageRows,
-  isPruned,
-  newlyPruned,
-  readCounts,
-  recountOf,
-} from "./recounts.ts";
+import { allWorkspaces, applyPruned, defaultPageRows, newlyPruned, readCounts, recountOf } from "./recounts.ts";
 import type { Recount, Recounts, Workspaces } from "./recounts.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
@@ -88,10 +80,8 @@ const committed = `committed as materialized (
   from commits where position >= :first and position < :end
 )`;
 
-async function countCalls(
-  { database, workspaces, recounts, stale, end, since }: Count,
-  range: LogRange,
-): Promise<void> {
+async function countCalls(count: Count, range: LogRange): Promise<void> {
+  const { database, workspaces, since } = count;
   const rows = await database.read({
     sql: `
       with ${committed}, called as (
@@ -114,14 +104,12 @@ async function countCalls(
       select *, 0, 0 from (${newlyPruned((id) => isSelected(workspaces, id))})`,
     args: { ...range, ...since, ...argsOf(workspaces) },
   });
-  const beyond = applyPruned(recounts, rows, end, (recount, row) => {
+  const counted = applyPruned(count, rows, (recount, row) => {
     const pruned = { reads: row ? integer(row, "reads") : 0, submits: row ? integer(row, "submits") : 0 };
     Object.assign(recount, { pruned, reads: 0, submits: 0, nextSequence: pruned.reads + pruned.submits + 1 });
   });
-  for (const id of beyond) stale.add(id);
-  for (const row of rows) {
-    if (isPruned(row)) continue;
-    const recount = recountOf(recounts, row);
+  for (const row of counted) {
+    const recount = recountOf(count.recounts, row);
     recount.reads += integer(row, "reads");
     recount.submits += integer(row, "submits");
     recount.discrepancies += integer(row, "discrepancies") +
@@ -130,10 +118,8 @@ async function countCalls(
   }
 }
 
-async function countRecords(
-  { database, workspaces, recounts, stale, end, since }: Count,
-  range: LogRange,
-): Promise<void> {
+async function countRecords(count: Count, range: LogRange): Promise<void> {
+  const { database, workspaces, since } = count;
   const columns = "select position, deployment_id, prompt_version,";
   const rows = await database.read({
     sql: `
@@ -157,13 +143,11 @@ async function countRecords(
       select kind, workspace_id, month, submits, 0, position from (${newlyPruned((id) => isSelected(workspaces, id))})`,
     args: { ...range, ...since, ...argsOf(workspaces) },
   });
-  const beyond = applyPruned(recounts, rows, end, (recount, row) => {
+  const counted = applyPruned(count, rows, (recount, row) => {
     Object.assign(recount, { prunedRecords: row ? integer(row, "records") : 0, records: 0, deleted: 0 });
   });
-  for (const id of beyond) stale.add(id);
-  for (const row of rows) {
-    if (isPruned(row)) continue;
-    const recount = recountOf(recounts, row);
+  for (const row of counted) {
+    const recount = recountOf(count.recounts, row);
     recount.records += integer(row, "records");
     recount.deleted += integer(row, "deleted");
     recount.discrepancies += integer(row, "discrepancies");
