@@ -27,7 +27,10 @@ export type Submit = RequestBase & {
   /** The version of the prompt that the record is for. The default is the live one. */
   promptVersion?: number | undefined;
   idempotency?: IdempotencyKey | undefined;
-  /** Submits that have the same object here may share a batch. Without it, all like submits may. */
+  /**
+   * Submits with the same object here may share a batch. Without it, all like submits may. Records of one request have it, so
+   * that none gets ahead of another.
+   */
   run?: object | undefined;
 };
 /** Looks up a key, the quota of its workspace and, for `revisions`, the live versions. It is not counted or logged. */
@@ -38,7 +41,7 @@ export type Admission = Read | Submit | Check;
 export type Audit = { caller: Caller | undefined; deployId: DeploymentId | undefined; groupSize: number };
 export type Caller = { workspaceId: WorkspaceId; keyId: KeyId };
 
-/** A workspace's quota in one month. `used` counts accepted requests; `resetsAt` is the end of the month in Unix ms. */
+/** A workspace's quota in one month. `used` counts accepted requests. `resetsAt` is the end of the month in Unix ms. */
 export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
 
 /** Why a request was not accepted. Nothing of it is in the database. */

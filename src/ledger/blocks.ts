@@ -46,7 +46,7 @@ export async function findLogRange(database: Database, { from, to }: TimeRange):
 const timeAt = (position: string): string =>
   `(select created_at from commits where position <= ${position} order by position desc limit 1)`;
 
-/** The condition that a position is in a time range; bind `:from` and `:to`. */
+/** The condition that a position is in a time range. Bind `:from` and `:to`. */
 export const inTime = ({ from, to }: TimeRange, position: string): string =>
   `${from === undefined ? "true" : `${timeAt(position)} >= :from`}
     and ${to === undefined ? "true" : `${timeAt(position)} < :to`}`;
@@ -106,7 +106,7 @@ export async function readNewest(
   return { rows, nextCursor: end > first ? String(end) : null };
 }
 
-/** Joins the commit (m) that contains a position; `commits` may name a subset of them. */
+/** Joins the commit (m) that contains a position. `commits` may name a subset of them. */
 export const commitAt = (position: string, commits = "commits"): string =>
   `${commits} m on m.position = (select max(position) from commits where position <= ${position})`;
 

@@ -90,7 +90,7 @@ export function groupCommit<Item, Result, Attempt>(
     isRunning = false;
   }
 
-  /** Items of the same tick of the event loop join the group; a tick without a new item starts it. */
+  /** Items of the same tick of the event loop join the group. It starts after a tick without a new item. */
   async function untilNoneArrives(): Promise<void> {
     for (let seen = 0; seen < room.count() && seen < limits.items;) {
       seen = room.count();

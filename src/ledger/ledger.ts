@@ -42,7 +42,7 @@ const groupLimits: GroupLimits = {
   timeoutMs: 10_000,
 };
 
-/** Creates the ledger of a database; `limits` overrides the defaults. */
+/** Creates the ledger of a database. `limits` overrides the defaults. */
 export function createLedger(
   database: Database,
   clock: Clock,

@@ -1,7 +1,7 @@
 // The queue of a group commit. Owners share its capacity fairly and are served round robin. Items that must not be in one
 // group are parked behind the first of them, where they delay nobody else.
 
-/** Limits for one group and for all that wait; sizes are in the unit of `sizeOf`. */
+/** Limits for one group, and for all that wait. Sizes are in the unit of `sizeOf`. */
 export type GroupLimits = {
   items: number;
   size: number;

@@ -1,5 +1,5 @@
 // What the ledger counts and records, as management returns it. The ledger imports only the types, so that each shape is
-// written once but is not in the core. Times named …At are Unix milliseconds, UTC; months are `YYYY-MM`, UTC.
+// written once but is not in the core. Times named …At are Unix milliseconds. Months are `YYYY-MM`, UTC.
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { DiagnosisContent } from "./submits.ts";
@@ -73,7 +73,7 @@ export const LedgerBalance = named(
   "LedgerBalance",
   exactly({
     workspaceId: v.textAs<WorkspaceId>(),
-    month: described(v.text, "A month, UTC, or unknown for calls of no month, which are always out of balance"),
+    month: described(v.text, "A month, UTC, or unknown for calls of no month, which is always out of balance"),
     used: described(v.count, "The quota used, as the ledger counted it"),
     calls: described(v.count, "Entries of the call log, including pruned ones"),
     reads: described(v.count, "How many of the calls are reads"),

@@ -19,7 +19,7 @@ export const DiagnosisResults = named(
   "DiagnosisResults",
   exactly({
     results: listOf(exactly({
-      status: described(v.positive, "The status of a single submit: 201, or that of the error"),
+      status: described(v.positive, "The status that a single submit would get: 201, or that of the error"),
       id: optional(described(v.text, "The id of the record, if it is stored")),
       error: optional(described(v.text, "Why it was refused, for people")),
       code: optional(described(v.text, "Why it was refused, for programs")),

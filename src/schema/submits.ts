@@ -15,7 +15,7 @@ export const DiagnosisContent = refined(
 
 const diagnosis = {
   sessionId: described(v.clientName, "The client's name for the session"),
-  status: described(v.integer, "A code that the client gives a meaning"),
+  status: described(v.integer, "A code whose meaning the client defines"),
   content: DiagnosisContent,
   latency: optional(described(v.duration, "How long the model took, in milliseconds")),
   startAt: optional(described(v.timestamp, "When the session began, in Unix milliseconds")),
@@ -56,7 +56,7 @@ export const DiagnosisItem = named(
       idempotencyKey: optional(described(v.idempotencyKey, "The Idempotency-Key header of a single submit")),
       ...diagnosis,
     }),
-    "The body of a submit, its query and its header",
+    "The body of a submit, with its query parameter and header as members",
     { examples: [{ deployId: "support/assistant@production", idempotencyKey: "4bf92f35", ...diagnosisExample }] },
   ),
 );
@@ -70,7 +70,7 @@ export const DiagnosisBatch = named(
     records: predicate<object[]>(
       `an array of 1 to ${maxItems} objects`,
       (value) => Array.isArray(value) && value.length >= 1 && value.length <= maxItems && value.every(isObject),
-      { type: "array", minItems: 1, maxItems: maxItems, items: refer(DiagnosisItem) },
+      { type: "array", minItems: 1, maxItems, items: refer(DiagnosisItem) },
     ),
   }),
 );

@@ -35,7 +35,7 @@ export async function withStore<T>(kind: StoreKind, use: (store: Store) => Promi
 
 let logs = 0;
 
-/** A folder in memory, so that the log does not load the disk of the store; the store's own if there is none. */
+/** A folder in memory, so that the log does not load the disk of the store. If there is none, the store's own folder. */
 const logFolder = ({ folder }: Store) => stat("/dev/shm").then(() => "/dev/shm", () => folder);
 
 /** Starts the service on a store, and stops it in the end. It is an error if the service does not exit with 0. */

@@ -59,7 +59,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
   await applications;
   assert.equal([...statuses.keys()], ["200 201"]);
 
-  // A second version goes live, back, and live again; each step is in the history.
+  // A second version goes live and is rolled back. Each step is in the history.
   const versionServed = async () => {
     const { status, text } = await read(client);
     return status === 200 ? JSON.parse(text).deploy.currentVersion : status;
@@ -84,7 +84,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
     ["created", null, 1, ""],
   ]);
 
-  // The records of one version; all of them as a file; those of one session deleted.
+  // The records of one version are listed, all records are exported, and those of one session are deleted.
   const records = `/deployments/${deployId}/diagnoses`;
   const ofSecond = await recordsOf(client, "&promptVersion=2");
   assert.equal(ofSecond.map(({ sessionId }) => sessionId), Array(5).fill(sessionId));

@@ -20,7 +20,7 @@ const { content, ...rest } = goodBody;
 const bodies: [name: string, body: string, isRepeat: boolean][] = [
   ["white space around its members", text.replace("{", "{ ").replace(',"status":', '\n,\t"status" : '), true],
   ["an integer written as 1.0", text.replace('"status":1', '"status":1.0'), true],
-  ["a member that is repeated, of which the last counts", text.replace("{", '{"sessionId":"other",'), true],
+  ["a repeated member, of which the last one wins", text.replace("{", '{"sessionId":"other",'), true],
   ["white space within a member", text.replace('"input":', '"input": '), false],
   ["the members in another order", JSON.stringify({ content, ...rest }), false],
   ["one member more", JSON.stringify({ ...goodBody, more: 1 }), false],
