@@ -2,7 +2,7 @@
 import type { Session } from "../src/management/operation.ts";
 import { readPromptFile } from "../src/management/prompt-file.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
-import type { LogLevel } from "../src/common/config.ts";
+import type { LogFormat, LogLevel } from "../src/common/config.ts";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
 import type { Database, Statement } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/open.ts";
@@ -76,6 +76,14 @@ export function serveContext(
   return { context, fetch: serveApp(shared.app, context) };
 }
 
+/** A log at the tests' time, and its lines. */
+export function captureLog(level: LogLevel, format: LogFormat = "json", clock = () => noon) {
+  const logged: string[] = [];
+  return { log: createLog({ level, format, clock, write: (line) => void logged.push(line) }), logged };
+}
+
+export const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+
 /** Makes a migrated database in memory. */
 export async function openMemory(): Promise<Database> {
   const database = openDatabase(":memory:");
@@ -129,15 +137,13 @@ export async function createWorld(
   const database = options.database ?? await openMemory();
   const clock = () => world.now;
   const admin = managementOf(database, clock);
-  const logged: string[] = [];
-  const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel: level = "warn" } = options;
-  const log = createLog({ level, format: "json", clock, write: (line) => void logged.push(line) });
+  const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel = "warn" } = options;
+  const { log, logged } = captureLog(logLevel, "json", clock);
   const metrics = options.servesMetrics ? { metricsToken: adminToken } : {};
   const settings = { ...options, ...metrics, clock, log, maxBodyBytes, bodyTimeout, faces: withManagement };
   const service = serveDatabase(database, settings);
   const world = { now: noon, admin, database, logged } as World;
   const tenant = await createTenant(admin, options.monthlyLimit);
-  const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
   return Object.assign(world, tenant, {
     fetch: service.fetch,
     drain: service.drain,

@@ -8,7 +8,7 @@ import { stringify } from "../common/json-text.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { receive } from "../schema/parse.ts";
+import { readTrusted } from "../schema/parse.ts";
 import { check } from "../schema/struct.ts";
 import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";
@@ -97,7 +97,7 @@ function readAnswer(base: string, output: object, response: Response, text: stri
   const { ok, status, headers } = response;
   const location = headers.get("Location");
   if (location !== null && !ok) throw conflict(`${base} redirects to ${location}. Use the URL of the service itself`);
-  const answer = isJsonObject(text) ? receive(output, text) as { error?: unknown; code?: unknown } : undefined;
+  const answer = isJsonObject(text) ? readTrusted(output, text) as { error?: unknown; code?: unknown } : undefined;
   if (answer === undefined || !ok && typeof answer.error !== "string") {
     throw unusable(`Unexpected response ${status} from ${base}. Is this a promptledger server?`);
   }

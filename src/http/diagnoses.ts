@@ -2,7 +2,7 @@
 import { Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
-import { mostLevels, parse } from "../schema/parse.ts";
+import { maxLevels, parse } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
 import { admit, checkKey } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
@@ -16,7 +16,7 @@ import type { Answer } from "./respond.ts";
 type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency">;
 type Result = { status: number; id: string } | { status: number; error: string; code: string };
 
-const levelsOfBatch = mostLevels + 2; // a record stands in an array in an object
+const levelsOfBatch = maxLevels + 2; // a record stands in an array in an object
 
 /**
  * Answers with what became of each record. Where every one failed, for lack of room or of the database, the request fails as

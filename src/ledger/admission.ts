@@ -1,47 +1,50 @@
-// What the ledger is asked, what it decides, and how the requests of a group are put into batches.
+// The requests that the ledger decides, its decisions, and how it puts the requests of a group into batches.
 import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import type { QuotaState } from "../schema/serving.ts";
 
-/** A record to store. `document` is the JSON object that is read back, `measures` what stands in the column of that name. */
+/** A record to store. `document` is the whole record as a JSON object, `measures` the value of the column of that name. */
 export type NewDiagnosis = { sessionId: string; status: number; measures: string; document: string };
 
-/** A key under which a client may repeat a submit, and what tells its request from others. */
+/** A key under which a client may repeat a submit. The fingerprint distinguishes a repeat from another request. */
 export type IdempotencyKey = { key: string; fingerprint: string };
 
-/** What every request of the ledger has. */
-type Asking = {
+/** What all requests have in common. */
+type RequestBase = {
   keyHash: string;
-  /** The key's workspace, where it was valid when it was last looked up; an idempotency key needs it. */
+  /** The key's workspace, if an earlier lookup found the key valid. A submit with an idempotency key must have it. */
   workspaceId?: WorkspaceId | undefined;
-  /** Tells whether the client has closed its connection, if the runtime can tell. */
+  /** Whether the client has closed its connection. Undefined if the runtime cannot tell. */
   isGone?: (() => boolean) | undefined;
 };
 
-export type Read = Asking & { operation: "read"; deployId: DeploymentRef };
-export type Submit = Asking & {
+export type Read = RequestBase & { operation: "read"; deployId: DeploymentRef };
+export type Submit = RequestBase & {
   operation: "submit";
   deployId: DeploymentRef;
   record: NewDiagnosis;
-  /** The version of the prompt that the record is for; the live one without it. */
+  /** The version of the prompt that the record is for. The default is the live one. */
   promptVersion?: number | undefined;
   idempotency?: IdempotencyKey | undefined;
-  /** The same object for submits that may share a batch. Without it all that are alike may; records of one body must not. */
+  /**
+   * Submits with the same object here may share a batch. Without it, all like submits may. Records of one request have it, so
+   * that none gets ahead of another.
+   */
   run?: object | undefined;
 };
-/** Asks whose key it is, what its workspace has used, and for which versions are live if so; never accepted. */
-export type Check = Asking & { operation: "check" | "revisions"; deployId: "" };
+/** Looks up a key, the quota of its workspace and, for `revisions`, the live versions. It is not counted or logged. */
+export type Check = RequestBase & { operation: "check" | "revisions"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
-/** For the log: whose key it is, where it is valid, the deployment found, and how many requests were decided together. */
+/** For the request log. The caller is undefined if the key is invalid. `groupSize` requests were decided together. */
 export type Audit = { caller: Caller | undefined; deployId: DeploymentId | undefined; groupSize: number };
 export type Caller = { workspaceId: WorkspaceId; keyId: KeyId };
 
-/** A workspace's quota in one month. `used` counts accepted requests; `resetsAt` is the end of the month in Unix ms. */
+/** A workspace's quota in one month. `used` counts accepted requests. `resetsAt` is the end of the month in Unix ms. */
 export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
 
-/** Why a request was not accepted. It has left nothing in the database. */
+/** Why a request was not accepted. Nothing of it is in the database. */
 export type Refused =
   & { audit: Audit }
   & (
@@ -59,7 +62,7 @@ export type Refused =
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
-/** `revisions` is JSON text, where it was asked for: the deployments by their ids. */
+/** `revisions` is a JSON object of deployments by id, or null if the request was a `check`. */
 export type Checked = { outcome: "checked"; usage: QuotaState; revisions: string | null; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 
@@ -69,17 +72,17 @@ export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined 
 const promptVersionOf = (admission: Admission): number | undefined =>
   admission.operation === "submit" ? admission.promptVersion : undefined;
 
-/** Like requests: one row counts and logs them. Their slots in the group follow each other, beginning with `firstSlot`. */
+/** Like requests, which share one row of the call log. Their slots in the group are consecutive, from `firstSlot` on. */
 export type CallBatch = Pick<Admission, "keyHash" | "deployId" | "operation"> & {
   firstSlot: number;
-  /** Undefined without one. A request with a key is a batch of its own, since it may be a repeat. */
+  /** A request with an idempotency key is a batch of its own, since it may be a repeat. */
   idempotencyKey: string | undefined;
   promptVersion: number | undefined;
   admissions: Admission[];
 };
 
-/** What like requests have in common. */
-function likenessOf(admission: Admission): string | object {
+/** Requests with the same batch key share a batch. */
+function batchKeyOf(admission: Admission): string | object {
   const { operation, keyHash, deployId } = admission;
   if (operation !== "submit") return `${operation} ${keyHash} ${deployId}`;
   const { idempotency, run, promptVersion = "" } = admission;
@@ -90,9 +93,9 @@ function likenessOf(admission: Admission): string | object {
 export function toBatches(admissions: Admission[]): CallBatch[] {
   const alike = new Map<string | object, Admission[]>();
   for (const admission of admissions) {
-    const name = likenessOf(admission);
-    const found = alike.get(name);
-    if (found === undefined) alike.set(name, [admission]);
+    const batchKey = batchKeyOf(admission);
+    const found = alike.get(batchKey);
+    if (found === undefined) alike.set(batchKey, [admission]);
     else found.push(admission);
   }
   let firstSlot = 0;
@@ -107,7 +110,7 @@ export function toBatches(admissions: Admission[]): CallBatch[] {
   });
 }
 
-/** The submits of a group by slot, null where a slot has another request. */
+/** The submits of a group by slot. A slot with another request is null. */
 export type SubmitSlots = (Submit | null)[];
 
 export const toSubmitSlots = (batches: CallBatch[]): SubmitSlots =>

@@ -1,11 +1,11 @@
-// Who may do what, as SQL. A batch (b) of the table `batch` finds its key's secret (k), workspace (w), deployment (d) and quota
-// (q) by joins, and the joins are the authorization.
+// Authorization, as SQL joins. A batch (b) of the table `batch` is joined with its key's secret (k), workspace (w), deployment
+// (d) and quota (q). It is authorized if the joins find them.
 
 /** The condition that a deployment (d) and its prompt are not archived. */
-const isListed = "d.archived_at is null and d.prompt_archived_at is null";
+const isUnarchived = "d.archived_at is null and d.prompt_archived_at is null";
 
 /** The condition that a deployment (d) is open to requests. */
-const isOpen = `d.is_active = 1 and ${isListed}`;
+const isOpen = `d.is_active = 1 and ${isUnarchived}`;
 
 /** The id of the deployment that a batch names. */
 const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
@@ -16,7 +16,7 @@ const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
         and p.name || '@' || n.name = b.deployment
     ))`;
 
-/** The condition that a key (k) is not for the operation of a batch. */
+/** The condition that a key (k) does not permit the operation of a batch. */
 export const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_only and b.operation = 'read')";
 
 /** The condition that a key (k) may see the deployment (d). */
@@ -24,9 +24,9 @@ const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deplo
 
 /** The deployments (d) that a key (k) may see and that are not archived, with their prompts (p). */
 export const visibleDeployments = `
-  deployments d cross join prompts p on p.id = d.prompt_id where ${isVisible} and ${isListed}`;
+  deployments d cross join prompts p on p.id = d.prompt_id where ${isVisible} and ${isUnarchived}`;
 
-/** The joins of a batch that may be accepted. */
+/** The joins for batches that may be accepted. Other batches get no row. */
 export const authorized = `
   cross join api_key_secrets k on k.hash = b.key_hash and (k.expires_at is null or k.expires_at > :now)
     and not ${isForbidden}
@@ -34,7 +34,7 @@ export const authorized = `
   cross join deployments d on d.id = ${namedDeployment} and ${isVisible} and ${isOpen}
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
-/** The joins of any batch. One whose calls (c) were accepted before finds all, whatever happened to it since. */
+/** The joins for all batches. A batch whose calls (c) an earlier attempt accepted finds its rows, whatever changed since. */
 export const authorizedOrAccepted = `
   left join api_key_secrets k on k.hash = b.key_hash
     and (c.position is not null or k.expires_at is null or k.expires_at > :now)
@@ -43,7 +43,7 @@ export const authorizedOrAccepted = `
     and (c.position is not null or ${isOpen})
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
-/** The condition that the deployment (d) has the version that the records of a batch are for. */
-export const isVersion = `(b.prompt_version is null or exists (
+/** The condition that the prompt of the deployment (d) has the version that the records of a batch are for. */
+export const hasVersion = `(b.prompt_version is null or exists (
       select 1 from prompt_versions where prompt_id = d.prompt_id and version = b.prompt_version
     ))`;

@@ -1,5 +1,5 @@
-// Scans of the log. The indexes of its tables begin with the block of 256 positions that a row is in, so a scan visits one
-// block after the other. See sql/002-create-ledger.sql.
+// Scans of the log. The indexes of its tables begin with the block of 256 positions that contains the row, so a scan visits
+// one block after the other. See sql/002-create-ledger.sql.
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
@@ -46,7 +46,7 @@ export async function findLogRange(database: Database, { from, to }: TimeRange):
 const timeAt = (position: string): string =>
   `(select created_at from commits where position <= ${position} order by position desc limit 1)`;
 
-/** The condition that a position is in a time range; bind `:from` and `:to`. */
+/** The condition that a position is in a time range. Bind `:from` and `:to`. */
 export const inTime = ({ from, to }: TimeRange, position: string): string =>
   `${from === undefined ? "true" : `${timeAt(position)} >= :from`}
     and ${to === undefined ? "true" : `${timeAt(position)} < :to`}`;
@@ -78,13 +78,12 @@ export const newestPositions = (table: "calls" | "diagnoses", condition: string,
 /** How many positions to scan at most: in one query, and for one page. */
 export type ScanLimit = { query: number; page: number };
 
-/** Which rows of a query to keep, and whether those found so far are enough for a page. */
-type Choice = { isMeant(row: Row): boolean; isEnough(rows: Row[]): boolean };
+/** Which rows of a query to keep, and whether the rows found so far fill a page. */
+type PageFilter = { matches(row: Row): boolean; isFull(rows: Row[]): boolean };
 
 /**
- * Reads a page of rows, newest first, by repeating a query over parts of a range. The query may return only some of the rows
- * of its part, but not none of several. `nextCursor` is null at the end. A page is short or empty if the scan limit was
- * reached first.
+ * Reads a page of rows, newest first, by repeating a query over parts of a range. The query may leave out rows of its part,
+ * but not all of them. `nextCursor` is null at the end. A page is short or empty if the scan limit was reached first.
  */
 export async function readNewest(
   database: Database,
@@ -92,22 +91,22 @@ export async function readNewest(
   { first, end }: LogRange,
   limit: number,
   scanLimit: ScanLimit,
-  { isMeant, isEnough }: Choice = { isMeant: () => true, isEnough: () => false },
+  { matches, isFull }: PageFilter = { matches: () => true, isFull: () => false },
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const rows: Row[] = [];
   const bottom = Math.max(first, end - scanLimit.page);
-  // One row more than asked for shows whether there is a next page.
-  while (end > bottom && rows.length <= limit && !isEnough(rows)) {
+  // One row more than the limit shows whether there is a next page.
+  while (end > bottom && rows.length <= limit && !isFull(rows)) {
     const low = Math.max(bottom, end - scanLimit.query);
     const found = await database.read(query({ first: low, end, limit: limit + 1 - rows.length }));
-    rows.push(...found.filter(isMeant));
+    rows.push(...found.filter(matches));
     end = found.length === 0 ? low : integer(found.at(-1)!, "position");
   }
   if (rows.length > limit) return { rows: rows.slice(0, limit), nextCursor: String(rows[limit - 1]!.position) };
   return { rows, nextCursor: end > first ? String(end) : null };
 }
 
-/** Joins the commit (m) that contains a position; `commits` may name a subset of them. */
+/** Joins the commit (m) that contains a position. `commits` may name a subset of them. */
 export const commitAt = (position: string, commits = "commits"): string =>
   `${commits} m on m.position = (select max(position) from commits where position <= ${position})`;
 
@@ -115,7 +114,7 @@ export const commitAt = (position: string, commits = "commits"): string =>
 export const idAt = (prefix: "call" | "diag", position: string): string =>
   `'${prefix}_' || m.id || printf('%02x', ${position} - m.position)`;
 
-/** Joins the calls row (c) of a slot (r.key) of a commit (m), if that slot was accepted. Past its end come other commits. */
+/** Joins the calls row (c) of a slot (r.key) of a commit (m), if that slot was accepted. Other commits follow its end. */
 export const acceptedCall = `calls c on m.position + r.key < m.next_position
       and c.position = (select max(position) from calls where position <= m.position + r.key)
       and c.position + c.count > m.position + r.key`;

@@ -1,4 +1,4 @@
-// Reads of the call log. It is written by the ledger alone.
+// Reads the call log, which only the ledger writes.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import type { Call, Operation } from "../schema/ledger.ts";
@@ -35,7 +35,7 @@ export async function listCalls(
     operation: "r.operation",
   };
   const conditions = given.filter(([name]) => name in columns).map(([name]) => `${columns[name]} = :${name}`);
-  // A row stands for up to 256 calls, of which the first may lie before the range and the last behind it.
+  // A row stands for up to 256 calls. They may begin before the range and end after it.
   const condition = `${conditions.join(" and ")} and ${inTime(filter, "r.position")}`;
   const sql = `
     with recursive call(position, number, rest, row) as (

@@ -1,6 +1,5 @@
-// One decision, from batches of like requests to the answers. SQL reads the batches as the table `batch` and returns a state
-// for each, and a state becomes the decisions of its requests. Both formats are declared here, and read nowhere else:
-// `batchColumns` on the way to SQL, `BatchState` on the way back.
+// Decides batches of like requests. SQL reads them as the table `batch` and returns a state for each batch, from which the
+// decisions of its requests follow. Both formats are private to this file: `batchColumns` to SQL, `BatchState` back.
 import { slotId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
@@ -10,9 +9,9 @@ import type { Row, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { idempotencyOf } from "./admission.ts";
 import type { Admission, Audit, CallBatch, Decision } from "./admission.ts";
-import { authorized, authorizedOrAccepted, isForbidden, isVersion, visibleDeployments } from "./authorize.ts";
-import { keptFor } from "./idempotency-keys.ts";
-import { mostTexts } from "./prompt-cache.ts";
+import { authorized, authorizedOrAccepted, hasVersion, isForbidden, visibleDeployments } from "./authorize.ts";
+import { keyLifetime } from "./idempotency-keys.ts";
+import { maxTexts } from "./prompt-cache.ts";
 import type { FoundPrompt, Serve } from "./prompt-cache.ts";
 import { nextPosition } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
@@ -26,10 +25,10 @@ const batchColumns = [
   "operation",
   "first_slot",
   "count",
-  // The stamp of the version whose texts this process has, empty for none; null to get no texts.
+  // The stamp of the version whose texts are cached, or empty. If null, no texts are returned.
   "known_version",
   "idempotency_key",
-  // The version that records are for; null for the live one.
+  // The version that the records are for. Null stands for the live one.
   "prompt_version",
 ] as const;
 
@@ -40,13 +39,13 @@ const batchTable = `batch as materialized (
     from json_each(:batches)
   )`;
 
-/** The table `batch` as JSON, to be bound to `:batches`. */
+/** Encodes the table `batch` as JSON. Bind it to `:batches`. */
 export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBatch) => string): string {
   let texts = 0;
   const rows = batches.map((batch): BatchRow => {
     const { keyHash, deployId, operation, firstSlot, idempotencyKey, promptVersion, admissions } = batch;
     let version = operation === "read" ? knownVersion(batch) : null;
-    if (version === "" && ++texts > mostTexts) version = null;
+    if (version === "" && ++texts > maxTexts) version = null;
     return {
       key_hash: keyHash,
       deployment: deployId,
@@ -61,14 +60,14 @@ export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBa
   return toSqlJson(rows.map((row) => batchColumns.map((column) => row[column])));
 }
 
-const ofKey = "workspace_id = w.id and key = b.idempotency_key and created_at >= :keptSince";
+const isStoredKey = "workspace_id = w.id and key = b.idempotency_key and created_at >= :validSince";
 
 const argsOf = (batches: string, { commit, now, month }: Attempt) => ({
   batches,
   commit,
   now,
   month,
-  keptSince: now - keptFor,
+  validSince: now - keyLifetime,
 });
 
 /**
@@ -89,19 +88,21 @@ const logSql = `
     select b.operation, b.first_slot, b.count, k.api_key_id, w.id as workspace_id, w.monthly_limit,
       d.id as deployment_id, coalesce(b.prompt_version, d.current_version) as version,
       coalesce(q.reads + q.submits, 0) as used,
-      -- What the workspace's earlier batches ask for: once one of them is cut, that is more than is left.
+      -- The requests of the workspace's earlier batches. If one of those was cut, this is more than what is left.
       sum(b.count) over (partition by w.id order by b.ordinal rows unbounded preceding) - b.count as ahead
     from batch b ${authorized}
-    where ${isVersion} and (b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${ofKey}))
+    where ${hasVersion} and (b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${isStoredKey}))
   )
   where used + ahead < monthly_limit and not exists (select 1 from commits where id = :commit)
   order by first_slot`;
 
-/** What was found for a batch whose key is valid. */
+/** What SQL returns for a batch whose key is valid. */
 export type BatchState = {
   /**
-   * Why no request of the batch can be accepted, whatever the quota: the key is not for this operation; its workspace has no
-   * such deployment, it is for another one, or that is not open to requests; the prompt has no such version.
+   * Why no request of the batch can be accepted, whatever the quota.
+   * - `operation`: the key does not permit the operation.
+   * - `deployment`: the workspace has no such deployment, the key is for another one, or it is inactive or archived.
+   * - `version`: the prompt has no such version.
    */
   refusal: "operation" | "deployment" | "version" | null;
   deployId: DeploymentId | null;
@@ -110,16 +111,16 @@ export type BatchState = {
   /** How many of `used` were reads. */
   reads: number;
   upgradeUrl: string | null;
-  /** How many requests of the batch were accepted. Then all else is as it was decided, whatever has changed since. */
+  /** How many requests of the batch were accepted. If any, the deployment and the version are those they were accepted for. */
   accepted: number;
-  /** The number of the first accepted request in its month. */
+  /** The first accepted request's number in its month. */
   sequence: number;
   prompt: FoundPrompt | null;
-  /** What is stored under the idempotency key. */
-  kept: { recordId: RecordId; fingerprint: string } | null;
+  /** The submit that is stored under the idempotency key. */
+  original: { recordId: RecordId; fingerprint: string } | null;
   workspaceId: WorkspaceId;
   keyId: KeyId;
-  /** The deployments of the workspace as JSON text, where they were asked for. */
+  /** The visible deployments as JSON text, if the operation is `revisions`. */
   revisions: string | null;
 };
 
@@ -148,7 +149,7 @@ const revisionMembers = {
 
 const stateMembers = {
   refusal: `case when ${isForbidden} then 'operation' when d.id is null then 'deployment'
-    when not ${isVersion} then 'version' end`,
+    when not ${hasVersion} then 'version' end`,
   deployId: "d.id",
   limit: "w.monthly_limit",
   used: "coalesce(q.reads + q.submits, 0)",
@@ -157,10 +158,10 @@ const stateMembers = {
   accepted: "coalesce(c.count, 0)",
   sequence: "coalesce(c.number, 0)",
   prompt: `case when b.operation = 'read' then ${jsonObject(promptMembers)} end`,
-  kept: `case when b.idempotency_key is not null
-      -- To a key for another deployment the record is as if absent.
+  original: `case when b.idempotency_key is not null
+      -- A key for another deployment does not see the record.
       and (k.deployment_id is null or d.id is not null or k.deployment_id = b.deployment) then (
-      select json_object('recordId', record_id, 'fingerprint', fingerprint) from idempotency_keys where ${ofKey}
+      select json_object('recordId', record_id, 'fingerprint', fingerprint) from idempotency_keys where ${isStoredKey}
     ) end`,
   workspaceId: "w.id",
   keyId: "k.api_key_id",
@@ -173,8 +174,8 @@ const stateMembers = {
 } satisfies Record<keyof BatchState, string>;
 
 /**
- * Returns one row: the states of all batches as JSON, which costs far less than a row each, and the id of the commit, which
- * tells this reply from that to another group.
+ * Returns one row with the states of all batches as JSON, which costs far less than a row for each. The commit's id beside them
+ * distinguishes this reply from one to another group.
  */
 export const findStates = (batches: string, attempt: Attempt): Statement => ({
   sql: findSql,
@@ -195,7 +196,7 @@ const findSql = `
   left join prompt_versions v on v.prompt_id = s.prompt_id and v.version = s.version
     and d.id || '@' || s.version || '@' || s.created_at <> b.known_version`;
 
-/** A null stands for a batch whose key is not valid. */
+/** Reads the state of each batch. It is null if the key is invalid. */
 export function readStates([row]: Row[], { commit }: Attempt): (BatchState | null)[] {
   // A proxy in front of a server may deliver a reply twice.
   if (text(row!, "commit_id") !== commit) throw indeterminateError("The database sent the reply to another group");
@@ -207,8 +208,8 @@ export const hasRoom = (state: BatchState | null): boolean =>
   state !== null && state.refusal === null && state.used < state.limit;
 
 /**
- * A decision for each request. One is missing where the reason of a refusal is lost: if an earlier attempt was committed
- * without the batch, and the batch could be accepted now.
+ * Returns a decision for each request. A request has none if the reason for its refusal is lost: an earlier attempt was
+ * committed without its batch, which could be accepted now.
  */
 export function toDecisions(batches: CallBatch[], states: (BatchState | null)[], attempt: Attempt, serve: Serve) {
   const decisions = new Map<Admission, Decision>();
@@ -221,7 +222,7 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
       deployId: state?.deployId ?? undefined,
       groupSize,
     };
-    // All of a batch get the same prompt.
+    // All requests of a batch get the same prompt.
     const prompt = state?.prompt && state.accepted > 0 ? serve(batch, state.deployId!, state.prompt) : undefined;
     for (const [offset, admission] of admissions.entries()) {
       const decision: Decision | undefined = state === null
@@ -233,10 +234,10 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
   return decisions;
 }
 
-/** `offset` counts within the batch, `slot` within the group. */
+/** `offset` is the request's place in its batch, `slot` its place in the group. */
 function toDecision(
   admission: Admission,
-  { refusal, limit, used, reads, upgradeUrl, accepted, sequence, kept, revisions }: BatchState,
+  { refusal, limit, used, reads, upgradeUrl, accepted, sequence, original, revisions }: BatchState,
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
@@ -251,8 +252,8 @@ function toDecision(
   if (refusal === "operation") {
     return { outcome: admission.operation === "read" ? "read_forbidden" : "submit_forbidden", audit };
   }
-  if (kept !== null) {
-    const { recordId, fingerprint } = kept;
+  if (original !== null) {
+    const { recordId, fingerprint } = original;
     return fingerprint === idempotencyOf(admission)?.fingerprint
       ? { outcome: "recorded", recordId, quota, audit }
       : { outcome: "key_reused", audit };

@@ -1,4 +1,4 @@
-// Deleting single records: an entry in deleted_diagnoses takes the place of each, so that the ledger still balances.
+// Deletes single records. A row of deleted_diagnoses replaces each of them, so that the ledger still balances.
 import type { Statement } from "../database/database.ts";
 
 /** The statements that delete the records at these positions. The first returns a row for each that was still there. */

@@ -1,4 +1,4 @@
-// Reads of stored diagnosis records. They are written by the ledger alone, and deleted by deletions.ts.
+// Reads stored diagnosis records. The ledger writes them, and deletions.ts deletes them.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { readSlotId } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
@@ -11,7 +11,7 @@ import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
 
-/** Which records of a deployment to list; `text` stands in the input or the output, whatever the case of its ASCII letters. */
+/** Which records of a deployment to list. `text` is a part of the input or the output, ignoring the case of ASCII letters. */
 export type DiagnosisFilter = TimeRange & {
   deployId: DeploymentId;
   sessionId?: string | undefined;
@@ -20,20 +20,20 @@ export type DiagnosisFilter = TimeRange & {
   text?: string | undefined;
 };
 
-// Of documents in one answer, since a libSQL server gives no more than 10 MB; and as many characters are enough for a page.
+// Bytes of documents in one reply, since a libSQL server returns at most 10 MB. A page ends after as many characters.
 const pageBytes = 4 * 1024 * 1024;
-// Of documents that one query looks for a text in, or takes away: some 10 ms, in which no one else gets a turn. So much of an
-// export is held while its client reads it.
+// Bytes of documents that one query searches or one transaction deletes: some 10 ms, in which nothing else runs. An export
+// holds this much in memory while its client reads it.
 const workBytes = 1024 * 1024;
-const searchBatch = 1024; // records that one query looks for a text in
+const searchBatch = 1024; // records that one query searches for a text
 
-// Text is looked for in the documents, all else in the index.
+// A text is searched for in the documents. The index serves all other filters.
 const scanLimits: Record<"index" | "documents", ScanLimit> = {
   index: { query: 16_384, page: 4_194_304 },
   documents: { query: 4_096, page: 131_072 },
 };
 
-/** The records of a deployment, newest first; `range` is where they stand, for who knows it from the page before. */
+/** The records of a deployment, newest first. `range` is their range of the log, if known from the page before. */
 export async function listDiagnoses(
   database: Database,
   filter: DiagnosisFilter,
@@ -44,7 +44,7 @@ export async function listDiagnoses(
   return { items: rows.map(toDiagnosis), nextCursor };
 }
 
-/** Where the records stand in the log, without reading them; no more of them than can be taken away in one go. */
+/** The positions of records, without reading them. A page has no more of them than one transaction should delete. */
 export async function listPositions(
   database: Database,
   filter: Omit<DiagnosisFilter, "text">,
@@ -67,16 +67,16 @@ async function readRows(
   const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));
   const sql = isForPositions ? `select position from ${positions}` : recordsAt(positions, isSearch);
   const isExport = range !== undefined;
-  const mostBytes = isForPositions || isSearch || isExport ? workBytes : pageBytes;
+  const maxBytes = isForPositions || isSearch || isExport ? workBytes : pageBytes;
   const query = (range: LogRange & { limit: number }) => ({
     sql,
-    args: { ...given, ...range, mostBytes, ...(isSearch ? { limit: searchBatch } : {}) },
+    args: { ...given, ...range, maxBytes, ...(isSearch ? { limit: searchBatch } : {}) },
   });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
   const scanLimit = scanLimits[isSearch ? "documents" : "index"];
   return await readNewest(database, query, { first, end: before }, limit, scanLimit, {
-    isMeant: (row) => !isSearch || holdsText(row, filter.text!),
-    isEnough: (rows) =>
+    matches: (row) => !isSearch || containsText(row, filter.text!),
+    isFull: (rows) =>
       isForPositions
         ? rows.length > 0
         : rows.reduce((sum, row) => sum + lengthOf(row), 0) >= (isExport ? workBytes : pageBytes),
@@ -94,22 +94,22 @@ const toCondition = (filter: DiagnosisFilter): string =>
     inTime(filter, "r.position"),
   ].join(" and ");
 
-// Where a member is repeated, SQLite takes the first and everyone else the last, so that it tells only which records may be
-// meant. It refuses JSON that is nested 1000 levels deep, and such a record is no reason not to find the others.
-const mayHoldText = `iif(json_valid(d.document), exists (
+// Finds candidates only: if a member is repeated, SQLite takes the first, and JSON.parse the last. SQLite also rejects JSON
+// that is nested 1000 levels deep. Such a record is a candidate too, so that it does not fail the search.
+const mayContainText = `iif(json_valid(d.document), exists (
     select 1 from json_each(d.document, '$.content') where type = 'text' and instr(lower(value), lower(:text)) > 0
   ), true)`;
 
-/** Whether the input or the output of a record holds a text. */
-function holdsText(row: Row, sought: string): boolean {
+/** Whether the input or the output of a record contains a text. */
+function containsText(row: Row, search: string): boolean {
   const { input, output } = JSON.parse(readMembers(text(row, "document")).get("content") ?? "{}");
-  return [input, output].some((member) => toLower(member ?? "").includes(toLower(sought)));
+  return [input, output].some((member) => toLower(member ?? "").includes(toLower(search)));
 }
 
-/** As SQLite does. */
+/** Lowers ASCII letters only, as SQLite does. */
 const toLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** The first of the positions, as many as :mostBytes of documents stand at, but one at least. */
+/** The first positions, whose documents have at most :maxBytes together. At least one position. */
 const firstOf = (positions: string): string =>
   `(
     select position from (
@@ -117,21 +117,21 @@ const firstOf = (positions: string): string =>
       from diagnoses where position in (${positions})
       window newer as (order by position desc rows unbounded preceding)
     )
-    where nth = 1 or bytes <= :mostBytes
+    where nth = 1 or bytes <= :maxBytes
     order by position desc
   )`;
 
-/** A query for records at positions; a search gives those that may hold the text, and the last, where it has come to. */
+/** A query for records at positions. A search returns those that may contain the text, and the last, to continue from there. */
 const recordsAt = (positions: string, isSearch: boolean): string => `
   with chosen as materialized (select position from ${positions})
   select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
   from chosen
   cross join diagnoses d on d.position = chosen.position
   cross join ${commitAt("d.position")}
-  ${isSearch ? `where ${mayHoldText} or d.position = (select min(position) from chosen)` : ""}
+  ${isSearch ? `where ${mayContainText} or d.position = (select min(position) from chosen)` : ""}
   order by d.position desc`;
 
-/** Where a record of this id stands in the log, whether or not it was deleted; undefined where there was never one. */
+/** Finds a record by its id. A deleted record has only a position. Returns undefined if no record ever had the id. */
 export async function findDiagnosis(
   database: Database,
   id: RecordId,
@@ -155,21 +155,18 @@ export async function findDiagnosis(
   return { position: integer(row, "position"), workspaceId: text(row, "workspace_id"), diagnosis };
 }
 
-/**
- * A record with its members as submitted, those the specification does not name too. Where one of those has the name of
- * a member of ours, ours stands, and theirs is found in `submitted`.
- */
+/** A record with all members as submitted. A member with a reserved name is moved into `submitted`. */
 function toDiagnosis(row: Row): Diagnosis {
   const submitted = readMembers(text(row, "document"));
   const shadowed: [string, string][] = [];
   const members: [string, JsonText][] = [];
   for (const [name, text] of submitted) {
-    if (ours.has(name)) shadowed.push([name, text]);
+    if (reserved.has(name)) shadowed.push([name, text]);
     else members.push([name, jsonText(text)]);
   }
   return {
     id: text(row, "id"),
-    ...notGiven,
+    ...absent,
     ...Object.fromEntries(members),
     ...(shadowed.length === 0 ? {} : { submitted: jsonText(stringifyMembers(shadowed)) }),
     promptVersion: integer(row, "prompt_version"),
@@ -177,10 +174,10 @@ function toDiagnosis(row: Row): Diagnosis {
   };
 }
 
-const ours = new Set(["id", "promptVersion", "createdAt", "submitted"]);
+const reserved = new Set(["id", "promptVersion", "createdAt", "submitted"]);
 
-/** The specification's members in its order; a submit may lack the last four. */
-const notGiven = {
+/** The specification's members in its order. A submit may lack the last four. */
+const absent = {
   sessionId: null,
   status: null,
   content: null,

@@ -14,11 +14,11 @@ export type Decider<Item, Result, Attempt> = {
    */
   decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
   /**
-   * Why an attempt failed. The group is given up on `unavailable` and on an error of no known kind.
-   * - `retryable`: it had no effect, and another may.
-   * - `indeterminate`: it may have had its effect, so only the same attempt may be repeated.
-   * - `rejected`: it had no effect, and one of the items is why.
-   * - `unavailable`: it had no effect, and no other attempt will.
+   * Classifies the error of an attempt. The group fails on `unavailable` and on an error that has no class.
+   * - `retryable`: the attempt had no effect, and another one may succeed.
+   * - `indeterminate`: the attempt may have taken effect, so only the same attempt may be repeated.
+   * - `rejected`: the attempt had no effect, because of one of the items.
+   * - `unavailable`: the attempt had no effect, and another one would fail too.
    */
   failureOf(error: unknown): "retryable" | "indeterminate" | "rejected" | "unavailable" | undefined;
   sizeOf(item: Item): number;
@@ -28,8 +28,8 @@ export type Decider<Item, Result, Attempt> = {
   conflictKey(item: Item): string | undefined;
   /** Whether nobody waits for the item's result any more. Such an item is dropped. */
   isGone(item: Item): boolean;
-  /** Whether deciding the item writes nothing. A group of such items alone can be decided where nothing can be written. */
-  isRead(item: Item): boolean;
+  /** Whether deciding the item writes nothing. A group of only such items can be decided while the database cannot write. */
+  isReadOnly(item: Item): boolean;
 };
 
 type Pending<Item, Result> = Waiter & {
@@ -41,10 +41,7 @@ type Pending<Item, Result> = Waiter & {
 const sweepInterval = 250; // ms between checks for overdue items
 const longestPause = 500; // ms between two attempts
 
-/**
- * `submit` decides an item in a group with others; `countWaiting` counts the items without a result. The clock tells the time
- * that timeouts are measured in, in ms.
- */
+/** `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms. */
 export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
@@ -93,7 +90,7 @@ export function groupCommit<Item, Result, Attempt>(
     isRunning = false;
   }
 
-  /** Items of the same tick of the event loop join the group; a tick without a new item starts it. */
+  /** Items of the same tick of the event loop join the group. It starts after a tick without a new item. */
   async function untilNoneArrives(): Promise<void> {
     for (let seen = 0; seen < room.count() && seen < limits.items;) {
       seen = room.count();
@@ -122,13 +119,13 @@ export function groupCommit<Item, Result, Attempt>(
         if (failure === "rejected" && indeterminate === undefined && group.length > 1) {
           return await settleInHalves(group);
         }
-        const reads = group.filter(({ item }) => decider.isRead(item));
+        const reads = group.filter(({ item }) => decider.isReadOnly(item));
         if (failure === undefined && indeterminate === undefined && reads.length > 0 && reads.length < group.length) {
-          for (const { item, reject } of group) if (!decider.isRead(item)) reject(error);
+          for (const { item, reject } of group) if (!decider.isReadOnly(item)) reject(error);
           return await settle(reads);
         }
-        const mayPass = failure === "retryable" || failure !== "unavailable" && indeterminate !== undefined;
-        const { inTime, overdue } = mayPass ? splitByTime(group, clock()) : { inTime: [], overdue: group };
+        const canRetry = failure === "retryable" || failure !== "unavailable" && indeterminate !== undefined;
+        const { inTime, overdue } = canRetry ? splitByTime(group, clock()) : { inTime: [], overdue: group };
         for (const { reject } of overdue) reject(indeterminate === undefined ? error : indeterminate.error);
         if (inTime.length === 0) return;
         if (indeterminate === undefined) group = inTime;

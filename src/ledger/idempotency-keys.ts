@@ -1,45 +1,45 @@
-// The keys under which submits may be repeated. They are stored with the commit that accepted the submit, for two days.
+// Idempotency keys. The transaction that accepts a submit stores its key, under which it may be repeated for two days.
 import type { Statement } from "../database/database.ts";
 import type { SubmitSlots } from "./admission.ts";
 import { acceptedCall, idAt } from "./blocks.ts";
 import { bySlot } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
 
-export const keptFor = 2 * 86_400_000; // ms
+export const keyLifetime = 2 * 86_400_000; // ms
 
-/** Stores the idempotency keys of the accepted submits, and replaces those that are too old. */
-export const keepKeys = (slots: SubmitSlots, { commit, now }: Attempt): Statement => ({
-  sql: keepSql,
+/** Stores the idempotency keys of the accepted submits. Replaces expired ones. */
+export const storeKeys = (slots: SubmitSlots, { commit, now }: Attempt): Statement => ({
+  sql: storeSql,
   args: {
     commit,
     keys: bySlot(slots, ({ idempotency }) => idempotency?.key ?? null),
     fingerprints: bySlot(slots, ({ idempotency }) => idempotency?.fingerprint ?? null),
-    keptSince: now - keptFor,
+    validSince: now - keyLifetime,
   },
 });
 
-const keepSql = `
+const storeSql = `
   insert into idempotency_keys (workspace_id, key, fingerprint, record_id, created_at)
   select c.workspace_id, r.value, :fingerprints ->> r.key, ${idAt("diag", "m.position + r.key")}, m.created_at
   from commits m cross join json_each(:keys) r cross join ${acceptedCall}
   where m.id = :commit and r.value is not null
   on conflict do update
     set fingerprint = excluded.fingerprint, record_id = excluded.record_id, created_at = excluded.created_at
-    where created_at < :keptSince`;
+    where created_at < :validSince`;
 
-/** Deletes idempotency keys that are too old, in larger numbers than a group can add. */
-export const forgetKeys = ({ now }: Pick<Attempt, "now">): Statement => ({
-  sql: forgetSql,
-  args: { before: now - keptFor },
+/** Deletes expired idempotency keys, more of them than a group can add. */
+export const deleteExpiredKeys = ({ now }: Pick<Attempt, "now">): Statement => ({
+  sql: deleteSql,
+  args: { before: now - keyLifetime },
 });
 
-const forgetSql = `
+const deleteSql = `
   delete from idempotency_keys where (workspace_id, key) in (
     select workspace_id, key from idempotency_keys where created_at < :before order by created_at limit 512
   )`;
 
 /** Deletes some of the idempotency keys of the workspace `:id`, and returns a row for each. */
-export const forgetKeysOf = `
+export const deleteIdempotencyKeys = `
   delete from idempotency_keys where (workspace_id, key) in (
     select workspace_id, key from idempotency_keys where workspace_id = :id limit 512
   ) returning 1`;

@@ -1,4 +1,4 @@
-// The ledger: decides requests, and counts them, logs them and stores their records in the same transaction.
+// The ledger decides requests. In the same transaction it counts and logs the accepted ones, and stores their records.
 // Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
 import type { Clock } from "../common/domain.ts";
 import { newCommitId } from "../common/ids.ts";
@@ -13,10 +13,10 @@ import type { Admission, Check, Checked, Decision, Read, Recorded, Refused, Serv
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
 import type { BatchState } from "./decide.ts";
 import { groupCommit } from "./group-commit.ts";
-import { forgetKeys, keepKeys } from "./idempotency-keys.ts";
+import { deleteExpiredKeys, storeKeys } from "./idempotency-keys.ts";
 import { createPromptCache, serveFrom } from "./prompt-cache.ts";
 import type { PromptCache } from "./prompt-cache.ts";
-import { addCommit, countCalls, noteKeyUse, storeRecords } from "./statements.ts";
+import { addCommit, countCalls, storeRecords, updateLastUsed } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
 import type { GroupLimits } from "./waiting-room.ts";
 
@@ -24,16 +24,16 @@ export type Ledger = {
   /** Decides a request and counts it. Requests that arrive while others are being decided share the next transaction. */
   admit<A extends Read | Submit>(admission: A): Promise<Refused | (A extends Read ? Served : Recorded)>;
   /**
-   * Whose key it is, what its workspace has used of this month's quota and, for `revisions`, its deployments. Undefined if the
-   * key is invalid. Costs no quota. `workspaceId` is the key's workspace where that is known.
+   * Returns what the key's workspace has used of this month's quota and, for `revisions`, its deployments. Returns undefined
+   * if the key is invalid. Costs no quota. `workspaceId` is the key's workspace, if an earlier request found it.
    */
   check(keyHash: string, operation?: Check["operation"], workspaceId?: WorkspaceId): Promise<Checked | undefined>;
   /** How many requests wait for a decision. */
   countWaiting(): number;
 };
 
-// A slot in a commit has two hexadecimal digits. A libSQL server takes 5 MB per argument, and a character of a document may
-// take three bytes there.
+// An id has two hexadecimal digits for the slot in its commit. A libSQL server takes 5 MB per argument, and a character of a
+// document may take three bytes there.
 const groupLimits: GroupLimits = {
   items: 256,
   size: 1_500_000,
@@ -42,7 +42,7 @@ const groupLimits: GroupLimits = {
   timeoutMs: 10_000,
 };
 
-/** Creates the ledger of a database; `limits` overrides the defaults. */
+/** Creates the ledger of a database. `limits` overrides the defaults. */
 export function createLedger(
   database: Database,
   clock: Clock,
@@ -67,7 +67,7 @@ export function createLedger(
       return key && `${admission.workspaceId ?? ""} ${key}`;
     },
     isGone: ({ isGone }) => isGone !== undefined && isGone(),
-    isRead,
+    isReadOnly,
   }, { ...groupLimits, ...limits });
   return {
     admit: admit as Ledger["admit"],
@@ -79,7 +79,7 @@ export function createLedger(
   };
 }
 
-const isRead = ({ operation }: Admission): boolean => operation === "check" || operation === "revisions";
+const isReadOnly = ({ operation }: Admission): boolean => operation === "check" || operation === "revisions";
 
 function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry, prompts: PromptCache) {
   // After a group in which nothing could be accepted, the next group is read first, without the write lock that accepting
@@ -92,7 +92,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     const serve = serveFrom(prompts, batches);
     const rows = encodeBatches(batches, serve.knownVersion);
     // A group that is read first may have been accepted by an earlier attempt, whose reply was lost.
-    const toAnswers = async (states: (BatchState | null)[]) => {
+    const answer = async (states: (BatchState | null)[]) => {
       const accepted = batches.flatMap((batch, index) => {
         const state = states[index];
         return state && state.accepted > 0 ? [{ batch, deployId: state.deployId!, prompt: state.prompt }] : [];
@@ -100,29 +100,29 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
       await serve.addTexts(database, accepted);
       return toDecisions(batches, states, attempt, serve.prompt);
     };
-    const isCheck = admissions.every(isRead);
+    const isCheck = admissions.every(isReadOnly);
     if (isCheck || readBeforeWrite && admissions.length > 1) {
       const states = readStates(await database.read(findStates(rows, attempt)), attempt);
-      if (isCheck || !states.some(hasRoom)) return await toAnswers(states);
+      if (isCheck || !states.some(hasRoom)) return await answer(states);
     }
     const slots = toSubmitSlots(batches);
     const hasSubmit = slots.some((submit) => submit !== null);
     const hasKey = slots.some((submit) => submit?.idempotency !== undefined);
     const began = performance.now();
     const results = await database.write([
-      ...(hasKey ? [forgetKeys(attempt)] : []),
+      ...(hasKey ? [deleteExpiredKeys(attempt)] : []),
       logCalls(rows, attempt),
       addCommit(attempt),
       countCalls(attempt),
       ...(hasSubmit ? [storeRecords(slots, attempt)] : []),
-      ...(hasKey ? [keepKeys(slots, attempt)] : []),
-      noteKeyUse(attempt),
+      ...(hasKey ? [storeKeys(slots, attempt)] : []),
+      updateLastUsed(attempt),
       findStates(rows, attempt),
     ]);
     commitSeconds((performance.now() - began) / 1000);
     groupSize(admissions.length);
     const states = readStates(results.at(-1)!, attempt);
     readBeforeWrite = !states.some(hasRoom);
-    return await toAnswers(states);
+    return await answer(states);
   };
 }

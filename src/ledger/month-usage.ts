@@ -1,5 +1,5 @@
-// A month's use by day, and by key, deployment and operation: the calls in the log and what was pruned of them. All of it is of
-// the moment at which the quota was read, whatever is accepted or pruned while the log is scanned.
+// A month's usage by day, and by key, deployment and operation: calls in the log and pruned calls. All numbers are those of the
+// moment when the quota was read, whatever is accepted or pruned while the log is scanned.
 import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
 import { blocksOfRange, commitAt, findLogRange } from "./blocks.ts";
@@ -10,14 +10,14 @@ import type { QuotaState } from "../schema/serving.ts";
 import { nextPosition } from "./statements.ts";
 import { usageOf } from "./usage.ts";
 
-/** What a key used of a deployment. Both are empty for calls that were pruned before they were counted by key. */
+/** A key's calls of a deployment. Both ids are empty for calls that were pruned before pruning counted by key. */
 export type KeyUsage = { keyId: string; deployId: string; reads: number; submits: number };
 
 export type MonthDetails = { usage: QuotaState; days: DayUsage[]; keys: KeyUsage[] };
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
 
-/** Undefined where there is no such workspace. `report` is told how far it is, from 0 to 1. */
+/** Returns undefined if the workspace does not exist. `report` gets the progress, from 0 to 1. */
 export async function readMonth(
   database: Database,
   workspaceId: WorkspaceId,
@@ -28,20 +28,20 @@ export async function readMonth(
   const found = await database.read({ sql: quotaSql, args });
   const [quota] = found;
   if (quota === undefined) return undefined;
-  const { sequence, end } = { sequence: integer(quota, "sequence"), end: integer(quota, "position") };
+  const sequence = integer(quota, "sequence"), end = integer(quota, "position");
   let days = new Map<string, DayUsage>();
   let keys = sumByKey(found.slice(1));
   const range = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
   const last = Math.min(range.end, end);
-  // Even without calls in the log there may be some that have been pruned meanwhile.
+  // Even if the log has no calls of the month, some may have been pruned meanwhile.
   for (let first = range.first; first === range.first || first < last; first += sliceLength) {
     const slice = { start: range.first, first, end: Math.min(last, first + sliceLength), sequence };
     const rows = await database.read({ sql: sliceSql, args: { ...args, ...slice } });
     const pruned = rows.filter(({ day }) => day === null);
-    // What came after the quota was read may have been pruned too.
+    // Then calls that were accepted after the quota was read may have been pruned too.
     if (pruned.some((row) => integer(row, "position") > end)) return readMonth(database, workspaceId, month, report);
     if (pruned.length > 0) {
-      // What was counted until now is pruned.
+      // The calls counted so far have been pruned.
       days = new Map();
       keys = sumByKey(pruned);
     }
@@ -70,7 +70,7 @@ function sumByKey(rows: Row[], sums = new Map<string, KeyUsage>()): Map<string, 
   return sums;
 }
 
-/** The quota first, then what is pruned. */
+/** Returns the quota first, then the pruned calls. */
 const quotaSql = `
   select 0 as api_key_id, null as deployment_id, coalesce(q.reads, 0) as reads, coalesce(q.submits, 0) as submits,
     w.monthly_limit, ${nextPosition} as position, (select coalesce(max(sequence), 0) from prunings) as sequence
@@ -81,7 +81,7 @@ const quotaSql = `
   where workspace_id = :workspaceId and month = :month
   order by 1`;
 
-/** The calls of a slice, and what is pruned if more was pruned meanwhile and that reaches into the slice. */
+/** Sums the calls of a slice. Returns the pruned calls too, if the workspace was meanwhile pruned into the slice. */
 const sliceSql = `${blocksOfRange}
   select date(m.created_at / 1000, 'unixepoch') as day, r.api_key_id, r.deployment_id,
     sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits,

@@ -10,7 +10,7 @@ import { integer, text } from "../database/row.ts";
 import { readReference } from "../common/reference.ts";
 import type { CallBatch } from "./admission.ts";
 
-/** What SQL finds for a read. The time and the texts are null if it was not accepted, and the texts if they are known. */
+/** What SQL returns for a read. If the read was not accepted, the time and the texts are null. Cached texts are null too. */
 export type FoundPrompt = {
   workspaceId: WorkspaceId;
   workspaceName: string;
@@ -27,7 +27,7 @@ export type FoundPrompt = {
 
 type Content = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
 
-/** The prompt of a deployment as JSON text, and what it was composed of. */
+/** The prompt of a deployment as JSON text, and its parts. */
 type ServedPrompt = {
   /** `DEPLOYMENT@VERSION@TIME`: a database restored from a backup may have another version of the same number. */
   stamp: string;
@@ -37,62 +37,62 @@ type ServedPrompt = {
   text: JsonText;
 };
 
-// A prompt may have one or two megabytes, and a reply of a libSQL server at most ten.
-export const mostTexts = 4; // prompts with their texts in one reply
+// A prompt may have one or two megabytes. A reply of a libSQL server has at most ten.
+export const maxTexts = 4; // prompts with their texts in one reply
 
-const mostCharacters = 16 * 1024 * 1024;
+const maxCharacters = 16 * 1024 * 1024;
 
 export type PromptCache = Cache<ServedPrompt>;
 
-/** A cache of prompts by what requests call their deployments. */
-export const createPromptCache = (): PromptCache => createCache(mostCharacters);
+/** A cache of prompts, by the id or reference in the request. */
+export const createPromptCache = (): PromptCache => createCache(maxCharacters);
 
 /** Returns the prompt of a batch's deployment as JSON text. */
-export type Serve = (batch: Asked, deployId: DeploymentId, found: FoundPrompt) => JsonText;
+export type Serve = (batch: Target, deployId: DeploymentId, found: FoundPrompt) => JsonText;
 
-type Asked = Pick<CallBatch, "keyHash" | "deployId">;
-/** An accepted batch, its deployment, and the prompt if it was read. */
-type Accepted = { batch: Asked; deployId: DeploymentId; prompt: FoundPrompt | null };
+type Target = Pick<CallBatch, "keyHash" | "deployId">;
+/** An accepted batch, its deployment, and the prompt if it is a read. */
+type Accepted = { batch: Target; deployId: DeploymentId; prompt: FoundPrompt | null };
 
-/** What the prompt of a batch is cached under: a reference means another deployment in another workspace. */
-const nameOf = ({ keyHash, deployId }: Asked): string =>
+/** The cache key of a batch's prompt. It has the API key beside a reference, which another workspace may have too. */
+const cacheKeyOf = ({ keyHash, deployId }: Target): string =>
   readReference(deployId) === undefined ? deployId : `${keyHash} ${deployId}`;
 
 /**
- * Serves the prompts of a group. It takes what is known of the group's deployments from the cache right away: texts that
- * SQL was told not to return must still be here when the group is decided.
+ * Serves the prompts of a group. It reads the cache right away, because SQL returns no texts that are cached now, and they must
+ * still be here when the group is decided.
  */
-export function serveFrom(cache: PromptCache, batches: Asked[]) {
-  const known = new Map(batches.map(nameOf).map((name) => [name, cache.get(name)]));
+export function serveFrom(cache: PromptCache, batches: Target[]) {
+  const known = new Map(batches.map(cacheKeyOf).map((key) => [key, cache.get(key)]));
 
   const prompt: Serve = (batch, deployId, found) => {
-    const name = nameOf(batch);
-    const before = known.get(name);
+    const key = cacheKeyOf(batch);
+    const before = known.get(key);
     const served = isCurrent(before, deployId, found) ? before : compose(deployId, found, before);
-    if (served !== before) cache.set(name, served, 2 * served.text.text.length);
-    known.set(name, served);
+    if (served !== before) cache.set(key, served, 2 * served.text.text.length);
+    known.set(key, served);
     return served.text;
   };
 
   return {
-    /** The stamp of the version whose texts are known; empty if none are. */
-    knownVersion: (batch: Asked) => known.get(nameOf(batch))?.stamp ?? "",
+    /** The stamp of the version whose texts are cached, or empty. */
+    knownVersion: (batch: Target) => known.get(cacheKeyOf(batch))?.stamp ?? "",
     prompt,
-    /** Reads the texts that are neither known nor in the states, since a reply holds only `mostTexts` prompts. */
+    /** Reads the texts that are neither cached nor in the states, since one reply holds only `maxTexts` prompts. */
     async addTexts(database: Database, served: Accepted[]): Promise<void> {
-      // Serving one request makes the prompt known to the others of its deployment.
+      // One request for a prompt suffices: serving it caches the prompt for the others.
       const seen = new Set<string>();
-      const lacking: FoundPrompt[] = [];
+      const missing: FoundPrompt[] = [];
       for (const { batch, deployId, prompt: found } of served) {
-        const name = nameOf(batch);
-        if (found === null || seen.has(name)) continue;
-        seen.add(name);
-        if (known.get(name)?.stamp !== stampOf(deployId, found) && readContent(found) === undefined) {
-          lacking.push(found);
+        const key = cacheKeyOf(batch);
+        if (found === null || seen.has(key)) continue;
+        seen.add(key);
+        if (known.get(key)?.stamp !== stampOf(deployId, found) && readContent(found) === undefined) {
+          missing.push(found);
         }
       }
-      for (let at = 0; at < lacking.length; at += mostTexts) {
-        await readTexts(database, lacking.slice(at, at + mostTexts));
+      for (let at = 0; at < missing.length; at += maxTexts) {
+        await readTexts(database, missing.slice(at, at + maxTexts));
       }
     },
   };

@@ -1,20 +1,20 @@
-// Pruning the oldest calls of all workspaces. What is pruned is counted by workspace, month, key and deployment in the
-// transaction that removes it, so that the ledger still balances.
+// Prunes the oldest calls of all workspaces. The transaction that removes calls adds them to counts by workspace, month, key
+// and deployment, so that the ledger still balances.
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
-/** How much was removed. */
+/** How many calls and records were removed. */
 export type Removed = { calls: number; records: number };
 
-/** Removes a little more, and gives how much that was; undefined once there is nothing left to remove. */
+/** Removes one batch, and returns its size. Returns undefined once nothing is left to remove. */
 export type Step = () => Promise<Removed | undefined>;
 
 const pruneBatch = 1024; // positions in a transaction
-const pruneBytes = 1024 * 1024; // of documents in a transaction, which are overwritten
+const pruneBytes = 1024 * 1024; // of documents in a transaction, since deleting overwrites them
 
 /**
- * Where the next batch of what is older than a moment ends: at a commit, some 1,024 positions or 1 MiB of documents on, or at
- * the first one that is not older, or at the newest, which always stays. Undefined where nothing is older.
+ * Where the next batch of commits older than a moment ends: at a commit, after some 1,024 positions or 1 MiB of documents, but
+ * at the first commit that is not older, or at the newest, which always stays. Undefined if none is older.
  */
 async function findPruneEnd(database: Database, before: number): Promise<number | undefined> {
   const [row] = await database.read({
@@ -61,7 +61,7 @@ async function pruneBefore(database: Database, end: number): Promise<Removed> {
         where m.position < :end`),
       args,
     },
-    { sql: notePruning("select distinct workspace_id from calls where position < :end"), args },
+    { sql: storePruning("select distinct workspace_id from calls where position < :end"), args },
     ...["diagnoses", "deleted_diagnoses", "calls", "commits"].map((table) => ({
       sql: `delete from ${table} where position < :end`,
       args,
@@ -71,7 +71,7 @@ async function pruneBefore(database: Database, end: number): Promise<Removed> {
   return { calls: integer(row!, "calls"), records: integer(row!, "records") };
 }
 
-/** Adds calls (c) in their commits (m), which are about to be removed, to the counts of what was pruned. */
+/** Adds calls (c) of commits (m) to the counts of pruned calls, before they are removed. */
 export const countPruned = (callsInCommits: string): string => `
   insert into pruned_calls (workspace_id, month, api_key_id, deployment_id, reads, submits)
   select c.workspace_id, m.month, c.api_key_id, c.deployment_id,
@@ -79,8 +79,8 @@ export const countPruned = (callsInCommits: string): string => `
   from ${callsInCommits} group by 1, 2, 3, 4
   on conflict do update set reads = reads + excluded.reads, submits = submits + excluded.submits`;
 
-/** Notes that the workspaces that a query finds have no calls before the position `:end` any more. */
-export const notePruning = (workspaces: string): string => `
+/** Stores that the workspaces found by a query have no calls before the position `:end` any more. */
+export const storePruning = (workspaces: string): string => `
   insert into prunings (workspace_id, position, records_position, sequence)
   select workspace_id, :end, :end, (select 1 + coalesce(max(sequence), 0) from prunings) from (${workspaces}) where true
   on conflict do update set position = max(position, excluded.position),

@@ -1,4 +1,4 @@
-// The statements that make the effects of a commit once its calls are logged. Their number does not depend on the group.
+// The statements that complete a commit once its calls are logged. Their number does not depend on the size of the group.
 //
 // A request has a slot in its group, from 0. An accepted request also has a position in the log, which is its commit's
 // position plus the slot, and a sequence number in its workspace's month, from 1 to the limit.
@@ -13,16 +13,17 @@ import { acceptedCall } from "./blocks.ts";
 export type Attempt = {
   /** The id under which the group is committed. */
   commit: string;
-  /** The moment of the decision, its month, and when that ends. */
+  /** The time of the decision, in Unix ms. */
   now: number;
   month: string;
+  /** When the month ends, in Unix ms. */
   resetsAt: number;
 };
 
 /** The position at which the next commit begins. */
 export const nextPosition = "coalesce((select next_position from commits order by position desc limit 1), 1)";
 
-/** Ends the commit: its calls are those of no other commit. Without calls there is no commit. */
+/** Adds a commit with all calls that are in no commit yet. Adds nothing if there are none. */
 export const addCommit = ({ commit, now, month }: Attempt): Statement => ({
   sql: addSql,
   args: { commit, now, month },
@@ -34,7 +35,7 @@ const addSql = `
   from (select ${nextPosition} as position) s cross join calls c on c.position >= s.position
   group by s.position`;
 
-/** Counts the commit's calls: those whose numbers are beyond what is counted. */
+/** Counts the commit's calls. A call whose number does not exceed the count has been counted already. */
 export const countCalls = ({ commit }: Attempt): Statement => ({ sql: countSql, args: { commit } });
 
 const countSql = `
@@ -48,20 +49,20 @@ const countSql = `
 
 const keyUseInterval = 3_600_000; // ms
 
-/** Stores when the keys of the commit's calls were used, unless that was stored less than an hour ago. */
-export const noteKeyUse = ({ commit, now }: Attempt): Statement => ({
-  sql: noteSql,
+/** Updates when the keys of the commit's calls were last used, at most once an hour for each. */
+export const updateLastUsed = ({ commit, now }: Attempt): Statement => ({
+  sql: lastUsedSql,
   args: { commit, now, staleBefore: now - keyUseInterval },
 });
 
-const noteSql = `
+const lastUsedSql = `
   update api_key_secrets set last_used_at = :now
   where api_key_id in (
     select c.api_key_id from commits m cross join calls c on c.position >= m.position and c.position < m.next_position
     where m.id = :commit
   ) and (last_used_at is null or last_used_at <= :staleBefore)`;
 
-/** A value of each submit as a JSON array by slot. */
+/** Encodes a value of each submit as a JSON array, indexed by slot. */
 export const bySlot = (slots: SubmitSlots, valueOf: (submit: Submit) => string | number | null): string =>
   toSqlJson(slots.map((submit) => submit && valueOf(submit)));
 

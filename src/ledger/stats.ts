@@ -1,4 +1,4 @@
-// What the records of a deployment say in numbers, from the index alone: a million of them is read in half a second.
+// Statistics of a deployment's records. They come from the index alone, which gives a million records in half a second.
 import type { DeploymentId } from "../common/ids.ts";
 import type { VersionStats } from "../schema/ledger.ts";
 import { blocksOfRange, findLogRange, inTime } from "./blocks.ts";
@@ -6,12 +6,12 @@ import type { LogRange, TimeRange } from "./blocks.ts";
 import type { Database } from "../database/database.ts";
 import { integerOrNull, textOrNull } from "../database/row.ts";
 
-const rangeLength = 4_096; // positions that one query looks at: 5 ms, in which no one else gets a turn
+const sliceLength = 4_096; // positions that one query scans: 5 ms, in which nothing else runs
 
-/** Which records of a deployment to look at. */
+/** Which records of a deployment to count. */
 export type StatsFilter = TimeRange & { deployId: DeploymentId; promptVersion?: number | undefined };
 
-/** Statistics of each version that has records, newest first; `report` is told how far it is, from 0 to 1. */
+/** Statistics of each version that has records, newest first. `report` gets the progress, from 0 to 1. */
 export async function findStats(
   database: Database,
   filter: StatsFilter,
@@ -19,8 +19,8 @@ export async function findStats(
 ): Promise<VersionStats[]> {
   const versions = new Map<number, Tally>();
   const whole = await findLogRange(database, filter);
-  for (let { first } = whole; first < whole.end; first += rangeLength) {
-    const range = { first, end: Math.min(first + rangeLength, whole.end) };
+  for (let { first } = whole; first < whole.end; first += sliceLength) {
+    const range = { first, end: Math.min(first + sliceLength, whole.end) };
     const numbers = await readNumbers(database, filter, range);
     addRecords(versions, numbers);
     report((range.end - whole.first) / (whole.end - whole.first));
@@ -28,7 +28,7 @@ export async function findStats(
   return [...versions].sort(([a], [b]) => b - a).map(([version, tally]) => toStats(version, tally));
 }
 
-/** Five numbers of each record, one after the other: version, status, latency, prompt and completion tokens. */
+/** Reads five numbers of each record, in a flat list: version, status, latency, prompt tokens and completion tokens. */
 async function readNumbers(
   database: Database,
   { deployId, promptVersion, from, to }: StatsFilter,
@@ -36,7 +36,7 @@ async function readNumbers(
 ): Promise<(number | null)[]> {
   const isInTime = await isWithin(database, { from, to }, range);
   const sql = `${blocksOfRange}
-    -- As it stands in the index
+    -- This expression is a column of the index.
     select group_concat(r.prompt_version || ',' || r.status || ',' || r.measures) as numbers
     from block cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = :deployId
       and r.position >= :first and r.position < :end
@@ -48,7 +48,7 @@ async function readNumbers(
   return JSON.parse(`[${textOrNull(row!, "numbers") ?? ""}]`);
 }
 
-/** Whether all of a range lies in a time range, so that its records need not be looked at one by one. */
+/** Whether all of a range lies in a time range, so that its records need no check one by one. */
 async function isWithin(database: Database, { from, to }: TimeRange, { first, end }: LogRange): Promise<boolean> {
   if (from === undefined && to === undefined) return true;
   const [row] = await database.read({
@@ -61,11 +61,11 @@ async function isWithin(database: Database, { from, to }: TimeRange, { first, en
   return earliest !== null && latest !== null && earliest >= (from ?? 0) && latest < (to ?? Infinity);
 }
 
-/** Counts of a version's records, so that it takes no more memory the more there are. */
+/** Counts of a version's records, which take no more memory for more records. */
 type Tally = {
   records: number;
   statuses: Map<number, number>;
-  /** By number of the bucket that a latency falls in. */
+  /** By the number of the latency's bucket. */
   latencies: Map<number, number>;
   measured: number;
   tokens: { records: number; prompt: number; completion: number };
@@ -79,7 +79,7 @@ const emptyTally = (): Tally => ({
   tokens: { records: 0, prompt: 0, completion: 0 },
 });
 
-/** Counts records of five numbers each. */
+/** Counts records, which have five numbers each. */
 function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): void {
   let version: number | undefined, tally = emptyTally();
   for (let at = 0; at < numbers.length; at += 5) {
@@ -92,7 +92,7 @@ function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): v
     const prompt = numbers[at + 3]!, completion = numbers[at + 4]!;
     tally.records++;
     increase(tally.statuses, status);
-    if (tally.statuses.size > mostStatuses) tally.statuses = mostFrequent(tally.statuses, mostStatuses / 2);
+    if (tally.statuses.size > maxStatuses) tally.statuses = mostFrequent(tally.statuses, maxStatuses / 2);
     if (latency !== null) {
       tally.measured++;
       increase(tally.latencies, bucketOf(latency));
@@ -105,10 +105,10 @@ function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): v
   }
 }
 
-const mostStatuses = 2_000; // of a version that are counted apart: their number is up to clients
+const maxStatuses = 2_000; // counted separately for a version: clients may send any number of them
 const shownStatuses = 10;
 
-/** So many of the counts, the highest; of equal ones the first. */
+/** The highest counts, and of equal ones the first. */
 const mostFrequent = (counts: Map<number, number>, most: number): Map<number, number> =>
   new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, most));
 
@@ -116,8 +116,8 @@ function increase(counts: Map<number, number>, key: number): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-// Latencies are told apart by tenths of a millisecond below a second, and by four digits above: some thousand buckets per
-// power of ten, numbered from 0 and from 10,000 on.
+// Latencies below a second are rounded to a tenth of a millisecond, longer ones to four digits: 9,000 buckets per power of
+// ten. The buckets are numbered from 0 and from 10,000 on.
 const fine = 10_000, perPower = 9_000;
 
 function bucketOf(latency: number): number {
@@ -131,7 +131,7 @@ function bucketOf(latency: number): number {
 function latencyOf(bucket: number): number {
   if (bucket < fine) return bucket / 10;
   const power = Math.floor((bucket - fine) / perPower);
-  // Read as decimal: a product with a high power of ten would be a little off.
+  // Parsed as a decimal, since multiplying by a high power of ten would be a little off.
   return Math.min(Number(`${1000 + (bucket - fine) % perPower}e${power}`), Number.MAX_VALUE);
 }
 
@@ -154,7 +154,7 @@ function toStats(version: number, { records, statuses, latencies, measured, toke
   };
 }
 
-/** The smallest latency that at least a share of all does not exceed (nearest rank). */
+/** The smallest latency that at least this share of all records does not exceed (nearest rank). */
 function percentile(ordered: [bucket: number, count: number][], total: number, share: number): number | null {
   let rank = Math.max(1, Math.ceil(share * total));
   for (const [bucket, count] of ordered) {

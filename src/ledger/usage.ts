@@ -1,4 +1,4 @@
-// Reads of the counted quota. The ledger alone writes it.
+// Reads the quota used, which only the ledger writes.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth } from "../common/month.ts";
@@ -8,7 +8,7 @@ import { integer, text } from "../database/row.ts";
 import type { MonthUsage } from "../schema/ledger.ts";
 import type { QuotaState } from "../schema/serving.ts";
 
-/** What was counted, and what follows from it. */
+/** Derives the state of a quota from its counts. */
 export function usageOf(
   { month, limit, reads, submits }: Pick<QuotaState, "month" | "limit" | "reads" | "submits">,
 ): QuotaState {
@@ -47,14 +47,14 @@ function toMonth(row: Row): MonthUsage {
   return { month: text(row, "month"), used: reads + submits, reads, submits };
 }
 
-/** What a workspace has used of its limit. */
+/** A workspace's limit, and how much of it is used. */
 export type QuotaUse = { workspaceId: string; limit: number; used: number };
 
-/** What workspaces used in a month, in order of their ids from one on. */
+/** Quota use in a month of the workspaces after an id, in order of their ids. */
 export const listQuotas = (database: Database, month: string, after: string, rows: number): Promise<QuotaUse[]> =>
   readQuotas(database, "w.id > :after order by w.id limit :rows", { month, after, rows });
 
-/** What these workspaces used in a month. */
+/** Quota use in a month of these workspaces. */
 export const findQuotas = (database: Database, month: string, ids: string[]): Promise<QuotaUse[]> =>
   readQuotas(database, "w.id in (select value from json_each(:ids))", { month, ids: JSON.stringify(ids) });
 

@@ -1,7 +1,7 @@
 // The queue of a group commit. Owners share its capacity fairly and are served round robin. Items that must not be in one
 // group are parked behind the first of them, where they delay nobody else.
 
-/** Limits for one group and for all that wait; sizes are in the unit of `sizeOf`. */
+/** Limits for one group, and for all that wait. Sizes are in the unit of `sizeOf`. */
 export type GroupLimits = {
   items: number;
   size: number;
@@ -25,32 +25,32 @@ type Queue<W> = { waiters: W[]; count: number; size: number };
 
 export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   const queues = new Map<string, Queue<W>>();
-  const turns: Queue<W>[] = []; // the queues with an item that is not parked, in round-robin order
-  // By conflict key: first the item in line or being decided, then the parked ones.
-  const sequences = new Map<string, W[]>();
+  const ready: Queue<W>[] = []; // the queues with an item that is not parked, in round-robin order
+  // By conflict key: first the item that is queued or being decided, then the parked ones.
+  const chains = new Map<string, W[]>();
   let count = 0, size = 0;
 
   /**
-   * Returns false if the owner already has as much as is free. So one owner gets half of the room, and every further owner
-   * leaves some for the next.
+   * Returns false if the owner already takes up as much as is free. So one owner gets half of the room at most, and every
+   * further owner leaves some for the next.
    */
   function enter(waiter: W): boolean {
     const queue = queues.get(waiter.owner) ?? { waiters: [], count: 0, size: 0 };
     const isLarge = count > 0 && queue.size + waiter.size > limits.waitingSize - size;
     if (isLarge || queue.count >= limits.waitingItems - count) return false;
     queues.set(waiter.owner, queue);
-    add(queue, waiter, 1);
+    adjust(queue, waiter, 1);
     const { conflictKey } = waiter;
-    const sequence = conflictKey === undefined ? undefined : sequences.get(conflictKey);
-    if (sequence !== undefined) sequence.push(waiter);
+    const chain = conflictKey === undefined ? undefined : chains.get(conflictKey);
+    if (chain !== undefined) chain.push(waiter);
     else {
-      if (conflictKey !== undefined) sequences.set(conflictKey, [waiter]);
-      line(queue, waiter);
+      if (conflictKey !== undefined) chains.set(conflictKey, [waiter]);
+      enqueue(queue, waiter);
     }
     return true;
   }
 
-  function add(queue: Queue<W>, waiter: W, change: 1 | -1): void {
+  function adjust(queue: Queue<W>, waiter: W, change: 1 | -1): void {
     queue.count += change;
     queue.size += change * waiter.size;
     count += change;
@@ -58,17 +58,17 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
     if (queue.count === 0) queues.delete(waiter.owner);
   }
 
-  function line(queue: Queue<W>, waiter: W): void {
-    if (queue.waiters.push(waiter) === 1) turns.push(queue);
+  function enqueue(queue: Queue<W>, waiter: W): void {
+    if (queue.waiters.push(waiter) === 1) ready.push(queue);
   }
 
   /** Takes the next group, an equal share of each owner first. `gone` are the items that nobody waits for any more. */
   function takeGroup(isGone: (waiter: W) => boolean): { group: W[]; gone: W[] } {
     const group: W[] = [], gone: W[] = [];
-    const share = Math.max(1, Math.floor(limits.items / turns.length));
+    const share = Math.max(1, Math.floor(limits.items / ready.length));
     let total = 0, isFull = false;
-    while (group.length < limits.items && turns.length > 0 && !isFull) {
-      const queue = turns.shift()!;
+    while (group.length < limits.items && ready.length > 0 && !isFull) {
+      const queue = ready.shift()!;
       const end = Math.min(limits.items, group.length + share);
       let taken = 0;
       for (; taken < queue.waiters.length && group.length < end; taken++) {
@@ -82,8 +82,8 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
         total += waiter.size;
         group.push(waiter);
       }
-      for (const waiter of queue.waiters.splice(0, taken)) add(queue, waiter, -1);
-      if (queue.waiters.length > 0) isFull ? turns.unshift(queue) : turns.push(queue);
+      for (const waiter of queue.waiters.splice(0, taken)) adjust(queue, waiter, -1);
+      if (queue.waiters.length > 0) isFull ? ready.unshift(queue) : ready.push(queue);
     }
     return { group, gone };
   }
@@ -92,25 +92,25 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   function takeOverdue(now: number): W[] {
     const overdue: W[] = [];
     const keep = (waiter: W) => waiter.deadline >= now || (overdue.push(waiter), false);
-    for (const queue of [...turns]) {
+    for (const queue of [...ready]) {
       queue.waiters = queue.waiters.filter(keep);
-      if (queue.waiters.length === 0) turns.splice(turns.indexOf(queue), 1);
+      if (queue.waiters.length === 0) ready.splice(ready.indexOf(queue), 1);
     }
-    // The first of a sequence is in a queue or being decided, so it is not parked.
-    for (const sequence of sequences.values()) sequence.splice(1, Infinity, ...sequence.slice(1).filter(keep));
-    for (const waiter of overdue) add(queues.get(waiter.owner)!, waiter, -1);
+    // The first of a chain is in a queue or being decided, so it is not parked.
+    for (const chain of chains.values()) chain.splice(1, Infinity, ...chain.slice(1).filter(keep));
+    for (const waiter of overdue) adjust(queues.get(waiter.owner)!, waiter, -1);
     return overdue;
   }
 
-  /** Must be called when an item that was taken out is decided or given up. The next item parked behind it is queued. */
+  /** Must be called when an item that was taken out is decided or given up. Queues the next item parked behind it. */
   function leave(waiter: W): void {
-    const sequence = waiter.conflictKey === undefined ? undefined : sequences.get(waiter.conflictKey);
-    if (sequence?.[0] !== waiter) return;
-    sequence.shift();
-    const [next] = sequence;
-    if (next === undefined) sequences.delete(waiter.conflictKey!);
-    else line(queues.get(next.owner)!, next);
+    const chain = waiter.conflictKey === undefined ? undefined : chains.get(waiter.conflictKey);
+    if (chain?.[0] !== waiter) return;
+    chain.shift();
+    const [next] = chain;
+    if (next === undefined) chains.delete(waiter.conflictKey!);
+    else enqueue(queues.get(next.owner)!, next);
   }
 
-  return { enter, takeGroup, takeOverdue, leave, count: () => count, hasNext: () => turns.length > 0 };
+  return { enter, takeGroup, takeOverdue, leave, count: () => count, hasNext: () => ready.length > 0 };
 }

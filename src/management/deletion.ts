@@ -5,9 +5,9 @@ import type { Clock } from "../common/domain.ts";
 import type { Database } from "../database/database.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { text, textOrNull } from "../database/row.ts";
-import { forgetKeysOf } from "../ledger/idempotency-keys.ts";
+import { deleteIdempotencyKeys } from "../ledger/idempotency-keys.ts";
 import type { Step } from "../ledger/prune.ts";
-import { forgetUsage, pruneWorkspace } from "../ledger/retention.ts";
+import { deleteUsage, pruneWorkspace } from "../ledger/retention.ts";
 import { described, exactly, named } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -116,7 +116,7 @@ export function deleteRest(database: Database, id: string, clock: Clock): Step {
   return async () => {
     const pruned = await pruneNext();
     if (pruned !== undefined) return pruned;
-    for (const sql of [forgetKeysOf, ...removals]) {
+    for (const sql of [deleteIdempotencyKeys, ...removals]) {
       const [rows] = await database.write([{ sql, args: { id } }]);
       if (rows!.length > 0) return { calls: 0, records: 0 };
     }
@@ -156,7 +156,7 @@ const removals = [
 async function finish(database: Database, id: string, now: number): Promise<void> {
   await database.write([
     { sql: "delete from workspaces where id = :id", args: { id } },
-    ...forgetUsage.map((sql) => ({ sql, args: { id } })),
+    ...deleteUsage.map((sql) => ({ sql, args: { id } })),
     {
       sql: "update deleted_workspaces set finished_at = coalesce(finished_at, :now) where id = :id",
       args: { id, now },

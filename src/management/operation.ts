@@ -4,7 +4,7 @@ import type { Clock, Page } from "../common/domain.ts";
 import { actorGiven, allWorkspacesRequired, managementContended, roleRequired } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { take } from "../schema/parse.ts";
+import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
@@ -119,7 +119,7 @@ export async function perform<Output>(
 ): Promise<Output> {
   const { caller } = session;
   requireRole(caller, operation.role);
-  const given = take(operation.input, unchecked);
+  const given = checkObject(operation.input, unchecked);
   if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
   for (let attempt = 1; attempt <= mostAttempts; attempt++) {
     try {

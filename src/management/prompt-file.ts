@@ -2,7 +2,7 @@
 import { invalid } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { readMembers, stringifyMembers } from "../common/json-text.ts";
-import { read } from "../schema/parse.ts";
+import { readObject } from "../schema/parse.ts";
 import { exactly, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -38,7 +38,7 @@ export function readPromptFile(source: string, name = "Prompt"): PromptFile {
   if (source.length > longestSource) throw invalid(`${name} must be at most ${longestSource} characters`);
   const fault = describeJsonFault(source);
   if (fault !== undefined) throw invalid(`${name} is not valid JSON: ${fault}`);
-  return read(PromptFile, source.trimStart().startsWith("{") ? withoutAdded(source) : source, name);
+  return readObject(PromptFile, source.trimStart().startsWith("{") ? withoutAdded(source) : source, name);
 }
 
 const withoutAdded = (source: string): string =>

@@ -1,5 +1,5 @@
 // Upkeep of the ledger: verifying that it balances, and pruning what is old.
-import { listBalances } from "../ledger/balances.ts";
+import { verifyLedger } from "../ledger/verify.ts";
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
 import { LedgerBalance } from "../schema/ledger.ts";
@@ -88,7 +88,7 @@ export const verify = operation({
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const report = (share: number) => management.report?.(`Verified ${percent(share)}`);
     const chain = workspaceId === undefined ? await checkChain(management.database) : undefined;
-    const all = await listBalances(management.database, workspaceId, report);
+    const all = await verifyLedger(management.database, workspaceId, report);
     const wrong = all.filter(({ balanced }) => !balanced);
     const right = all.filter(({ balanced }) => balanced);
     const shown = new Set([...wrong, ...right].slice(0, mostLedgers));

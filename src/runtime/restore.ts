@@ -3,7 +3,7 @@ import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/pr
 import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { listBalances } from "../ledger/balances.ts";
+import { verifyLedger } from "../ledger/verify.ts";
 import { percent } from "../management/operation.ts";
 import { describeDatabase } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
@@ -98,7 +98,7 @@ async function check(
     const damage = await findDamage(database);
     if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
     const applied = await migrate(database, migrations, Date.now());
-    const ledgers = await listBalances(database, undefined, (share) => report(`Verified ${percent(share)}`));
+    const ledgers = await verifyLedger(database, undefined, (share) => report(`Verified ${percent(share)}`));
     const unbalanced = ledgers.filter(({ balanced }) => !balanced);
     const [first] = unbalanced;
     if (first !== undefined) {

@@ -1,5 +1,5 @@
-// What the ledger counts and records, as management shows it. The ledger takes the types alone from here, so that a shape is
-// written once and the core has nothing of it. Times named …At are Unix milliseconds, UTC; months are `YYYY-MM`, UTC.
+// What the ledger counts and records, as management returns it. The ledger imports only the types, so that each shape is
+// written once but is not in the core. Times named …At are Unix milliseconds. Months are `YYYY-MM`, UTC.
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { DiagnosisContent } from "./submits.ts";
@@ -17,7 +17,7 @@ export const Call = named(
   exactly({
     id: v.textAs<CallId>(),
     operation,
-    number: described(v.positive, "Its number among the requests of its workspace and month, from 1"),
+    number: described(v.positive, "Its sequence number in its workspace and month, from 1"),
     month: v.month,
     keyId: v.textAs<KeyId>(),
     deployId: v.textAs<DeploymentId>(),
@@ -40,11 +40,11 @@ const storedRecord = object({
   promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
   createdAt: v.timestamp,
   submitted: optional(
-    described(v.anyObject, "Further members whose names are those of the service: id, createdAt …"),
+    described(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
   ),
 });
 
-/** A stored record: what the service knows of it, and all that was submitted, which stays as it was sent. */
+/** A stored record: members of the service, and all that was submitted, as sent. */
 export type Diagnosis =
   & Pick<Infer<typeof storedRecord>, "id" | "promptVersion" | "createdAt">
   & Record<string, JsonText | string | number | null>;
@@ -53,7 +53,7 @@ export const Diagnosis = named(
   "Diagnosis",
   described(
     storedRecord,
-    "A stored record: its members as they were submitted, further ones too, and null where one was not given",
+    "A stored record with all members as submitted, further ones too. Absent ones are null",
   ),
 ) as Struct<unknown, unknown> as Struct<Diagnosis, unknown>;
 
@@ -73,11 +73,11 @@ export const LedgerBalance = named(
   "LedgerBalance",
   exactly({
     workspaceId: v.textAs<WorkspaceId>(),
-    month: described(v.text, "A month, UTC; unknown, and out of balance, where the calls are in none"),
-    used: described(v.count, "What was counted of the quota"),
-    calls: described(v.count, "Entries of the call log, the pruned ones included"),
-    reads: described(v.count, "Those of them that are reads"),
-    records: described(v.count, "Records, the deleted and pruned ones included"),
+    month: described(v.text, "A month, UTC, or unknown for calls of no month, which is always out of balance"),
+    used: described(v.count, "The quota used, as the ledger counted it"),
+    calls: described(v.count, "Entries of the call log, including pruned ones"),
+    reads: described(v.count, "How many of the calls are reads"),
+    records: described(v.count, "Records, including deleted and pruned ones"),
     deleted: described(v.count, "How many of the records were deleted"),
     pruned: described(v.count, "How many of the calls were pruned, with their records"),
     balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
@@ -85,8 +85,8 @@ export const LedgerBalance = named(
 );
 export type LedgerBalance = Infer<typeof LedgerBalance>;
 
-const percentile = described(nullable(v.duration), "Milliseconds; null where no record has a latency");
-const measured = described(v.count, "How many records these numbers are of");
+const percentile = described(nullable(v.duration), "Milliseconds, or null if no record has a latency");
+const measured = described(v.count, "How many records have these values");
 const sum = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
 const share = described(
   predicate<number>(
@@ -94,10 +94,10 @@ const share = described(
     (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
     { type: "number", minimum: 0, maximum: 1 },
   ),
-  "Of the version's records",
+  "Share of the version's records",
 );
 
-/** What was recorded of one version of a deployment's prompt. */
+/** Statistics of the records of one version of a deployment's prompt. */
 export const VersionStats = named(
   "VersionStats",
   exactly({
@@ -105,7 +105,7 @@ export const VersionStats = named(
     records: v.count,
     statuses: described(
       listOf(exactly({ status: v.integer, records: v.count, share })),
-      "The ten most frequent; approximate where a version has more than 2000 different ones",
+      "The ten most frequent. Approximate if a version has more than 2000 different ones",
     ),
     otherStatuses: exactly({ records: v.count, share }),
     latency: exactly({ records: measured, p50: percentile, p95: percentile, p99: percentile }),

@@ -1,4 +1,4 @@
-// From JSON text to values that have been checked.
+// Parses JSON text to checked values.
 import { notJson, wrongField, wrongWhole } from "../common/errors.ts";
 import { isDeeper } from "../common/json-scan.ts";
 import { compact, isSameNumber, jsonText, makeWellFormed, readMembers, readValue } from "../common/json-text.ts";
@@ -6,16 +6,16 @@ import type { JsonText } from "../common/json-text.ts";
 import { check, hasType, isObject, isRawJson, metaOf } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
 
-export const mostLevels = 1000; // nesting costs many times what its length does, here and wherever it is read
+export const maxLevels = 1000; // deep nesting costs far more than long text does, here and for every later reader
 
-/** An object that is yet to be checked. `members` has the text of each member that was parsed. */
+/** An object that is not checked yet. `members` has the JSON text of each member, if it was parsed. */
 export type Unchecked = { value: object; members?: Map<string, string> };
 
 /**
- * Parses the JSON text of an object. Gives its value, and the text of each member, in which every digit and key is as it was
- * sent; only ill-formed Unicode has been made well-formed.
+ * Parses the JSON text of an object. Returns its value and the text of each member, with every digit and key as sent. Only
+ * ill-formed Unicode is made well-formed.
  */
-export function parseObject(source: string, whole = "Request body", levels = mostLevels) {
+export function parseObject(source: string, whole = "Request body", levels = maxLevels) {
   const text = makeWellFormed(source);
   if (isDeeper(text, levels)) throw wrongWhole(whole, `nested at most ${levels} levels deep`);
   let value: unknown;
@@ -28,7 +28,7 @@ export function parseObject(source: string, whole = "Request body", levels = mos
   return { value, members: readMembers(text) };
 }
 
-/** Parses the JSON text of an object and checks it. Gives what `parseObject` does. */
+/** Parses the JSON text of an object and checks it. Returns what `parseObject` does. */
 export function parse<T>(struct: Struct<T, unknown>, source: string, levels?: number) {
   const { value, members } = parseObject(source, undefined, levels);
   return { value: checkParsed(struct, value, members), members };
@@ -46,22 +46,22 @@ function checkParsed<T>(struct: Struct<T, unknown>, value: object, members: Map<
 function checkNumber(name: string, text: string | undefined, value: unknown, schema: unknown): void {
   if (text === undefined || typeof value !== "number" || isSameNumber(text, value)) return;
   const struct = (schema as Record<string, Struct<unknown, unknown>>)[name]!;
-  // What is below 0 by less than a double can say fits no number that has 0 for its minimum.
+  // A negative number that a double rounds to -0 is below a minimum of 0.
   if (hasType(struct, "integer") || Object.is(value, -0)) throw wrongField(name, struct.type);
 }
 
-/** Checks an object. Gives its value, in which parsed members that are kept are their text. */
-export const take = <T extends object>(
+/** Checks an object. Returns it with the JSON text of its `rawJson` members. */
+export const checkObject = <T extends object>(
   struct: Struct<T, Schema>,
   { value, members = new Map() }: Unchecked,
 ): T => ({ ...checkParsed(struct, value, members), ...rawJsonOf(struct, members) });
 
-/** Parses and checks; gives what `take` does. */
-export const read = <T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T =>
-  take(struct, parseObject(source, whole));
+/** Parses the JSON text of an object and checks it. Returns what `checkObject` does. */
+export const readObject = <T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T =>
+  checkObject(struct, parseObject(source, whole));
 
-/** Reads the text of an object that is known to be JSON, in which members that are kept are their text, as `read` does. */
-export const receive = (struct: object, text: string): object => ({
+/** Reads the JSON text of an object without checking it. Returns it with the JSON text of its `rawJson` members. */
+export const readTrusted = (struct: object, text: string): object => ({
   ...readValue(text) as object,
   ...rawJsonOf(struct, readMembers(text)),
 });

@@ -1,4 +1,4 @@
-// What applications get, and the content of prompts. Nothing of it checks a request of theirs, so the core goes without.
+// The responses to applications, and the content of prompts. The core uses only the types, since none of it checks a request.
 import {
   described,
   exactly,
@@ -14,13 +14,13 @@ import {
 import type { Infer } from "./struct.ts";
 import * as v from "./values.ts";
 
-/** What became of each record, in their order. */
+/** The outcome of each record, in the order of the request. */
 export const DiagnosisResults = named(
   "DiagnosisResults",
   exactly({
     results: listOf(exactly({
-      status: described(v.positive, "What a single submit is answered with: 201, or why it was refused"),
-      id: optional(described(v.text, "The id of the record, where it is stored")),
+      status: described(v.positive, "The status that a single submit would get: 201, or that of the error"),
+      id: optional(described(v.text, "The id of the record, if it is stored")),
       error: optional(described(v.text, "Why it was refused, for people")),
       code: optional(described(v.text, "Why it was refused, for programs")),
     })),
@@ -33,12 +33,12 @@ export const Revisions = named(
   exactly({
     deployments: predicate<Record<string, unknown>>("an object", isObject, {
       type: "object",
-      description: "The deployments of the key's workspace by their ids, but for archived ones",
+      description: "The deployments of the key's workspace by id, except archived ones",
       additionalProperties: schemaOf(exactly({
-        reference: described(v.text, "The name of its prompt, `@` and its own name"),
+        reference: described(v.text, "The names of its prompt and its own, as `NAME@DEPLOYMENT`"),
         revision: described(v.positive, "How often it has changed"),
         version: described(v.positive, "The version of the prompt that is live"),
-        isActive: described(v.isTrue, "Whether it is open to requests"),
+        isActive: described(v.isTrue, "Whether it accepts requests"),
       })),
     }),
   }),
@@ -51,20 +51,23 @@ const MessageContent = predicate<string | Record<string, unknown>[]>(
   { oneOf: [{ type: "string" }, { type: "array", items: { type: "object" } }] },
 );
 
-/** The messages of a prompt. Members of a message that are not named here are kept and served. */
+/** A message of a prompt. Members that are not named here are stored and served too. */
 const Message = named(
   "Message",
   described(
     object({
-      role: described(v.filledText, "Who says it, such as system or user"),
-      content: described(MessageContent, "A text, or parts as the model's provider has them"),
+      role: described(v.filledText, "The role of its author, such as system or user"),
+      content: described(MessageContent, "A text, or parts in the format of the model's provider"),
     }),
-    "A message of a prompt. Further members are kept and served",
+    "A message of a prompt. Further members are stored and served",
   ),
 );
-export const Messages = rawJson(described(listOf(Message), "In the order in which the model is to have them"));
+export const Messages = rawJson(described(listOf(Message), "In the order in which the model gets them"));
 export const LlmConfig = rawJson(
-  described(v.anyObject, "Any JSON, kept as it is sent; by convention provider, model, temperature and their like"),
+  described(
+    v.anyObject,
+    "Any JSON object, stored as sent. By convention it has provider, model, temperature and so on",
+  ),
 );
 
 export const DiagnosisResponse = named(
@@ -117,18 +120,18 @@ export const RateLimitErrorResponse = named(
   exactly({
     error,
     details: exactly({
-      limit: described(v.count, "Accepted requests that the workspace has a month"),
-      used: described(v.count, "Accepted requests of this month"),
+      limit: described(v.count, "The workspace's limit of accepted requests per month"),
+      used: described(v.count, "Requests accepted this month"),
       resetTime: described(v.seconds, "When the next month begins, in Unix seconds"),
-      upgradeUrl: described(v.webUrl, "Where a higher limit is to be had; null where nowhere"),
+      upgradeUrl: described(v.webUrl, "Where to get a higher limit, or null"),
     }),
   }),
 );
 
-/** What a workspace may use in a month, and has used. */
+/** A workspace's quota, and its use in a month. */
 export const quotaState = {
   month: v.month,
-  limit: described(v.count, "Accepted requests that the workspace has a month, today"),
+  limit: described(v.count, "The workspace's current limit of accepted requests per month"),
   used: described(v.count, "Accepted requests: reads and submits"),
   remaining: described(v.count, "What is left of the limit"),
   reads: described(v.count, "Prompts served"),

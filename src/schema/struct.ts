@@ -1,5 +1,5 @@
-// The vocabulary in which the shape of every body, query and answer is said, over superstruct. A struct checks, finds the
-// words for what does not fit (superstruct's own repeat the value, and fail on some), and knows its JSON Schema.
+// The shapes of all bodies, queries and responses are built from these structs, on top of superstruct. A struct checks a value,
+// words the error (superstruct's messages repeat the value, and making them fails for some), and has a JSON Schema.
 import { Struct } from "superstruct";
 import type { Infer, type as membersOf } from "superstruct";
 import { missingField, unknownField, wrongField, wrongWhole } from "../common/errors.ts";
@@ -9,15 +9,15 @@ import type { JsonText } from "../common/json-text.ts";
 export type { Infer, Struct };
 export type Schema = Parameters<typeof membersOf>[0];
 export type Members<S extends Schema> = Infer<ReturnType<typeof membersOf<S>>>;
-/** A JSON Schema, of the dialect of 2020-12. */
+/** A JSON Schema, version 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A value that does not fit: where it is in the whole, and what it must be. */
+/** A value that does not fit: its path in the whole, and in `type` what it must be. */
 type Fault = { path: (string | number)[]; value: unknown; type: string };
 
 type FindFault = (value: unknown) => Fault | undefined;
 
-/** What is known of a struct. */
+/** What we store about a struct. */
 type Meta = {
   /**
    * Finds the first fault of a value and of all its parts. It is the only walk through a value: superstruct's, through the
@@ -27,10 +27,10 @@ type Meta = {
   schema: JsonSchema;
   isOptional?: boolean;
   isRawJson?: boolean;
-  /** Of a text that names something, by its id or otherwise: what it names. */
+  /** What a text refers to, by id or by name, such as `Prompt`. */
   noun?: string;
   name?: string;
-  /** Of an object: its members that are numbers. */
+  /** The numeric members of an object. */
   numbers?: string[];
 };
 
@@ -42,7 +42,7 @@ export function metaOf(struct: object): Meta {
   return meta;
 }
 
-/** Makes a struct. Without a message, superstruct would put the value in one, which fails for some. */
+/** Makes a struct. It gives a message itself, since superstruct would put the value in one, which fails for some. */
 function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
   const validator = (value: unknown) => {
     const fault = meta.findFault(value);
@@ -53,23 +53,23 @@ function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
   return struct;
 }
 
-/** Another struct of the same, of which other things are known. */
+/** Copies a struct, with other metadata. */
 const extend = <T, S>(struct: { type: string; schema: S }, more: Partial<Meta>): Struct<T, S> =>
   create(struct.type, struct.schema, { ...metaOf(struct), ...more });
 
 export const schemaOf = (struct: object): JsonSchema => metaOf(struct).schema;
-/** Whether a struct is of this type of JSON Schema. */
+/** Whether a struct has this type in JSON Schema. */
 export const hasType = (struct: object, type: string): boolean => [schemaOf(struct).type].flat().includes(type);
-/** Whether `read` gives it as JSON text. */
+/** Whether `readObject` returns the value as JSON text. */
 export const isRawJson = (struct: object): boolean => metaOf(struct).isRawJson ?? false;
 export const nounOf = (struct: object): string | undefined => metaOf(struct).noun;
 export const isOptional = (struct: object): boolean => metaOf(struct).isOptional ?? false;
-/** The name under which a struct is told of once, where others refer to it. */
+/** The name of a shared schema, to which other schemas refer. */
 export const nameOf = (struct: object): string | undefined => metaOf(struct).name;
 
 const allowed = "Allowed: ";
 
-/** Refuses a value that does not fit, naming the first faulty field by its path and what is wanted there. */
+/** Refuses a value that does not fit. The error names the first faulty field by its path, and says what it must be. */
 export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "Input"): T {
   const fault = metaOf(struct).findFault(value);
   if (fault === undefined) return value as T;
@@ -79,13 +79,13 @@ export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "In
   throw fault.value === undefined ? missingField(path) : wrongField(path, fault.type);
 }
 
-/** The fault of a part of a value, as one of the whole. */
+/** Finds a fault in a part of a value. Its path begins at the whole. */
 function findInPart(step: string | number, part: unknown, findFault: FindFault): Fault | undefined {
   const fault = findFault(part);
   return fault && { ...fault, path: [step, ...fault.path] };
 }
 
-/** A struct of one value; `words` continue the sentence "Field x must be …". */
+/** A struct of one value. `words` continue the sentence "Field x must be …". */
 export const predicate = <T>(words: string, test: (value: unknown) => boolean, schema: JsonSchema): Struct<T, null> =>
   create<T, null>(words, null, {
     findFault: (value) => test(value) ? undefined : { path: [], value, type: words },
@@ -148,7 +148,7 @@ export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
   });
 }
 
-/** An object with these members and no others: what a person writes may have a typing error in a name. */
+/** An object with these members and no others, so that a misspelled name is an error. */
 export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const names = Object.keys(schema);
   const type = `${allowed}${names.join(", ") || "none"}`;
@@ -167,7 +167,7 @@ export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
   });
 }
 
-/** A struct that fits only what a further test holds for; `words` say what is wanted instead, and `schema` does too. */
+/** Adds a test to a struct. `words` continue the sentence "Field x must be …", and `schema` says the same. */
 export function refined<T, S>(
   struct: Struct<T, S>,
   test: (value: T) => boolean,
@@ -197,14 +197,14 @@ export function listOf<T>(struct: Struct<T, unknown>): Struct<T[], Struct<T, unk
   });
 }
 
-/** A struct of what is told of under a name. */
+/** Makes a struct's schema a shared one, with a name. */
 export const named = <T, S>(name: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { name });
 
-/** A struct of whose values the JSON Schema says more. */
+/** Adds a description to a struct's schema. */
 export const described = <T, S>(struct: Struct<T, S>, description: string, more: JsonSchema = {}): Struct<T, S> =>
   extend(struct, { schema: { ...schemaOf(struct), description, ...more } });
 
-/** A struct of JSON that `read` gives as its text, which fits then. */
+/** A struct of JSON that `readObject` returns as its text. The text fits too. */
 export const rawJson = (struct: object): Struct<JsonText, null> => {
   const { findFault } = metaOf(struct);
   return extend(struct as Struct<JsonText, null>, {
@@ -213,14 +213,14 @@ export const rawJson = (struct: object): Struct<JsonText, null> => {
   });
 };
 
-/** A struct of texts that name something, by its id or otherwise. */
+/** A struct of texts that refer to something, by id or by name. */
 export const naming = <T, S>(noun: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { noun });
 
-/** The structs that an object's members or a list's items have. */
+/** The structs of an object's members, or of a list's items. */
 export const partsOf = ({ schema }: { schema?: unknown }): object[] =>
   !isObject(schema) ? [] : metas.has(schema) ? [schema] : Object.values(schema) as object[];
 
-/** How others refer to a struct: by its name, where it has one. */
+/** The schema that stands for a struct in other schemas: a reference, if it has a name. */
 export const refer = (struct: object): JsonSchema => {
   const name = nameOf(struct);
   return name === undefined ? schemaOf(struct) : { $ref: `#/components/schemas/${name}` };

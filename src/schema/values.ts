@@ -1,33 +1,33 @@
-// What single values must be, wherever they stand.
+// Structs of single values.
 import { isMonth } from "../common/month.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import { described, isObject, predicate } from "./struct.ts";
 
-const most = Number.MAX_SAFE_INTEGER;
+const max = Number.MAX_SAFE_INTEGER;
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-export const countSchema = { type: "integer", minimum: 0, maximum: most };
+export const countSchema = { type: "integer", minimum: 0, maximum: max };
 
-/** A text of a type of its own, such as an id in an answer. */
+/** A text with its own type, such as an id in a response. */
 export const textAs = <T extends string>() =>
   predicate<T>("a string", (value) => typeof value === "string", { type: "string" });
 export const text = textAs<string>();
-const longestName = 512; // characters
-/** A client's own name for something, which stands in an index too. */
+const maxNameLength = 512; // characters
+/** A client's own name for something. Its length is bounded because an index contains it. */
 export const clientName = predicate<string>(
-  `a string of at most ${longestName} characters`,
-  (value) => typeof value === "string" && value.length <= longestName,
-  { type: "string", maxLength: longestName },
+  `a string of at most ${maxNameLength} characters`,
+  (value) => typeof value === "string" && value.length <= maxNameLength,
+  { type: "string", maxLength: maxNameLength },
 );
-const longestDeployId = 300; // characters
-/** Whether a value can name a deployment. Most need not be counted: no text has more characters than units. */
+const maxDeployIdLength = 300; // characters
+/** Whether a value can name a deployment. A text has no more characters than UTF-16 units, so most need no counting. */
 export const isDeployId = (value: unknown): value is DeploymentRef =>
   typeof value === "string" && value !== "" &&
-  (value.length <= longestDeployId || [...value].length <= longestDeployId);
+  (value.length <= maxDeployIdLength || [...value].length <= maxDeployIdLength);
 /** An id of a deployment, or a reference. */
 export const deployId = predicate<DeploymentRef>(
-  `a string of 1 to ${longestDeployId} characters`,
+  `a string of 1 to ${maxDeployIdLength} characters`,
   isDeployId,
-  { type: "string", minLength: 1, maxLength: longestDeployId },
+  { type: "string", minLength: 1, maxLength: maxDeployIdLength },
 );
 export const isIdempotencyKey = (value: unknown): value is string =>
   typeof value === "string" && /^[ -~]{1,255}$/.test(value);
@@ -43,19 +43,19 @@ export const filledText = predicate<string>(
 );
 export const isTrue = predicate<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" });
 
-export const count = predicate<number>(`an integer from 0 to ${most}`, isCount, countSchema);
+export const count = predicate<number>(`an integer from 0 to ${max}`, isCount, countSchema);
 export const positive = predicate<number>(
-  `an integer from 1 to ${most}`,
+  `an integer from 1 to ${max}`,
   (value) => isCount(value) && value > 0,
   { ...countSchema, minimum: 1 },
 );
 export const integer = predicate<number>(
-  `an integer from ${Number.MIN_SAFE_INTEGER} to ${most}`,
+  `an integer from ${Number.MIN_SAFE_INTEGER} to ${max}`,
   Number.isSafeInteger,
-  { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: most },
+  { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: max },
 );
 export const timestamp = predicate<number>(
-  `an integer of Unix milliseconds from 0 to ${most}`,
+  `an integer of Unix milliseconds from 0 to ${max}`,
   isCount,
   { ...countSchema, description: "Unix milliseconds" },
 );

@@ -1,4 +1,4 @@
-// The ceiling: the same runtime and adapter, reading the URL and the JSON and answering JSON, without a store.
+// The ceiling: a handler on the same runtime and adapter that reads the URL and the JSON and answers JSON, without a store.
 import process from "node:process";
 import type { Listen } from "../../src/runtime/server.ts";
 import { currentRuntime } from "../runtimes.ts";

@@ -1,4 +1,4 @@
-// `batches`: records per second in batches of 500, beside single submits in the same run.
+// `batches`: records per second in batches of 500, compared with single submits in the same run.
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import type { Tenant } from "../helpers.ts";
 import { callOf, load, postBody, warmUp } from "./load.ts";
@@ -39,10 +39,10 @@ export async function batches(options: Options): Promise<Table[]> {
       );
     }
   }
-  return [{ title: `batches of ${records} at ${connections} connections, beside single submits`, rows }];
+  return [{ title: `batches of ${records} at ${connections} connections, compared with single submits`, rows }];
 }
 
-/** Sends batches on a few connections for so many seconds. */
+/** Sends batches on a few connections for a time. */
 async function loadBatches(url: string, { deployId, key }: Tenant, seconds: number, hasKeys: boolean) {
   const deadline = performance.now() + 1000 * seconds;
   const began = performance.now();

@@ -1,12 +1,12 @@
-// How much database work a load makes: round trips, as the service counts them, and commits, as the database has them.
+// Counts the database work of a load: round trips from the service, and commits from the database.
 import process from "node:process";
 import { pause } from "./load.ts";
 import type { Stage } from "./stage.ts";
 
-/** `accepted` are the requests that stand in the call log. */
+/** `accepted` are the requests in the call log. */
 export type Work = { roundTrips: number; commits: number; accepted: number };
 
-/** Does something, and tells what the service did for it. */
+/** Runs `act`, and returns the work that the service did for it. */
 export async function workOf<T>(stage: Stage, act: () => Promise<T>): Promise<{ result: T; work: Work }> {
   const before = await countAtRest(stage);
   const result = await act();
@@ -21,7 +21,7 @@ export async function workOf<T>(stage: Stage, act: () => Promise<T>): Promise<{ 
   };
 }
 
-/** Once the requests are decided that wrk has left without waiting for their answers. */
+/** Waits until the service has decided the requests that wrk did not wait for, and then counts. */
 async function countAtRest(stage: Stage): Promise<Work> {
   for (let last = -1;;) {
     const work = await count(stage);
@@ -45,5 +45,5 @@ async function countRoundTrips({ pid, printed }: Stage): Promise<number> {
     if (rest.length > 0) return JSON.parse(line!).roundTrips;
     await pause(10);
   }
-  throw new Error("The service did not tell its round trips");
+  throw new Error("The service did not print its round trips");
 }

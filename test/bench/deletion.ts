@@ -1,4 +1,4 @@
-// `deletion`: a workspace with many records is deleted over HTTP while another one is served, and the ledger verified.
+// `deletion`: deletes a workspace with many records over HTTP, while another one is served and the ledger is verified.
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { startService } from "../conformance/processes.ts";
@@ -46,7 +46,7 @@ const measureDeletion = (runtime: Runtime, store: StoreKind, count: number, seco
       const verifying = verifyUntil(service, () => isDone);
       const beside = await readWhile(service, other, Promise.all([removing, verifying]));
       const took = (performance.now() - start) / 1000;
-      // The upkeep of the service may have helped.
+      // The service's own upkeep may have deleted some.
       const { items: [{ submits }] } = await ask(service, "GET", "/deleted-workspaces");
       return {
         ...{ runtime, store, seconds: round(took, 1), records: submits, verified: await verifying },
@@ -76,7 +76,7 @@ async function removeAll(service: Running, { workspaceId }: Tenant): Promise<voi
   }
 }
 
-/** Verifies over and over, and once more at the end; gives how often. */
+/** Verifies repeatedly, and once more at the end. Returns how often. */
 async function verifyUntil(service: Running, isOver: () => boolean): Promise<number> {
   for (let times = 1;; times++) {
     const isLast = isOver();
@@ -86,7 +86,7 @@ async function verifyUntil(service: Running, isOver: () => boolean): Promise<num
   }
 }
 
-/** Reads at a steady rate until some work is done; latencies in ms. */
+/** Reads at a steady rate until some work is done. Latencies are in ms. */
 async function readWhile(service: Running, { deployId, key }: Tenant, work: Promise<unknown>) {
   let isOver = false, failed = 0;
   const latencies: number[] = [];

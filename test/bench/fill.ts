@@ -1,4 +1,4 @@
-// Data of any size, made by SQL as the service would have made it: the books balance. Nothing else may write meanwhile.
+// Makes data of any size with SQL, as the service would have made it: the ledger balances. Nothing else may write meanwhile.
 import type { Session } from "../../src/management/operation.ts";
 import { newCommitId } from "../../src/common/ids.ts";
 import { monthOf } from "../../src/common/month.ts";
@@ -10,12 +10,12 @@ import { postBody, postMeasures } from "./load.ts";
 export const workspaces = 10_000;
 export const keys = 100_000;
 
-/** The numbers from 0 to below :count, as `numbers (n)`. */
+/** The numbers from 0 to :count - 1, as `numbers (n)`. */
 const numbers = "with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n + 1 < :count)";
 
 const randomId = (prefix: string) => `'${prefix}_' || lower(hex(randomblob(13)))`;
 
-/** Adds workspaces to those there are, with keys that no one has, a prompt and a deployment each. */
+/** Adds workspaces up to `workspaces`, each with unused keys, a prompt and a deployment. */
 export async function fillCatalog({ database, clock }: Session): Promise<void> {
   const now = clock();
   const [row] = await database.read({ sql: "select count(*) as present from workspaces" });
@@ -64,7 +64,7 @@ export async function fillCatalog({ database, clock }: Session): Promise<void> {
   ]);
 }
 
-/** Adds records, each stored by a submit that follows a read; a batch has one of each workspace at most. */
+/** Adds records, each with a read before its submit. A batch has at most one of each workspace. */
 export async function fillRecords(
   { database, clock }: Session,
   count: number,
@@ -85,7 +85,7 @@ const recordBatch = (count: number, start: number, now: number): Statement[] => 
   const month = monthOf(now);
   return [
     {
-      // Multiplied by a prime, the workspaces come in another order than their rows stand in.
+      // Multiplying by a prime gives the workspaces another order than that of their rows.
       sql: `${numbers}
         insert into calls
           (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
@@ -127,8 +127,8 @@ const recordBatch = (count: number, start: number, now: number): Statement[] => 
 const historyBatch = 1000; // commits
 
 /**
- * Adds a history of one deployment to an empty ledger: so many records over the last so many days, in commits of 64. One in
- * a hundred has status 4; latencies and tokens are of all sizes.
+ * Adds a history of one deployment to an empty ledger: `count` records over the last `days`, in commits of 64. One in a hundred
+ * has status 4. Latencies and tokens are of all sizes.
  */
 export async function fillHistory(
   { database, clock }: Session,

@@ -1,5 +1,5 @@
-// `flood`: what a client still gets while another, with as many connections, sends requests that are refused; and, to
-// compare, while another sends requests that are accepted.
+// `flood`: the throughput of a client while another, with as many connections, sends requests that are refused. For comparison
+// also while the other's requests are accepted.
 import { newApiKey } from "../../src/common/ids.ts";
 import type { Runtime } from "../runtimes.ts";
 import { callOf, load, measure } from "./load.ts";
@@ -28,7 +28,7 @@ const measureFloods = (runtime: Runtime, store: StoreKind, method: Method, secon
     const rows: Row[] = [];
     for (const [other, calls] of Object.entries(others)) {
       const alone = await measure(stage.url, good, { connections, seconds });
-      // The other lasts from the good client's warm-up to a little beyond its load.
+      // The other's load lasts from the good client's warm-up until shortly after its load.
       const [beside, flooding] = await Promise.all([
         measure(stage.url, good, { connections, seconds }),
         load(stage.url, calls, { connections, seconds: seconds + 2 }),

@@ -1,5 +1,4 @@
-// `growth`: requests per second of the service on a file that grows to millions of records, and how long `verify` then
-// takes.
+// `growth`: requests per second on a file that grows to millions of records, and how long `verify` takes in the end.
 import { verifyBalanced } from "../balanced.ts";
 import { managementOf } from "../helpers.ts";
 import type { Session } from "../../src/management/operation.ts";
@@ -37,15 +36,15 @@ export const growth = (options: Options): Promise<Table[]> =>
       }
     }
     say("growth: verify");
-    const books = await onFile(store, timeVerify);
+    const verified = await onFile(store, timeVerify);
     const load = `${options.connections} connections over ${busyWorkspaces} of ${workspaces} workspaces`;
     return [
       { title: `growth: ${load}`, rows: results.map((result) => toRow(result, results)) },
-      { title: "growth: verify at the end", rows: [books] },
+      { title: "growth: verify at the end", rows: [verified] },
     ];
   });
 
-/** The file, opened as a service does, which takes over the write-ahead log; no service may run. */
+/** Opens the file as a service does, which checkpoints the write-ahead log. No service may run. */
 async function onFile<T>({ url }: Store, use: (admin: Session) => Promise<T>): Promise<T> {
   const database = openDatabase(url, "serve");
   try {
@@ -57,10 +56,10 @@ async function onFile<T>({ url }: Store, use: (admin: Session) => Promise<T>): P
 
 async function growTo(size: number, admin: Session): Promise<void> {
   const missing = size - (await sizeOf(admin)).records;
-  let told = 0;
+  let reported = 0;
   await fillRecords(admin, missing, (done) => {
-    if (done < missing && done - told < 250_000) return;
-    told = done;
+    if (done < missing && done - reported < 250_000) return;
+    reported = done;
     say(`growth: made ${done} of ${missing} records`);
   });
 }

@@ -1,4 +1,4 @@
-// Load from wrk: which requests are sent over and over, and what came of them.
+// Load from wrk: sends requests repeatedly, and measures the answers.
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { promisify } from "node:util";
@@ -7,7 +7,7 @@ import { pathOf } from "../runtimes.ts";
 export type Method = "GET" | "POST";
 export const methods: Method[] = ["GET", "POST"];
 
-/** A request that is sent in turn with others. */
+/** A request that alternates with others. */
 export type Call = { method: Method; deployId: string; key: string; idempotencyKey?: string };
 
 export const callOf = (method: Method) => ({ deployId, key }: { deployId: string; key: string }): Call => ({
@@ -16,13 +16,13 @@ export const callOf = (method: Method) => ({ deployId, key }: { deployId: string
   key,
 });
 
-/** How hard and how long. */
+/** How many connections, and for how long. */
 export type Pressure = { connections: number; seconds: number };
 
-/** `failed` counts answers of 400 and above, and requests without one; latencies are in ms. */
+/** `failed` counts answers of 400 and above, and requests without an answer. Latencies are in ms. */
 export type Load = { requests: number; seconds: number; perSecond: number; p50: number; p99: number; failed: number };
 
-/** What every POST sends. */
+/** The body of every POST. */
 export const postBody = JSON.stringify({
   sessionId: "order-4711",
   status: 1,
@@ -35,14 +35,14 @@ export const postBody = JSON.stringify({
     token_usage: { prompt_tokens: 52, completion_tokens: 9 },
   },
 });
-/** What a record of it has in the column of that name. */
+/** The column `measures` of its record. */
 export const postMeasures = "840.5,52,9";
 
 const run = promisify(execFile);
 
 export const hasWrk = (): Promise<boolean> => run("wrk", ["-v"]).then(() => true, (error) => error.code !== "ENOENT");
 
-/** Sends the calls in turn, for as long as is said. */
+/** Sends the calls in turn, for `seconds`. */
 export async function load(url: string, calls: Call[], { connections, seconds }: Pressure): Promise<Load> {
   const { stdout } = await run(
     "wrk",
@@ -57,16 +57,16 @@ export async function load(url: string, calls: Call[], { connections, seconds }:
       },
     },
   );
-  const told = JSON.parse(stdout.trim().split("\n").at(-1)!);
-  return { ...told, perSecond: Math.round(told.requests / told.seconds) };
+  const summary = JSON.parse(stdout.trim().split("\n").at(-1)!);
+  return { ...summary, perSecond: Math.round(summary.requests / summary.seconds) };
 }
 
-/** The same for a second, so that what follows meets code that is compiled and caches that are filled. */
+/** The same for a second, which compiles code and fills caches. */
 export async function warmUp(url: string, calls: Call[], { connections }: Pressure): Promise<void> {
   await load(url, calls, { connections, seconds: 1 });
 }
 
-/** A load after a warm-up that is not counted. */
+/** Measures a load after a warm-up. */
 export async function measure(url: string, calls: Call[], pressure: Pressure): Promise<Load> {
   await warmUp(url, calls, pressure);
   return load(url, calls, pressure);

@@ -1,5 +1,5 @@
-// `log`: what the line that each request leaves in the log costs. Two services, one with the log at its default and one with
-// it silent, are loaded in turn, since a machine is not as fast at one time as at another.
+// `log`: the cost of the log line of each request. Loads two services alternately, one with the default log and one with a
+// silent log, because the speed of a machine varies over time.
 import { readFile } from "node:fs/promises";
 import type { Runtime } from "../runtimes.ts";
 import { callOf, load } from "./load.ts";
@@ -10,11 +10,11 @@ import type { Stage } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 
-const turns = 8;
+const pairs = 8;
 
 export async function log(options: Options): Promise<Table[]> {
   const rows = await rowsOf("log", options, (runtime, store, method) => compare(runtime, store, method, options));
-  return [{ title: `log: with a line per request and without, ${turns} loads each in turn`, rows }];
+  return [{ title: `log: with a line per request and without, ${pairs} alternating loads each`, rows }];
 }
 
 type Loaded = { perSecond: number; cpu: number };
@@ -28,8 +28,8 @@ const compare = (runtime: Runtime, store: StoreKind, method: Method, options: Op
         await loadOnce(stage, calls, options);
         contestants.push({ stage, calls, loads: [] });
       }
-      for (let turn = 0; turn < turns; turn++) {
-        for (const { stage, calls, loads } of turn % 2 === 0 ? contestants : contestants.toReversed()) {
+      for (let pair = 0; pair < pairs; pair++) {
+        for (const { stage, calls, loads } of pair % 2 === 0 ? contestants : contestants.toReversed()) {
           loads.push(await loadOnce(stage, calls, options));
         }
       }
@@ -55,7 +55,7 @@ async function loadOnce({ url, pid }: Stage, calls: Call[], options: Options): P
   return { perSecond, cpu: (await cpuTime(pid) - before) / requests };
 }
 
-/** Processor time of a process in µs, to the 10,000; Linux alone tells. */
+/** The processor time of a process in µs, to the nearest 10,000. Linux only. */
 async function cpuTime(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,4 @@
-// `lone`: how long one request takes on an idle server, beside a bare round trip to the libSQL server.
+// `lone`: the latency of a lone request on an idle server, compared with a bare round trip to the libSQL server.
 import { createClient } from "@libsql/client";
 import type { Runtime } from "../runtimes.ts";
 import { callOf, measure } from "./load.ts";
@@ -37,7 +37,7 @@ const measureLone = (runtime: Runtime, kind: StoreKind, method: Method, seconds:
 async function medianRoundTrip(url: string): Promise<number> {
   const client = createClient({ url });
   const times: number[] = [];
-  for (let turn = 0; turn < 1000; turn++) {
+  for (let nth = 0; nth < 1000; nth++) {
     const start = performance.now();
     await client.execute("select 1");
     times.push(performance.now() - start);

@@ -1,5 +1,5 @@
-// A steady mixture of what a service meets: reads and submits, refusals of each kind, management now and then, and clients
-// that are slow or go away. Every answer is compared with what it must be.
+// A steady mixture of requests: reads and submits, refusals of each kind, occasional management, and clients that are slow or
+// disconnect. Every answer is checked.
 import { newApiKey } from "../../src/common/ids.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import type { HttpAnswer, HttpRequest } from "../conformance/http-client.ts";
@@ -10,52 +10,52 @@ import type { Tenant } from "../helpers.ts";
 import { pause } from "./load.ts";
 
 export type Mixture = {
-  /** What counted, as the books must have it; 0 stands for submits whose client went away. */
+  /** The counted requests, for the audit. Status 0 stands for submits whose client disconnected. */
   outcomes: Outcomes;
-  /** Answers that were none or not as they must be, by what was asked. */
-  strange: Map<string, number>;
-  /** Sends nothing more, and resolves when what was sent has been answered. */
+  /** Counts of wrong and missing answers, by request. */
+  wrong: Map<string, number>;
+  /** Sends no more requests, and resolves once all have ended. */
   stop(): Promise<void>;
 };
 
 type Clients = { url: string; tenant: Tenant; exhausted: Tenant };
 
-/** A request, and the statuses that it may be answered with. */
-type Asked = HttpRequest & { target: string; statuses: number[]; seen?(answer: HttpAnswer): void };
+/** A request, and the statuses that its answer may have. */
+type Expected = HttpRequest & { target: string; statuses: number[]; seen?(answer: HttpAnswer): void };
 
 const managementPause = 2_000, badClientPause = 1_000; // ms between two of them
 
-/** Sends so many requests a second, evenly over connections, until it is stopped. */
+/** Sends `rate` requests a second, evenly over connections, until it is stopped. */
 export function startMixture(clients: Clients, { connections, rate }: { connections: number; rate: number }): Mixture {
   const outcomes = emptyOutcomes();
-  const strange = new Map<string, number>();
+  const wrong = new Map<string, number>();
   const kinds = Object.entries(kindsOf(clients, outcomes));
   const { url } = clients;
   let isStopped = false, sent = 0;
 
-  const note = (name: string) => void strange.set(name, (strange.get(name) ?? 0) + 1);
+  const addWrong = (name: string) => void wrong.set(name, (wrong.get(name) ?? 0) + 1);
 
-  function judge(name: string, asked: Asked, answer: HttpAnswer): void {
-    if (!asked.statuses.includes(answer.status)) note(`${name}: ${answer.status} ${answer.text.slice(0, 100)}`);
-    else asked.seen?.(answer);
+  function check(name: string, expected: Expected, answer: HttpAnswer): void {
+    if (!expected.statuses.includes(answer.status)) addWrong(`${name}: ${answer.status} ${answer.text.slice(0, 100)}`);
+    else expected.seen?.(answer);
   }
 
   async function work(index: number): Promise<void> {
     const interval = 1000 * connections / rate;
     const began = performance.now() + interval * index / connections;
     let connection = openConnection(url);
-    for (let turn = 0; !isStopped; turn++) {
-      const wait = began + turn * interval - performance.now();
+    for (let nth = 0; !isStopped; nth++) {
+      const wait = began + nth * interval - performance.now();
       if (wait > 0) await pause(wait);
       const [name, ask] = kinds[sent++ % kinds.length]!;
-      const asked = ask(sent);
+      const request = ask(sent);
       try {
-        connection.write(serialize(url, asked.target, asked, "keep-alive"));
+        connection.write(serialize(url, request.target, request, "keep-alive"));
         const answer = await connection.readAnswer();
-        judge(name, asked, answer);
+        check(name, request, answer);
         if (answer.headers.get("connection") !== "close") continue;
       } catch (error) {
-        note(`${name}: ${error}`);
+        addWrong(`${name}: ${error}`);
       }
       connection.close();
       connection = openConnection(url);
@@ -63,11 +63,11 @@ export function startMixture(clients: Clients, { connections, rate }: { connecti
     connection.close();
   }
 
-  /** Does one after the other, with pauses between them. */
-  async function serialized(time: number, deeds: [name: string, act: () => Promise<void>][]): Promise<void> {
-    for (let turn = 0; !isStopped; turn++) {
-      const [name, act] = deeds[turn % deeds.length]!;
-      await act().catch((error) => note(`${name}: ${error}`));
+  /** Runs actions one after the other, with pauses between them. */
+  async function serialized(time: number, actions: [name: string, act: () => Promise<void>][]): Promise<void> {
+    for (let nth = 0; !isStopped; nth++) {
+      const [name, act] = actions[nth % actions.length]!;
+      await act().catch((error) => addWrong(`${name}: ${error}`));
       await pause(time);
     }
   }
@@ -77,7 +77,7 @@ export function startMixture(clients: Clients, { connections, rate }: { connecti
     const request = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const answer = await send(url, `/admin/v1${path}`, request);
     outcomes.requests++;
-    judge(`${method} ${path}`, { target: path, statuses: [200, 201] }, answer);
+    check(`${method} ${path}`, { target: path, statuses: [200, 201] }, answer);
     return answer.headers.get("content-type") === "application/json" ? JSON.parse(answer.text) : {};
   };
 
@@ -88,7 +88,7 @@ export function startMixture(clients: Clients, { connections, rate }: { connecti
   ];
   return {
     outcomes,
-    strange,
+    wrong,
     async stop() {
       isStopped = true;
       await Promise.all(working);
@@ -98,8 +98,8 @@ export function startMixture(clients: Clients, { connections, rate }: { connecti
 
 const bearer = (key: string) => [`Authorization: Bearer ${key}`];
 
-/** What is asked in turn, each by the number of the request. */
-function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<string, (number: number) => Asked> {
+/** The kinds of requests, in the order in which they are sent. Each gets the number of the request. */
+function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<string, (number: number) => Expected> {
   const { deployId } = tenant;
   const headers = bearer(tenant.key);
   const target = `/v1/prompts?deployId=${deployId}`;
@@ -108,11 +108,11 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
   let repeatable: { request: HttpRequest; id: string } | undefined;
 
   const count = (status: number) => void outcomes.statuses.set(status, (outcomes.statuses.get(status) ?? 0) + 1);
-  const counted = (asked: Asked): Asked => {
+  const counted = (asked: Expected): Expected => {
     outcomes.requests++;
     return asked;
   };
-  const read = (more: string[] = []): Asked => ({
+  const read = (more: string[] = []): Expected => ({
     target,
     headers: [...headers, ...more],
     statuses: more.length === 0 ? [200] : [200, 304],
@@ -121,7 +121,7 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
       count(200);
     },
   });
-  const submit = (number: number, more: string[] = []): Asked => {
+  const submit = (number: number, more: string[] = []): Expected => {
     const properties = { trace: "4bf92f3577b34da6".repeat(number % 64), tokens: { prompt_tokens: number % 100 } };
     const body = { ...goodBody, sessionId: `session-${number}`, additional_properties: properties };
     const request = { method: "POST", headers: [...headers, ...more], body: JSON.stringify(body) };
@@ -137,25 +137,25 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
       },
     };
   };
-  const repeat = (number: number): Asked => {
+  const repeat = (number: number): Expected => {
     if (repeatable === undefined) return submit(number);
     const { request, id } = repeatable;
     const seen = ({ text }: HttpAnswer) => {
-      if (JSON.parse(text).id !== id) throw new Error(`${id} was answered otherwise when it was repeated: ${text}`);
+      if (JSON.parse(text).id !== id) throw new Error(`${id} got another answer when it was repeated: ${text}`);
     };
     return { ...request, target, statuses: [201], seen };
   };
-  const answered = (status: number, target: string, request: HttpRequest = {}): Asked => ({
+  const answered = (status: number, target: string, request: HttpRequest = {}): Expected => ({
     ...request,
     target,
     statuses: [status],
   });
   const post = (body: string, more: string[] = []) => ({ method: "POST", headers: [...headers, ...more], body });
 
-  const kinds: Record<string, (number: number) => Asked> = {
+  const kinds: Record<string, (number: number) => Expected> = {
     "read": () => read(),
     "submit": (number) => submit(number),
-    "read of what is known": () => read([`If-None-Match: ${tag || "none"}`]),
+    "read of a known prompt": () => read([`If-None-Match: ${tag || "none"}`]),
     "submit in chunks": (number) => ({ ...submit(number), chunkSize: 100 }),
     "unknown key": (number) => answered(401, target, { headers: unknownKeys[number % unknownKeys.length]! }),
     "read again": () => read(),
@@ -169,15 +169,16 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
     "read once more": () => read(),
     "submit once more": (number) => submit(number),
     "no deployment": () => answered(400, "/v1/prompts", { headers }),
-    "body that is no JSON": () => answered(400, target, post("{")),
-    "body that does not fit": () => answered(400, target, post('{"sessionId":1}')),
-    "key that cannot be": (number) =>
+    "body that is not JSON": () => answered(400, target, post("{")),
+    "invalid body": () => answered(400, target, post('{"sessionId":1}')),
+    "invalid idempotency key": (number) =>
       answered(400, target, post(JSON.stringify(goodBody), [`Idempotency-Key: ü${number}`])),
     "body that is too large": () =>
       answered(413, target, { method: "POST", headers: [...headers, "Content-Length: 9999999"] }),
     "unknown path": (number) => answered(404, `/nowhere/${number}`),
     "wrong method": () => answered(405, target, { method: "PUT" }),
-    "management without its token": () => answered(401, "/admin/v1/workspaces", { headers }),
+    // Too many failures in a minute are 429.
+    "management without its token": () => ({ target: "/admin/v1/workspaces", headers, statuses: [401, 429] }),
     "usage": () => answered(200, "/v1/usage", { headers }),
     "readiness": () => answered(200, "/readyz"),
     "metrics": () => answered(200, "/metrics", { headers: bearer(adminToken) }),
@@ -185,7 +186,7 @@ function kindsOf({ tenant, exhausted }: Clients, outcomes: Outcomes): Record<str
   return Object.fromEntries(Object.entries(kinds).map(([name, ask]) => [name, (number) => counted(ask(number))]));
 }
 
-/** What a team does meanwhile. */
+/** The management of a team. */
 function managementOf(
   { tenant }: Clients,
   manage: (method: string, path: string, body?: unknown) => Promise<Record<string, never>>,
@@ -226,7 +227,7 @@ function managementOf(
   };
 }
 
-/** Clients that are slow, or go away before they have what they asked for. */
+/** Clients that are slow, or disconnect before the answer. */
 function badClientsOf({ url, tenant }: Clients, outcomes: Outcomes): Record<string, () => Promise<void>> {
   const target = `/v1/diagnosis?deployId=${tenant.deployId}`;
   const bytesOf = (session: string) => {
@@ -239,7 +240,7 @@ function badClientsOf({ url, tenant }: Clients, outcomes: Outcomes): Record<stri
     return bytesOf(`${session}-${outcomes.requests}`);
   };
 
-  /** Sends parts with pauses between them, and goes away. */
+  /** Sends parts with pauses between them, and disconnects. */
   async function leave(time: number, ...parts: (string | Uint8Array)[]): Promise<void> {
     const connection = openConnection(url);
     for (const part of parts) {

@@ -1,4 +1,4 @@
-// The options of `npm run bench`: what is measured, on what, and how hard.
+// The options of `npm run bench`: scenarios, runtimes, stores and load.
 import { parseArgs } from "node:util";
 import type { Runtime } from "../runtimes.ts";
 
@@ -30,12 +30,12 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** How many records there are, in rising order; `records` and `deletion` take the last. */
+  /** Numbers of records, in rising order. `records` and `deletion` use the last. */
   sizes: number[];
   json: boolean;
 };
 
-/** Reads the options; throws an error whose message is one line where one of them is unknown or cannot be used. */
+/** Reads the options. Throws an error with a one-line message if one is unknown or invalid. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,

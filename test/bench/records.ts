@@ -1,5 +1,5 @@
-// `records`: management on a file with a million records of one deployment, while the service serves: statistics, pages,
-// export, deletion, pruning and verifying, over HTTP.
+// `records`: management over HTTP with a million records of one deployment, while the service serves: statistics, pages,
+// export, deletion, pruning and verification.
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
@@ -67,7 +67,7 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   const calls = [callOf("GET")(tenant)];
   await warmUp(service.url, calls, options);
   const alone = await load(service.url, calls, { connections: 4, seconds: options.seconds });
-  const rows: Row[] = [row("serving alone", options.seconds, said(alone))];
+  const rows: Row[] = [row("serving alone", options.seconds, describe(alone))];
   const timed = async (name: string, act: () => Promise<string>) => {
     const start = performance.now();
     const seen = await act();
@@ -76,8 +76,8 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
     rows.push(row(name, seconds, seen));
   };
   const deployment = `/deployments/${tenant.deployId}`;
-  for (const turn of ["first", "again"]) {
-    await timed(`stats, ${turn}`, async () => {
+  for (const nth of ["first", "again"]) {
+    await timed(`stats, ${nth}`, async () => {
       const stats = await ask(service, `${deployment}/stats`);
       return `${stats.records} records, p99 ${stats.versions[0].latency.p99} ms`;
     });
@@ -90,7 +90,7 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   for (const filter of ["", "&status=4", "&sessionId=order-77", "&text=no%20such%20text"]) {
     await timed(`a page${filter.replace("&", " of ")}`, async () => {
       const { items, nextCursor } = await ask(service, `${deployment}/diagnoses?limit=50${filter}`);
-      return `${items.length} records${nextCursor === null ? "" : ", goes on"}`;
+      return `${items.length} records${nextCursor === null ? "" : ", with a next page"}`;
     });
   }
   await timed(`pages of 1000 while ${arrivals}/s arrive`, () => pageThrough(target));
@@ -98,7 +98,7 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   const served = async (name: string, seconds: number, act: () => Promise<string>) => {
     const serving = load(service.url, calls, { connections: 4, seconds });
     await timed(`${name}, and served meanwhile`, act);
-    rows.push(row(`serving beside ${name}`, seconds, said(await serving)));
+    rows.push(row(`serving beside ${name}`, seconds, describe(await serving)));
   };
   await served("stats", 1, async () => `${(await ask(service, `${deployment}/stats`)).records} records`);
   await served("an export", options.seconds, () => exportAll(target));
@@ -109,17 +109,17 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   await served("prune", options.seconds, async () => `${(await pruneAll(service)).records} records`);
   await served("verify", 1, async () => {
     const { balanced } = await ask(service, "/verify");
-    if (!balanced) throw new Error("The books do not balance");
+    if (!balanced) throw new Error("The ledger does not balance");
     return "balanced";
   });
   return rows;
 }
 
-const said = ({ perSecond, p99 }: Load): string => `${perSecond} GET/s, p99 ${round(p99, 2)} ms`;
+const describe = ({ perSecond, p99 }: Load): string => `${perSecond} GET/s, p99 ${round(p99, 2)} ms`;
 
 const row = (action: string, seconds: number, seen: string): Row => ({ action, seconds: round(seconds, 2), seen });
 
-/** Every record that was there must be seen, and none twice, whatever arrives meanwhile. */
+/** Lists all records while others arrive. Each earlier record must be listed, and none twice. */
 async function pageThrough({ service, tenant }: Target): Promise<string> {
   const { records } = await ask(service, `/deployments/${tenant.deployId}/stats`);
   let isOver = false;

@@ -1,4 +1,4 @@
-// `references`: reading by NAME@DEPLOYMENT beside reading by id, in loads that alternate.
+// `references`: reading by NAME@DEPLOYMENT compared with reading by id, in alternating loads.
 import { callOf, load, warmUp } from "./load.ts";
 import type { Load } from "./load.ts";
 import type { Options } from "./options.ts";
@@ -21,7 +21,7 @@ export async function references(options: Options): Promise<Table[]> {
           await warmUp(stage.url, [byId, byName], options);
           const loads: [id: Load, name: Load][] = [];
           for (let pair = 0; pair < pairs; pair++) {
-            // Each goes first as often as the other.
+            // Either is first equally often.
             const first = await load(stage.url, [pair % 2 === 0 ? byId : byName], options);
             const second = await load(stage.url, [pair % 2 === 0 ? byName : byId], options);
             loads.push(pair % 2 === 0 ? [first, second] : [second, first]);

@@ -1,5 +1,5 @@
-// `npm run bench`: measures the service under load from wrk, one scenario after the other; see options.ts and the file
-// that each scenario has. Tables go to standard output, what is being done to standard error.
+// `npm run bench`: measures the service under load from wrk, one scenario after the other. See options.ts, and the file of each
+// scenario. Tables go to stdout, and progress to stderr.
 import process from "node:process";
 import { batches } from "./batches.ts";
 import { deletion } from "./deletion.ts";

@@ -1,5 +1,5 @@
-// The service as src/runtime/boot.ts starts it, but for two things: it counts its round trips to the database, which it
-// tells as a line of JSON on SIGUSR2, and GROUP_OF in the environment says how many requests may share a transaction.
+// The service as src/runtime/boot.ts starts it, with two additions. It counts its round trips to the database, and prints them
+// as a line of JSON on SIGUSR2. GROUP_OF in the environment is the number of requests that may share a transaction.
 import { serveContext } from "../helpers.ts";
 import process from "node:process";
 import { readConfig } from "../../src/common/config.ts";
@@ -23,7 +23,7 @@ const counted = around(database, (operation) => {
 });
 
 const { GROUP_OF } = process.env;
-const output = openLogOutput((count) => log.warn("Lines of the log were dropped", { count }));
+const output = openLogOutput((count) => log.warn("Dropped log lines", { count }));
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const limits = GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) };
 const { context, fetch } = serveContext(counted, { clock, log }, limits);

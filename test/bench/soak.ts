@@ -1,15 +1,14 @@
-// `soak`: a service on a file under a steady mixture of requests for many minutes. Its memory, descriptors and write-ahead
-// log must stay as they are once it has warmed up, every answer must be as it should, and the books right in the end.
+// `soak`: a service on a file under a steady mixture of requests for many minutes. Memory, descriptors and write-ahead log must
+// stay flat after the warm-up, every answer must be right, and the ledger must balance in the end.
 import { readdir, stat } from "node:fs/promises";
 import process from "node:process";
 import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
-import { audit, createBooks } from "../faults/books.ts";
+import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, createTenant, managementOf } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { pause } from "./load.ts";
 import { startMixture } from "./mixed.ts";
-import type { Mixture } from "./mixed.ts";
 import type { Options } from "./options.ts";
 import { say, withStore } from "./stage.ts";
 import { round } from "./tables.ts";
@@ -17,10 +16,10 @@ import type { Row, Table } from "./tables.ts";
 
 const rate = 300; // requests a second
 const sampleTime = 10_000; // ms
-// Slopes of fewer minutes tell of the start alone.
-const least = 5;
+// Slopes over fewer minutes show only the start.
+const minMinutes = 5;
 const slopes = { "MiB a minute": 1, "descriptors a minute": 0.5 };
-const bars = { "MiB of log": 20 };
+const limits = { "MiB of log": 20 };
 
 type Sample = { minute: number; memory: number; descriptors: number; log: number };
 
@@ -35,31 +34,31 @@ export async function soak(options: Options): Promise<Table[]> {
 
 const watch = (runtime: Runtime, { minutes, connections }: Options): Promise<Row> =>
   withStore("file", async ({ url, folder }) => {
-    const books = await createBooks(url);
+    const seeded = await createSeededDatabase(url);
     const database = openDatabase(url, "manage");
     const exhausted = await createTenant(managementOf(database, Date.now), 0, "Exhausted");
     database.close();
     const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
     const samples = [await sample(service.pid, folder, 0)];
-    const mixture = startMixture({ url: service.url, tenant: books.tenant, exhausted }, { connections, rate });
+    const mixture = startMixture({ url: service.url, tenant: seeded.tenant, exhausted }, { connections, rate });
     const began = performance.now();
     while (samples.at(-1)!.minute < minutes) {
       await pause(sampleTime);
       const taken = await sample(service.pid, folder, (performance.now() - began) / 60_000);
       samples.push(taken);
-      say(`soak: ${runtime}, ${tell(taken)}, ${mixture.outcomes.requests} requests`);
+      say(`soak: ${runtime}, ${describe(taken)}, ${mixture.outcomes.requests} requests`);
     }
     await mixture.stop();
     const code = await service.stop();
     const row = toRow(samples, Math.min(2, minutes / 5));
-    const found = await audit(books, mixture.outcomes);
+    const found = await audit(seeded, mixture.outcomes);
     const wrong = [
-      ...Object.entries(minutes < least ? bars : { ...bars, ...slopes }).flatMap(([name, most]) =>
-        Number(row[name]) > most ? [`${name}: more than ${most}`] : []
+      ...Object.entries(minutes < minMinutes ? limits : { ...limits, ...slopes }).flatMap(([name, max]) =>
+        Number(row[name]) > max ? [`${name}: more than ${max}`] : []
       ),
       ...(found.lost + found.doubled === 0 ? [] : [`${found.lost} lost, ${found.doubled} doubled`]),
       ...found.faults,
-      ...strangeOf(mixture),
+      ...[...mixture.wrong].map(([answer, count]) => `${count} × ${answer}`),
       ...(code === 0 ? [] : [`the service ended with ${code}`]),
       ...(/^\S+ (warn|error) .*/m.exec(service.output()) ?? []),
     ];
@@ -68,12 +67,10 @@ const watch = (runtime: Runtime, { minutes, connections }: Options): Promise<Row
     return { runtime, requests: mixture.outcomes.requests, ...row, wrong: wrong.length };
   });
 
-const strangeOf = ({ strange }: Mixture) => [...strange].map(([what, count]) => `${count} × ${what}`);
-
-const tell = ({ minute, memory, descriptors, log }: Sample) =>
+const describe = ({ minute, memory, descriptors, log }: Sample) =>
   `minute ${minute.toFixed(1)}: ${memory} MiB, ${descriptors} descriptors, log of ${log} MiB`;
 
-/** How the process stands; what the system does not tell is NaN, which misses no bar. */
+/** Measures the process. A value that the system does not report is NaN, which exceeds no limit. */
 async function sample(pid: number, folder: string, minute: number): Promise<Sample> {
   const bytes = await stat(`${folder}/ledger.db-wal`).then(({ size }) => size, () => 0);
   return {
@@ -100,7 +97,7 @@ function toRow(samples: Sample[], warm: number): Row {
   };
 }
 
-/** Of the line that lies closest to the points. */
+/** The slope of the best-fitting line through points. */
 function slope(points: [x: number, y: number][]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];

@@ -1,4 +1,4 @@
-// `spread`: load on many workspaces at once beside the same load on one of them.
+// `spread`: load on many workspaces at once, compared with the same load on one of them.
 import type { Runtime } from "../runtimes.ts";
 import { callOf, measure } from "./load.ts";
 import type { Method } from "./load.ts";

@@ -1,4 +1,4 @@
-// What a scenario runs on: a store in a folder of its own, the service on it, tenants, and the check of the books.
+// What scenarios run on: a store in its own folder, the service on it, and tenants. In the end the ledger is verified.
 import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
 import type { Session } from "../../src/management/operation.ts";
@@ -16,12 +16,12 @@ import type { Row } from "./tables.ts";
 
 export type Store = { kind: StoreKind; url: string; folder: string };
 
-/** A started service. `pid` is that of its process, `admin` works on its database beside it. */
+/** A running service. `admin` manages its database from this process. */
 export type Stage = { url: string; pid: number; store: Store; admin: Session; printed(): string };
 
 export const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-/** Hands out an empty store, and removes it in the end. */
+/** Makes an empty store, and removes it in the end. */
 export async function withStore<T>(kind: StoreKind, use: (store: Store) => Promise<T>): Promise<T> {
   const folder = await createFolder();
   const sqld = kind === "sqld" ? await startSqld(await requireSqld(), folder.path) : undefined;
@@ -35,10 +35,10 @@ export async function withStore<T>(kind: StoreKind, use: (store: Store) => Promi
 
 let logs = 0;
 
-/** Where the log costs the disk of the store nothing, if there is such a place. */
+/** A folder in memory, so that the log does not load the disk of the store. If there is none, the store's own folder. */
 const logFolder = ({ folder }: Store) => stat("/dev/shm").then(() => "/dev/shm", () => folder);
 
-/** Starts the service on a store, and stops it in the end; a service that does not stop properly is an error. */
+/** Starts the service on a store, and stops it in the end. It is an error if the service does not exit with 0. */
 export async function withService<T>(
   runtime: Runtime,
   store: Store,
@@ -64,7 +64,7 @@ export async function withService<T>(
   }
 }
 
-/** The service on a store of its own, whose books must balance in the end. */
+/** Starts the service on a store of its own, and verifies the ledger in the end. */
 export const withFreshService = <T>(
   runtime: Runtime,
   kind: StoreKind,
@@ -93,7 +93,7 @@ export async function createTenants(
   return tenants;
 }
 
-/** A row for each runtime, store and method; `name` is the scenario's, for those who wait. */
+/** Makes a row for each runtime, store and method. `name` is the scenario, for the progress. */
 export async function rowsOf(
   name: string,
   { runtimes, stores }: Options,

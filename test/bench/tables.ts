@@ -1,4 +1,4 @@
-// Results as tables: a row is an object whose names are the columns, printed as Markdown.
+// Results as Markdown tables. The keys of a row are the columns.
 
 export type Cell = string | number | null;
 export type Row = Record<string, Cell>;
@@ -6,10 +6,10 @@ export type Table = { title: string; rows: Row[] };
 
 export const round = (value: number, digits: number): number => Number(value.toFixed(digits));
 
-/** How many times as much; two digits. */
+/** A ratio with two digits. */
 export const ratio = (value: number, reference: number): number => round(value / reference, 2);
 
-/** A table under its title; the numbers of a column have the same number of decimals. */
+/** Formats a table under its title. The numbers of a column have the same number of decimals. */
 export function toMarkdown({ title, rows }: Table): string {
   const names = Object.keys(rows[0] ?? {});
   const columns = names.map((name) => [name, "---", ...formatColumn(rows.map((row) => row[name] ?? null))]);

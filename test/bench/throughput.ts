@@ -1,5 +1,5 @@
-// `throughput`: requests per second of the service beside those of a bare handler on the same runtime, and beside those
-// of the same service when every request is a transaction of its own.
+// `throughput`: requests per second of the service, compared with a bare handler on the same runtime, and with the same service
+// with a transaction per request.
 import { newApiKey } from "../../src/common/ids.ts";
 import { memoryOf, startFile } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
@@ -49,7 +49,7 @@ async function measureBare(runtime: Runtime, options: Options): Promise<Record<M
   }
 }
 
-/** On a store of its own, so that every load starts from the same state. */
+/** Uses a fresh store, so that every load starts from the same state. */
 const measureService = (
   runtime: Runtime,
   store: StoreKind,

@@ -1,5 +1,5 @@
--- Sends the requests that the environment lists, one after the other and over again; prints what came of them as JSON.
--- BENCH_CALLS has a line `METHOD PATH KEY IDEMPOTENCY-KEY` for each, with `-` for none; BENCH_BODY is the body of those that are a POST.
+-- Sends the requests that the environment lists, in turn and repeatedly, and prints a summary as JSON. BENCH_CALLS has a line
+-- `METHOD PATH KEY IDEMPOTENCY-KEY` for each, with `-` for none. BENCH_BODY is the body of each POST.
 local requests = {}
 local turn = 0
 

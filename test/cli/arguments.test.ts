@@ -10,7 +10,7 @@ import { help } from "../../src/cli/help.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
-import { read } from "../../src/schema/parse.ts";
+import { readObject } from "../../src/schema/parse.ts";
 import { promptFile } from "../helpers.ts";
 
 const test = suite("arguments");
@@ -134,7 +134,7 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
   const argv = argvOf(parameters);
   let asked: object | undefined;
   const call = ((operation: AnyOperation, input: object) => {
-    asked = read(operation.input, stringify(input));
+    asked = readObject(operation.input, stringify(input));
     return Promise.reject(new Error("no answer"));
   }) as Call;
   const args = readArguments(command.usage, argv);

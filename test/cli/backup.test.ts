@@ -3,7 +3,7 @@ import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startService } from "../conformance/processes.ts";
-import { audit, createBooks } from "../faults/books.ts";
+import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { runIn } from "./places.ts";
@@ -13,12 +13,12 @@ const test = suite(`backup on ${currentRuntime}`);
 const { path: folder, remove } = await createFolder();
 test.after(remove);
 
-const books = await createBooks(`file:${folder}/ledger.db`);
-const settings = { DATABASE_URL: books.url };
+const seeded = await createSeededDatabase(`file:${folder}/ledger.db`);
+const settings = { DATABASE_URL: seeded.url };
 
 test("a backup made under load has all that was answered before, balances, and disturbs nothing", async () => {
   const service = await startService(currentRuntime, settings);
-  const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+  const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
   while (load.outcomes.recorded.length < 300) await load.untilSuccess();
   const recorded = [...load.outcomes.recorded];
   const file = `${folder}/a copy.db`;
@@ -28,7 +28,7 @@ test("a backup made under load has all that was answered before, balances, and d
   await load.untilSuccess();
   await load.stop();
   assert.is(await service.stop(), 0);
-  assert.equal(await audit(books, load.outcomes), { lost: 0, doubled: 0, faults: [] });
+  assert.equal(await audit(seeded, load.outcomes), { lost: 0, doubled: 0, faults: [] });
 
   const { createdAt, ...made } = JSON.parse(out);
   const { size, mode } = await stat(file);
@@ -36,7 +36,7 @@ test("a backup made under load has all that was answered before, balances, and d
   assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
   assert.not.ok((await readdir(folder)).some((name) => name.includes(".part")));
 
-  const restored = { ...books, url: `file:${folder}/restored.db` };
+  const restored = { ...seeded, url: `file:${folder}/restored.db` };
   const { code: restoreCode } = await runIn(["restore", file], { DATABASE_URL: restored.url });
   assert.is(restoreCode, 0);
   const { lost, faults } = await audit(restored, { ...emptyOutcomes(), recorded });
@@ -73,7 +73,7 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
   ],
 ];
 
-for (const [name, file, error, url = books.url] of refusals) {
+for (const [name, file, error, url = seeded.url] of refusals) {
   test(`refuses ${name}, and leaves nothing`, async () => {
     const { code, out, said } = await runIn(["backup", file], { DATABASE_URL: url });
     assert.equal([code, out], [1, ""]);

@@ -10,7 +10,7 @@ import { openDatabase, openMigrated } from "../../src/database/open.ts";
 import { lockExclusively, removeLog } from "../../src/database/maintenance.ts";
 import { createFolder, readFiles, runFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
-import { audit, createBooks } from "../faults/books.ts";
+import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
 import { managementOf } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -42,7 +42,7 @@ async function contentsOf(place: string): Promise<Record<string, string>> {
 }
 
 // A connection of this process may hold its locks for longer than it is open, so that what is restored to is made of copies.
-const seed = await createBooks(`file:${folder}/seed.db`);
+const seed = await createSeededDatabase(`file:${folder}/seed.db`);
 assert.is((await cli(seed.url, "backup", `${folder}/seed-copy.db`)).code, 0);
 
 /** A database that reads and submits have come to, as it is when its service is killed. */

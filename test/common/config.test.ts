@@ -51,7 +51,7 @@ test("management is on without an admin token if told so", () => {
 });
 
 test("an empty value counts as not set", () => {
-  assert.equal(readConfig({ PORT: "", DATABASE_URL: "", LOG_LEVEL: "" }), readConfig({}));
+  assert.equal(readConfig({ PORT: "", DATABASE_URL: "", LOG_LEVEL: "", ADMIN_TOKEN: "" }), readConfig({}));
 });
 
 test("settings cannot be changed once they are read", () => {
@@ -137,7 +137,7 @@ test("refuses a token that is no header, and does not repeat it", () => {
 test("takes an admin token of 32 characters or more, which is no API key, and never repeats it", () => {
   const token = "SECRET-of-32-printable-characters";
   assert.is(readConfig({ ADMIN_TOKEN: token }).adminToken, token);
-  for (const bad of [token.slice(2), `${token} `, `${token}ä`]) {
+  for (const bad of [token.slice(2), `${token} x`, `${token}\n`, `${token}\0`, `${token}ä`]) {
     const message = refusal({ ADMIN_TOKEN: bad });
     assert.match(message, "ADMIN_TOKEN must be at least 32 printable ASCII characters");
     assert.not.match(message, "SECRET");

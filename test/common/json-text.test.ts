@@ -55,6 +55,7 @@ test("the members of an object are the texts that JSON.parse reads them from", (
     const parsed = Object.fromEntries([...members].map(([key, text]) => [key, JSON.parse(text)]));
     assert.is(JSON.stringify(parsed), JSON.stringify(value));
   }));
+  assert.is(readMembers(" {\n} ").size, 0);
 });
 
 test("a member's text keeps every digit, its spaces and its order", () => {
@@ -76,10 +77,6 @@ test("brackets and quotes inside of strings are text", () => {
     "c",
     String.raw`["\"]"]`,
   ]]);
-});
-
-test("an object without members has none", () => {
-  assert.is(readMembers(" {\n} ").size, 0);
 });
 
 test("depth costs no stack", () => {

@@ -1,30 +1,24 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLog, describeError } from "../../src/common/log.ts";
-import { noon } from "../helpers.ts";
+import { describeError } from "../../src/common/log.ts";
+import { captureLog } from "../helpers.ts";
 
 const test = suite("log");
 
-function capture(level: "debug" | "info" | "warn" | "error", format: "text" | "json") {
-  const lines: string[] = [];
-  const log = createLog({ level, format, clock: () => noon, write: (line) => void lines.push(line) });
-  return { log, lines };
-}
-
 test("a text line is the time, the level, the message and the fields", () => {
-  const { log, lines } = capture("info", "text");
+  const { log, logged: lines } = captureLog("info", "text");
   log.info("Listening", { url: "http://127.0.0.1:8787", port: 8787, why: "two words", none: undefined });
   assert.equal(lines, ['2026-11-15T12:00:00.000Z info  Listening url=http://127.0.0.1:8787 port=8787 why="two words"']);
 });
 
 test("a JSON line is one object", () => {
-  const { log, lines } = capture("info", "json");
+  const { log, logged: lines } = captureLog("info", "json");
   log.warn("Slow", { ms: 12 });
   assert.equal(JSON.parse(lines[0]!), { time: "2026-11-15T12:00:00.000Z", level: "warn", message: "Slow", ms: 12 });
 });
 
 test("events below the level are left out", () => {
-  const { log, lines } = capture("warn", "json");
+  const { log, logged: lines } = captureLog("warn", "json");
   log.debug("a");
   log.info("b");
   log.warn("c");
@@ -34,7 +28,7 @@ test("events below the level are left out", () => {
 
 for (const format of ["text", "json"] as const) {
   test(`a ${format} event is one line, and steers no terminal, whatever is in it`, () => {
-    const { log, lines } = capture("info", format);
+    const { log, logged: lines } = captureLog("info", format);
     log.error("bad\r\nmessage\u001b[2J", { value: "a\nb\u001b[31m\u009b1m\u2028c", other: "x y\n" });
     assert.is(lines.length, 1);
     // deno-lint-ignore no-control-regex

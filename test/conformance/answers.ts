@@ -1,5 +1,5 @@
-// Whole answers as the cases hold them: status, body, and each header of ours, present or absent. What passes on every runtime
-// and over every transport is identical on all.
+// Assertions about whole answers: status, body, and each of our headers, present or absent. So an answer that passes on every
+// runtime and over every transport is identical on all of them.
 import * as assert from "uvu/assert";
 import { endOfMonth, monthOf } from "../../src/common/month.ts";
 import type { HttpAnswer } from "./http-client.ts";
@@ -17,7 +17,7 @@ const json = {
 
 export const limit = 100_000; // of the tenant that the cases share
 
-/** Compares a whole answer; a header that is not named must be absent. */
+/** Compares a whole answer. A header that is not named must be absent. */
 export function isAnswer(
   answer: HttpAnswer,
   status: number,
@@ -38,7 +38,7 @@ export const isNotFound = (answer: HttpAnswer) => isRefusal(answer, 404, "Deploy
 
 export const usedOf = ({ headers }: HttpAnswer) => Number(headers.get("x-ratelimit-used"));
 
-/** The quota headers, where so much of the limit is used. The month may turn while a case runs. */
+/** The quota headers if this much of the limit is used. The month may turn while a case runs. */
 export function quotaHeaders(answer: HttpAnswer, limit: number, used: number): Record<string, string> {
   const reset = Number(answer.headers.get("x-ratelimit-reset")) * 1000;
   assert.ok([endOfMonth(monthOf(Date.now())), endOfMonth(monthOf(Date.now() - 60_000))].includes(reset));
@@ -50,7 +50,7 @@ export function quotaHeaders(answer: HttpAnswer, limit: number, used: number): R
   };
 }
 
-/** A 200 or 201, with whatever number it has in its month unless that is given. */
+/** Checks a 200 or 201. Any quota may be used, unless that is given. */
 export function isAccepted(
   answer: HttpAnswer,
   status: 200 | 201,
@@ -62,7 +62,7 @@ export function isAccepted(
   isAnswer(answer, status, body, { ...quotaHeaders(answer, of, used), ...headers });
 }
 
-/** A 201; gives the id of the record. */
+/** Checks a 201, and returns the id of the record. */
 export function isRecorded(answer: HttpAnswer, used = usedOf(answer), of = limit): string {
   const { id } = JSON.parse(answer.text);
   assert.match(String(id), /^diag_[0-9a-z]{26}$/, answer.text);
@@ -70,7 +70,7 @@ export function isRecorded(answer: HttpAnswer, used = usedOf(answer), of = limit
   return id;
 }
 
-/** A 429 of a workspace that has used so much of its limit. */
+/** Checks a 429 of a workspace that has used this much of its limit. */
 export function isExhausted(answer: HttpAnswer, limit: number, used: number, upgradeUrl: string | null = null): void {
   const resetTime = Number(answer.headers.get("x-ratelimit-reset"));
   const wait = Number(answer.headers.get("retry-after"));

@@ -1,15 +1,14 @@
-// A day on which keys and tokens end up in every place where they do not belong, and then a search for them: in
-// the database and its log, in a backup, in what was printed and in what was answered. Keys are stored as hashes, and each is
-// shown once. What a client asks to be stored is stored as it is, a key too: the value of a field, the name of a field that is
-// kept, a name or a note given to management. Such a key may be in the database, and in an answer that gives the content
-// back; in what is printed, and in a refusal, it may not.
+// Puts keys and tokens in every place where they do not belong, and then searches for them: in the database and its log, in a
+// backup, in printed output and in answers. Keys are stored as hashes, and each is shown once. Content that a client stores is
+// stored as it is, even a key: the value or the name of a field, or a name or a note in management. Such a key may be in the
+// database and in an answer that returns the content, but not in printed output or in a refusal.
 import { readFile } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../src/common/ids.ts";
 import { runIn } from "../cli/places.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -17,20 +16,20 @@ import { send } from "./http-client.ts";
 import type { HttpAnswer, HttpRequest } from "./http-client.ts";
 import { createFolder, readFiles, startService } from "./processes.ts";
 
-/** A key or token by what it was used for. `isContent` where a client has asked for it to be stored. */
+/** A key or token, and what it was used for. `isContent` if a client stored it. */
 type Secret = { use: string; text: string; isContent: boolean };
 
-/** Where something was written or said, with bytes as latin1. `shows` is the secret that this is the one place to show. */
+/** Something that was written or printed, with bytes as latin1. `shows` is the secret that only this place may show. */
 type Place = { name: string; text: string; isStore: boolean; shows?: string };
 
 const pieceLength = 12;
 
-/** Parts of a secret, of which one is in whatever holds a good part of it; lists show the first characters of a key. */
+/** Parts of a secret, without the first characters, which lists show. A text that has much of the secret has one of them. */
 function* piecesOf({ text }: Secret): Generator<string> {
   for (let at = 9; at + pieceLength <= text.length; at += 4) yield text.slice(at, at + pieceLength);
 }
 
-/** Where which secret was found. */
+/** Lists which secret was found where. */
 function* leaksOf(secrets: Secret[], places: Place[]): Generator<string> {
   for (const { name, text, isStore, shows } of places) {
     for (const secret of secrets) {
@@ -42,15 +41,15 @@ function* leaksOf(secrets: Secret[], places: Place[]): Generator<string> {
 
 type Day = {
   tenant: Tenant;
-  /** Sends a request, and keeps the answer. `shows` says that it may show the key that it has made. */
+  /** Sends a request, and records the answer, which may show the key that it made or the content. */
   ask(target: string, request?: HttpRequest, shows?: "key" | "content"): Promise<HttpAnswer>;
   /** Calls the management API, as `ask` does. */
   manage(method: string, path: string, body?: unknown, shows?: "key" | "content"): Promise<Record<string, never>>;
-  /** Runs the command line, and keeps what it prints. */
+  /** Runs the command line, and records its output. */
   cli(...args: string[]): Promise<number>;
-  /** A key that is used so. */
+  /** Makes a key for this use. */
   secret(use: string, isContent?: "content"): Promise<string>;
-  /** A management token that is used so. */
+  /** Makes a management token for this use. */
   token(use: string): Promise<string>;
 };
 
@@ -61,7 +60,7 @@ const post = (key: string, body: unknown, ...headers: string[]): HttpRequest => 
   body: JSON.stringify(body),
 });
 
-/** What is done to keys as they should be. */
+/** Uses keys as they are meant to be used. */
 async function useKeys({ tenant, ask, manage, secret }: Day): Promise<void> {
   const { workspaceId, deployId } = tenant;
   const target = `/v1/prompts?deployId=${deployId}`;
@@ -86,7 +85,7 @@ async function useKeys({ tenant, ask, manage, secret }: Day): Promise<void> {
   for (const path of ["/metrics", "/openapi.json", "/readyz"]) await ask(path);
 }
 
-/** Places of a request in which a key, or what holds it, does not belong. */
+/** Places of a request where a key does not belong. */
 const misuses: Record<string, (key: string, tenant: Tenant) => [target: string, request: HttpRequest]> = {
   "as deployId": (key, tenant) => [`/v1/prompts?deployId=${key}`, { headers: [bearer(tenant.key)] }],
   "as deployId of a submit": (key, tenant) => [`/v1/diagnosis?deployId=${key}`, post(tenant.key, goodBody)],
@@ -133,7 +132,7 @@ const misuses: Record<string, (key: string, tenant: Tenant) => [target: string, 
   "as the admin token": (key) => ["/admin/v1/workspaces", { headers: [bearer(key)] }],
 };
 
-/** The same in calls of the management API. */
+/** The same in requests to the management API. */
 const managementMisuses: Record<
   string,
   (key: string, tenant: Tenant) => [method: string, path: string, body?: unknown]
@@ -167,7 +166,7 @@ const managementMisuses: Record<
   "as a field's name in management": (key, { workspaceId }) => ["PATCH", `/workspaces/${workspaceId}`, { [key]: 1 }],
 };
 
-/** What the command line is given wrongly. */
+/** Keys as arguments of the command line. */
 const commandMisuses: Record<string, (key: string, tenant: Tenant) => string[]> = {
   "as the id of a key to revoke": (key) => ["key", "revoke", key],
   "as the id of a key to show": (key) => ["key", "show", key],
@@ -186,7 +185,7 @@ const commandMisuses: Record<string, (key: string, tenant: Tenant) => string[]> 
   "as a server's path": (key) => ["workspace", "list", "--server", `http://127.0.0.1:1/${key}`],
 };
 
-/** What clients ask to be stored. */
+/** Stores keys as content. */
 async function storeKeys({ tenant, ask, manage, secret }: Day): Promise<void> {
   const { workspaceId, promptId, deployId } = tenant;
   const target = `/v1/diagnosis?deployId=${deployId}`;
@@ -210,10 +209,10 @@ async function storeKeys({ tenant, ask, manage, secret }: Day): Promise<void> {
 const test = suite(`keys in wrong places on ${currentRuntime}`);
 
 for (const format of ["text", "json"]) {
-  test(`no key is anywhere but where it is shown, or a client had it stored; the log is ${format}`, async () => {
+  test(`a key is only where it is shown, or where a client stored it, with the log as ${format}`, async () => {
     const folder = await createFolder();
     const url = `file:${folder.path}/ledger.db`;
-    const { tenant } = await createBooks(url);
+    const { tenant } = await createSeededDatabase(url);
     const secrets: Secret[] = [{ use: "the tenant's key", text: tenant.key, isContent: false }];
     const places: Place[] = [];
     const adminToken = `admin-token-${newApiKey().slice(3)}`;
@@ -290,7 +289,7 @@ for (const format of ["text", "json"]) {
       }
       assert.is(await day.cli("backup", `${folder.path}/backup.db`), 0);
       await keepFiles("in use");
-      // What fails inside is told in the log.
+      // An internal failure goes to the log.
       const database = new Libsql(`${folder.path}/ledger.db`);
       // While a file is served, no other process may checkpoint.
       database.exec("pragma wal_autocheckpoint = 0");
@@ -305,7 +304,7 @@ for (const format of ["text", "json"]) {
       await keepFiles("after the end");
       keep("what the service printed", service.output());
       assert.equal([...leaksOf(secrets, places)], []);
-      // What is there is found, so that finding nothing means something.
+      // The search finds stored content, so it would find a leak.
       const content = secrets.filter(({ isContent }) => isContent).map((secret) => ({ ...secret, isContent: false }));
       const found = [...leaksOf(content, places)];
       for (const { use } of content) {

@@ -1,4 +1,4 @@
-// Every statement of the specification, as a named case that any transport can carry.
+// Every statement of the specification as a named case, for any transport.
 import { authorizationCases } from "./cases/authorization.ts";
 import { batchCases } from "./cases/batches.ts";
 import { bodyCases } from "./cases/bodies.ts";

@@ -1,6 +1,6 @@
-// The cases in process and against a started service, on a file and on a libSQL server, on the runtime that runs the tests; and
-// against the Worker on workerd, which is the same whatever runs the tests. With TARGET_URL in the environment they run against
-// the service there, whose admin token is that of the tests.
+// Runs the cases in process and against a started service, on a file and on a libSQL server, on the runtime of the tests. On
+// Node they also run against the Worker on workerd. With TARGET_URL in the environment they run against the service there,
+// which must have the tests' admin token.
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -22,7 +22,7 @@ import { createTarget } from "./target.ts";
 import type { Send, Target } from "./target.ts";
 import { startWorker } from "./workerd.ts";
 
-/** A service that runs; `archive` is a workspace of long ago in its database. */
+/** A running service. `archive` is a workspace with old records in its database. */
 type Served = { send: Send; base?: string; archive?: string; service?: Running };
 
 const ago = () => Date.now() - 100 * 86_400_000;
@@ -97,15 +97,15 @@ for (const { name, store, serve } of plans) {
 
   if (TARGET_URL === undefined) {
     test("a team's day, with everything it does to its prompts, keys and records", () =>
-      // A Worker has a transaction for each request, and sqld stalls for seconds when many of them come at once.
+      // A Worker has a transaction for each request, and sqld stalls for seconds when many come at once.
       liveDay(target, served.archive!, name.startsWith("workerd") ? 2 : 8));
   }
 
   test("the ledger balances", async () => void assertBalanced(await target.manage("GET", "/verify")));
 
-  test("SIGTERM ends it with exit code 0; nothing was logged as failed, and no key is in the log", async () => {
+  test("SIGTERM ends the service with exit code 0, and its log has no failure and no key", async () => {
     const code = await served.service?.stop() ?? 0;
-    // How a Worker ends is not its own doing.
+    // A Worker has no say in how workerd ends.
     if (!name.startsWith("workerd")) assert.is(code, 0);
     const lines = served.service?.output().split("\n") ?? [];
     assert.equal(lines.filter((line) => /^\S+ (warn|error) |internal|pl_/i.test(line)), []);

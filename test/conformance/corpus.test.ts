@@ -1,6 +1,6 @@
-// Thousands of generated requests over real HTTP, most of them wrong, against a started service on the runtime that runs the
-// tests: it answers each as it says, stores what it accepts as it was sent, and counts it. SEED and NUM_RUNS in the
-// environment make it another corpus, or a larger one.
+// Sends thousands of generated requests, most of them wrong, over HTTP to a started service on the runtime of the tests. The
+// service answers each as documented, stores what it accepts as sent, and counts it. SEED and NUM_RUNS in the environment make
+// another corpus, or a larger one.
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { assertBalanced } from "../balanced.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, createTenant, goodBody, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { isSame, membersOf, tokensOf } from "../common/json-tokens.ts";
@@ -32,7 +32,7 @@ const test = suite(`corpus on ${currentRuntime}`);
 const requests = Number(process.env.NUM_RUNS ?? 7000);
 console.log(`corpus: SEED=${seed} NUM_RUNS=${requests}`);
 
-/** So many of the requests, as they are generated. */
+/** Generates this share of the requests. */
 const sample = <T>(arbitrary: fc.Arbitrary<T>, share: number): T[] =>
   fc.sample(arbitrary, { seed, numRuns: Math.ceil(requests * share) });
 
@@ -40,9 +40,9 @@ const folder = await createFolder();
 let service: Running;
 let sound: Tenant, exhausted: Tenant, hit: Tenant, managed: Managed;
 
-/** What was accepted: each record as it was sent, and how many reads. */
+/** The accepted requests: each record as sent, and the number of reads. */
 const accepted = { records: new Map<string, string>(), reads: 0 };
-/** The additional_properties of some of them, as they must come back. */
+/** The additional_properties of some records, as they must be returned. */
 const properties = new Map<string, string>();
 let refused = 0;
 
@@ -54,7 +54,7 @@ const manage = async (path: string): Promise<HttpAnswer> => {
 
 test("the service starts", async () => {
   const url = `file:${folder.path}/ledger.db`;
-  sound = (await createBooks(url)).tenant;
+  sound = (await createSeededDatabase(url)).tenant;
   const database = openDatabase(url, "manage");
   const admin = managementOf(database, Date.now);
   exhausted = await createTenant(admin, 0, "Exhausted");
@@ -68,7 +68,7 @@ test("the service starts", async () => {
   managed = { ...tenant, recordId: JSON.parse(text).id };
 });
 
-/** What is wrong with an answer of ours, whatever it answers. */
+/** What is wrong with an answer of the service, whatever the request. */
 function faultOf(answer: HttpAnswer | undefined, isHead = false): string | undefined {
   if (answer === undefined) return "no answer";
   const { status, headers, text } = answer;
@@ -78,22 +78,22 @@ function faultOf(answer: HttpAnswer | undefined, isHead = false): string | undef
   if (headers.get("content-type") !== "application/json") return `content type ${headers.get("content-type")}`;
   const { error, ...more } = JSON.parse(text);
   if (typeof error !== "string" || error === "") return "no error";
-  // Management says more, for programs.
+  // Errors of management have a code.
   return ["", error === "Rate limit exceeded" ? "details" : "code"].includes(Object.keys(more).join())
     ? undefined
     : "other members";
 }
 
-type Judge<T> = (answer: HttpAnswer, request: T) => string | undefined;
+type Check<T> = (answer: HttpAnswer, request: T) => string | undefined;
 
-/** Sends all, and fails with the first few that are answered wrongly. */
-async function sendAll<T extends Head>(all: T[], judge: Judge<T>): Promise<void> {
+/** Sends all requests, and fails with the first few wrong answers. */
+async function sendAll<T extends Head>(all: T[], check: Check<T>): Promise<void> {
   const messages = all.map(toMessage);
   const answers = await exchange(service.url, messages);
   const faults = all.flatMap((request, index) => {
     const answer = answers[index];
     if (answer === undefined || answer.status >= 400) refused++;
-    const fault = faultOf(answer, messages[index]!.isHead) ?? judge(answer!, request);
+    const fault = faultOf(answer, messages[index]!.isHead) ?? check(answer!, request);
     return fault === undefined ? [] : [`${fault}: ${show(messages[index]!.bytes)} → ${answer?.status} ${answer?.text}`];
   });
   assert.equal(faults.slice(0, 5), []);
@@ -101,7 +101,7 @@ async function sendAll<T extends Head>(all: T[], judge: Judge<T>): Promise<void>
 
 const show = (bytes: Uint8Array): string => JSON.stringify(Buffer.from(bytes).toString("latin1")).slice(0, 1500);
 
-test("a body is accepted where it fits, and refused where it does not", async () => {
+test("a valid body is accepted, and any other is refused", async () => {
   const headers = [`Authorization: Bearer ${sound.key}`];
   const all = sample(bodies, 0.4).map((one, index) => ({
     method: "POST",
@@ -116,11 +116,11 @@ test("a body is accepted where it fits, and refused where it does not", async ()
       accepted.records.set(id, sent ?? "");
       if (back !== undefined) properties.set(id, back);
     }
-    return status === (sent === undefined ? 400 : 201) ? undefined : "misjudged";
+    return status === (sent === undefined ? 400 : 201) ? undefined : "wrong status";
   });
 });
 
-test("whatever method, path, query and headers are, a request is accepted only where nothing is wrong", async () => {
+test("with any method, path, query and headers, a request is accepted only if nothing is wrong", async () => {
   await sendAll(
     sample(heads(sound, exhausted), 0.25),
     ({ status, text }, { method, headers, isSound, isExhausted, body }) => {
@@ -129,16 +129,16 @@ test("whatever method, path, query and headers are, a request is accepted only w
       if (!isSound) return status >= 400 ? undefined : "accepted";
       const hasKey = method === "POST" && headers.some((line) => line.startsWith("Idempotency-Key"));
       const expected = isExhausted ? [429] : method === "POST" ? [201] : [200, 304];
-      return [...expected, ...(hasKey ? [400, 422] : [])].includes(status) ? undefined : "misjudged";
+      return [...expected, ...(hasKey ? [400, 422] : [])].includes(status) ? undefined : "wrong status";
     },
   );
 });
 
-/** What was sent in chunks, without them. */
+/** A body without its chunk headers. */
 const sentIn = (body: string): string =>
   body.startsWith("{") ? body : body.replace(/[\da-f]+;a="b"\r\n(.*?)\r\n/gs, "$1").replace(/0\r\n\r\n$/, "");
 
-test("management answers as it is described, and gives back what was made", async () => {
+test("management answers as described, and returns what was created", async () => {
   const document = JSON.parse((await send(service.url, "/openapi.json")).text);
   const contract = readContract(document, `${service.url}/openapi.json`);
   const made: { location: string; body: string }[] = [];
@@ -176,11 +176,11 @@ test("management answers as it is described, and gives back what was made", asyn
   }
 });
 
-const quiet = 150; // ms after which no further answer is waited for
+const quiet = 150; // ms to wait for a further answer
 
 const mayBeHead = (bytes: Uint8Array) => bytes[0] === "H".charCodeAt(0);
 
-/** What bytes are answered with, on a connection of their own. */
+/** Sends bytes on a connection of their own, and reads the answers. */
 async function talk(bytes: Uint8Array): Promise<{ answers: HttpAnswer[]; error?: string }> {
   const isHead = mayBeHead(bytes);
   const connection = openConnection(service.url);
@@ -201,10 +201,10 @@ async function talk(bytes: Uint8Array): Promise<{ answers: HttpAnswer[]; error?:
   }
 }
 
-/** What a runtime answers by itself, before anything of ours sees the request: a status without a body. */
+/** Statuses that a runtime answers itself, without a body, before the service sees the request. */
 const ofRuntime = new Set([400, 417, 431, 505]);
 
-test("bytes that are no request are answered with a refusal or with nothing", async () => {
+test("bytes that are no request get a refusal or no answer", async () => {
   const all = sample(garbage(hit), 0.2);
   const faults: string[] = [];
   await Promise.all(Array.from({ length: 48 }, async () => {
@@ -223,10 +223,10 @@ test("bytes that are no request are answered with a refusal or with nothing", as
   assert.equal(faults.slice(0, 5), []);
 });
 
-/** Each record as management gives it, by its id. */
+/** Each record as management returns it, by id. */
 const stored = new Map<string, string>();
 
-test("what was accepted comes back as it was sent", async () => {
+test("accepted records are returned as sent", async () => {
   const headers = [`Authorization: Bearer ${adminToken}`];
   const ids = [...accepted.records.keys()];
   const targets = ids.map((id) => `/admin/v1/diagnoses/${id}`);
@@ -239,7 +239,7 @@ test("what was accepted comes back as it was sent", async () => {
   assert.equal(faults.slice(0, 5).map((fault) => fault.slice(0, 2000)), []);
 });
 
-test("lists and exports have all of it, each once, and as it is by itself", async () => {
+test("lists and exports have each record once, with the same text", async () => {
   const records = `/deployments/${sound.deployId}/diagnoses`;
   const ids: string[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
@@ -258,7 +258,7 @@ test("lists and exports have all of it, each once, and as it is by itself", asyn
   assert.ok(isSame(tokensOf(ndjson), ids.flatMap((id) => tokensOf(stored.get(id)!))));
 });
 
-test("the ledger balances, and counts what was accepted", async () => {
+test("the ledger balances, and counts the accepted requests", async () => {
   const { text } = await send(service.url, "/v1/usage", { headers: [`Authorization: Bearer ${sound.key}`] });
   const { reads, submits } = JSON.parse(text);
   assert.equal([reads, submits], [accepted.reads, accepted.records.size]);
@@ -267,12 +267,12 @@ test("the ledger balances, and counts what was accepted", async () => {
   assert.ok(ledgers.every(({ workspaceId }) => workspaceId !== exhausted.workspaceId));
 });
 
-test("most of it was refused", () => {
+test("most requests were refused", () => {
   console.log(`corpus: ${refused} of ${requests} requests were refused`);
   assert.ok(refused > 0.7 * requests);
 });
 
-test("the service is well after all of it, and has logged no failure", async () => {
+test("afterwards the service is ready, and has logged no failure", async () => {
   assert.is((await send(service.url, "/readyz")).status, 200);
   assert.is(await service.stop(), 0);
   assert.not.match(service.output(), /^\S+ (warn|error) |uncaught|unhandled/im);

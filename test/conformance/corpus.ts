@@ -1,4 +1,4 @@
-// Generated requests of applications as they go over the wire. All are HTTP, whatever they ask for.
+// Generates requests of applications as bytes. All are valid HTTP.
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { goodBody } from "../helpers.ts";
@@ -6,10 +6,10 @@ import type { Tenant } from "../helpers.ts";
 import { authorization, deepOrTooDeep, headerText, method, object, path, queryText, wrongBody } from "./malformed.ts";
 import type { Message } from "./exchange.ts";
 
-/** A request in parts; header lines are latin1, as bytes are. */
+/** A request in parts. Header lines are latin1. */
 export type Head = { method: string; target: string; headers: string[]; body?: string | Uint8Array };
 
-/** The bytes of a request; those of its body follow in one piece unless the headers say otherwise. */
+/** Encodes a request. The body has a Content-Length unless the headers say that it is chunked. */
 export function toMessage({ method, target, headers, body }: Head): Message {
   const bytes = Buffer.from(body ?? "");
   const isChunked = headers.some((line) => /^transfer-encoding/i.test(line));
@@ -18,10 +18,10 @@ export function toMessage({ method, target, headers, body }: Head): Message {
   return { bytes: Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), bytes]), isHead: method === "HEAD" };
 }
 
-/** A body of a submit; `properties` are its additional_properties as they must come back, space for space. */
+/** A body of a submit. `properties` are its additional_properties as they must be returned, with their spaces. */
 export type SubmitBody = { body: string | Uint8Array; properties?: string };
 
-/** Bodies of submits, of which every fifth holds arbitrary properties. */
+/** Bodies of submits. Every fifth has arbitrary properties. */
 export const bodies: fc.Arbitrary<SubmitBody> = fc.oneof(
   { weight: 4, arbitrary: wrongBody.map((body) => ({ body })) },
   {
@@ -33,10 +33,10 @@ export const bodies: fc.Arbitrary<SubmitBody> = fc.oneof(
   },
 );
 
-// This one may not stand in a header.
+// A header must not contain it.
 const withoutDelete = (text: string) => text.replaceAll("\x7f", "");
 
-/** What may stand in a header. */
+/** Text that a header may contain. */
 export const text = headerText.map(withoutDelete);
 const header = fc.oneof(
   fc.tuple(
@@ -58,15 +58,15 @@ const header = fc.oneof(
   ),
 );
 
-export type Asking = Head & {
-  /** Everything it needs to be accepted is there. */
+export type Attempt = Head & {
+  /** Whether it has everything that it needs to be accepted. */
   isSound: boolean;
-  /** Its quota is used. */
+  /** Whether its quota is exhausted. */
   isExhausted: boolean;
 };
 
-/** Requests for a tenant's prompt and submits to it, with something wrong in most of them. */
-export const heads = (sound: Tenant, exhausted: Tenant): fc.Arbitrary<Asking> =>
+/** Reads of a tenant's prompt and submits to it, most of them wrong. */
+export const heads = (sound: Tenant, exhausted: Tenant): fc.Arbitrary<Attempt> =>
   fc.record({
     tenant: fc.oneof({ weight: 5, arbitrary: fc.constant(sound) }, { weight: 1, arbitrary: fc.constant(exhausted) }),
     method: mostly(fc.constantFrom("GET", "HEAD", "POST"), method),
@@ -82,12 +82,12 @@ export const heads = (sound: Tenant, exhausted: Tenant): fc.Arbitrary<Asking> =>
     const isRoute = /^\/v1\/prompts\/?$/.test(path) && /^(GET|HEAD|POST)$/.test(method) ||
       path === "/v1/diagnosis" && method === "POST";
     const isSound = isRoute && query === undefined && authorizations === undefined;
-    const asking = { method, target, isSound, isExhausted: tenant === exhausted };
+    const attempt = { method, target, isSound, isExhausted: tenant === exhausted };
     const lines = [...keys.map((key) => `Authorization: ${key}`), ...headers];
-    if (method !== "POST") return { ...asking, headers: lines };
+    if (method !== "POST") return { ...attempt, headers: lines };
     const body = JSON.stringify({ ...goodBody, sessionId: `session-${number}` });
-    if (chunks === undefined) return { ...asking, headers: lines, body };
-    return { ...asking, headers: [...lines, "Transfer-Encoding: chunked"], body: inChunks(body, chunks) };
+    if (chunks === undefined) return { ...attempt, headers: lines, body };
+    return { ...attempt, headers: [...lines, "Transfer-Encoding: chunked"], body: inChunks(body, chunks) };
   });
 
 export const mostly = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -96,7 +96,7 @@ export const mostly = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>): fc.Ar
 export const seldom = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight: 7, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-/** As a URL has them: what cannot stand there is encoded. */
+/** Queries, percent-encoded as in a URL. */
 export const queries = fc.oneof(
   queryText.map((query) => new URL(`http://ledger.test/?${query}`).search.slice(1)),
   fc.constantFrom(

@@ -1,13 +1,13 @@
-// Many requests over a few connections that are kept alive, and what each was answered.
+// Sends many requests over a few keep-alive connections.
 import { openConnection } from "./http-client.ts";
 import type { Connection, HttpAnswer } from "./http-client.ts";
 
-/** The bytes of a request; to one with HEAD the answer has no body. */
+/** The bytes of a request. The answer to HEAD has no body. */
 export type Message = { bytes: Uint8Array; isHead: boolean };
 
 const connections = 32;
 
-/** Gives the answer to each message; undefined where the connection was closed instead. */
+/** Returns the answer to each message, or undefined if the connection was closed instead. */
 export async function exchange(base: string, messages: Message[]): Promise<(HttpAnswer | undefined)[]> {
   const answers: (HttpAnswer | undefined)[] = [];
   let next = 0;
@@ -21,7 +21,7 @@ export async function exchange(base: string, messages: Message[]): Promise<(Http
       connection ??= openConnection(base);
       let answer = await ask(connection, bytes, isHead);
       if (answer === undefined && isUsed) {
-        // It may have been closed after the answer before.
+        // The server may have closed it after the previous answer.
         connection = openConnection(base);
         answer = await ask(connection, bytes, isHead);
       }

@@ -1,19 +1,19 @@
-// A request that is in flight for as long as a test wants it to be, on a service with the tests' own management token.
+// Keeps a request in flight for as long as a test needs, on a service with the tests' admin token.
 import { adminToken, goodBody } from "../helpers.ts";
 import { openConnection, send, serialize } from "./http-client.ts";
 import { until } from "./processes.ts";
 
-/** What a service measures under a name without labels. */
+/** Reads a metric without labels. */
 export async function readMetric(base: string, name: string): Promise<number> {
   const { text } = await send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)![1]);
 }
 
-/** Sends half of a submit, and resolves when the service is waiting for the rest, which `end` sends. */
+/** Sends half of a submit, and resolves once the service waits for the rest, which `end` sends. */
 export const holdSubmit = (base: string, { key, deployId }: { key: string; deployId: string }, sessionId = "held") =>
   hold(base, `/v1/diagnosis?deployId=${deployId}`, key, { ...goodBody, sessionId });
 
-/** The same with a call of the management API that is refused in the end with 400. */
+/** The same with a management request that gets a 400 in the end. */
 export const holdRequest = (base: string) => hold(base, "/admin/v1/workspaces", adminToken, { nothing: true });
 
 async function hold(base: string, target: string, token: string, content: object) {
@@ -35,5 +35,5 @@ async function hold(base: string, target: string, token: string, content: object
   };
 }
 
-/** Waits until a service that was told to stop says that it is not ready. */
+/** Waits until a stopping service is not ready any more. */
 export const untilDraining = (base: string) => until(async () => (await send(base, "/readyz")).status === 503);

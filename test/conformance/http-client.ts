@@ -1,4 +1,4 @@
-// A plain HTTP/1.1 client on a socket: it sends exactly the bytes it is given, and so the same ones on every runtime.
+// An HTTP/1.1 client on a socket. It sends exactly the bytes it is given, which are the same on every runtime.
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";
 
@@ -6,7 +6,7 @@ export type HttpAnswer = { status: number; headers: Map<string, string>; text: s
 
 export type HttpRequest = {
   method?: string;
-  /** Lines as they go out; Host, Connection and Content-Length are added. */
+  /** Header lines as sent. Host, Connection and Content-Length are added. */
   headers?: string[];
   body?: string | Uint8Array;
   /** Sends the body in chunks of this size, without its length. */
@@ -15,20 +15,20 @@ export type HttpRequest = {
 
 export type Connection = {
   write(bytes: Uint8Array | string): void;
-  /** The next answer; one to HEAD has no body, whatever its headers say. */
+  /** Reads the next answer. An answer to HEAD has no body, whatever its headers say. */
   readAnswer(isHead?: boolean): Promise<HttpAnswer>;
-  /** Whether the server has taken the connection, once that is known. */
+  /** Whether the server accepted the connection, once that is known. */
   opened: Promise<boolean>;
-  /** Resolves when the server has closed the connection, or has reset it. */
+  /** Resolves when the server has closed or reset the connection. */
   closed: Promise<"closed" | "reset">;
-  /** Takes in no more of what the server sends than the system does. */
+  /** Stops reading, so that only the system's buffer takes in what the server sends. */
   stopReading(): void;
   close(): void;
-  /** Breaks the connection off, as a client that crashes does. */
+  /** Resets the connection, as a crashing client does. */
   reset(): void;
 };
 
-const defaultPatience = 30_000; // ms that an answer may take
+const defaultTimeoutMs = 30_000; // for an answer
 
 /** Sends one request on a connection of its own. */
 export async function send(base: string, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {
@@ -66,8 +66,8 @@ function inChunks(bytes: Buffer, size: number): Buffer {
   return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
 }
 
-/** Opens a connection on which requests can follow each other; an answer may take `patience` ms. */
-export function openConnection(base: string, patience = defaultPatience): Connection {
+/** Opens a connection for any number of requests. An answer may take `timeoutMs`. */
+export function openConnection(base: string, timeoutMs = defaultTimeoutMs): Connection {
   const { hostname, port } = new URL(base);
   const socket = connect({ host: hostname, port: Number(port) });
   let received = Buffer.alloc(0);
@@ -93,9 +93,9 @@ export function openConnection(base: string, patience = defaultPatience): Connec
     }
   });
 
-  /** Waits until `find` gives something in what was received, or nothing more comes. */
+  /** Waits until `find` finds something in the received bytes, or the connection has ended. */
   async function receive<T>(find: () => T | undefined): Promise<T | undefined> {
-    const deadline = performance.now() + patience;
+    const deadline = performance.now() + timeoutMs;
     for (;;) {
       const found = find();
       if (found !== undefined || hasEnded) return found;
@@ -143,7 +143,7 @@ export function openConnection(base: string, patience = defaultPatience): Connec
       const colon = line.indexOf(":");
       headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
     }
-    // What comes before the answer proper.
+    // Skips interim responses.
     if (status < 200) return readAnswer(isHead);
     const body = isHead || status === 204 || status === 304 ? Buffer.alloc(0) : await readBody(headers);
     return { status, headers, text: body.toString() };

@@ -1,4 +1,4 @@
-// The transport without HTTP: requests of the cases as a host hands them to `fetch`.
+// The transport without HTTP: passes the requests of the cases to `fetch`, as a host does.
 import { Buffer } from "node:buffer";
 import type { HttpAnswer } from "./http-client.ts";
 import type { Send } from "./target.ts";
@@ -9,7 +9,7 @@ export const inProcess = (fetch: (request: Request) => Promise<Response>): Send 
   const headers = new Headers();
   for (const line of lines) {
     const colon = line.indexOf(":");
-    // As it arrives from a socket: bytes, not characters.
+    // A socket delivers bytes, not characters.
     headers.append(line.slice(0, colon), Buffer.from(line.slice(colon + 1)).toString("latin1"));
   }
   const bytes = Buffer.from(body ?? "");

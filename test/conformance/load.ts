@@ -1,8 +1,8 @@
-// Requests of one workspace to running services at once: many connections kept alive, each with one request under way at a time.
+// Sends requests of one workspace to running services over many keep-alive connections, one request at a time on each.
 import { goodBody } from "../helpers.ts";
 import { openConnection, serialize } from "./http-client.ts";
 
-/** Sends so many requests, reads and submits in turn, with the keys in turn; gives the count of each status. */
+/** Sends `requests` alternating reads and submits, with alternating keys. Returns the count of each status. */
 export async function race(
   { bases, connections, requests, keys, deployId }: {
     bases: string[];

@@ -1,13 +1,13 @@
-// Generators of what clients send by mistake or on purpose: JSON of every kind, bodies, queries and headers.
+// Generates what clients send by mistake or on purpose: JSON of every kind, bodies, queries and headers.
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import fc from "fast-check";
 import { goodBody } from "../helpers.ts";
 
-/** What all generators begin with, so that a failure can be repeated; SEED in the environment replaces it. */
+/** The seed of all generators, so that a failure can be repeated. SEED in the environment replaces it. */
 export const seed = Number(process.env.SEED ?? 20261115);
 
-/** JSON text as it is sent, and as it must come back: they differ in lone surrogates only. */
+/** JSON text as sent, and as it must be returned. Only lone surrogates differ. */
 export type Sent = { text: string; back: string };
 
 const same = (text: string): Sent => ({ text, back: text });
@@ -24,7 +24,7 @@ const character = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(...characters.map(same)) },
   { weight: 1, arbitrary: fc.constantFrom(...loneSurrogates) },
 );
-// Two lone surrogates side by side could make a pair, so a dot stands between characters.
+// Two adjacent lone surrogates could make a pair, so dots separate the characters.
 const string = fc.array(character, { maxLength: 5 }).map((parts) => join(parts, ".", '"', '"'));
 const key = fc.oneof(
   string,
@@ -49,7 +49,7 @@ export const { value } = fc.letrec<{ value: Sent; array: Sent; object: Sent }>((
 }));
 export const object = value.filter(({ text }) => text.startsWith("{"));
 
-// What is deeper than 1,000 levels is refused; what is kept of a body begins on the second of them.
+// Bodies with more than 1,000 levels are refused. A member of a body begins on the second level.
 const depth = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 10, max: 990 }) },
   { weight: 3, arbitrary: fc.integer({ min: 991, max: 1_010 }) },
@@ -71,7 +71,7 @@ const fieldNames = [
 // Overlong, a surrogate, beyond Unicode, cut off, alone.
 const badUtf8 = [[0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82], [0x80], [0xff]];
 
-/** A good body in which a member has any value, or which is cut, mixed up or no text at all. */
+/** A good body in which a member has any value, or a body that is cut, changed, or no text at all. */
 export const wrongBody: fc.Arbitrary<string | Uint8Array> = fc.oneof(
   fc.tuple(fc.constantFrom(...fieldNames), value).map(([name, { text }]) => `${good.slice(0, -1)},"${name}":${text}}`),
   fc.tuple(fc.constantFrom("input", "output", "x"), value).map(([name, { text }]) =>
@@ -120,7 +120,7 @@ export const authorization = fc.oneof(
   }
 });
 export const method = fc.constantFrom("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS");
-// The root answers everyone.
+// Without the root, which needs no key.
 export const path = fc.oneof(
   fc.constantFrom("/v1/prompts", "/v1/diagnosis", "/v1/prompts/", "//v1/prompts"),
   fc.webPath().filter((path) => /[^/]/.test(path)),

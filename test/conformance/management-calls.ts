@@ -1,4 +1,4 @@
-// Generated calls of the management API, of every operation that there is.
+// Generates requests to every operation of the management API.
 import fc from "fast-check";
 import { operations } from "../../src/management/index.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
@@ -10,7 +10,7 @@ import { value, wrongBody } from "./malformed.ts";
 import { mostly, queries, seldom, text } from "./corpus.ts";
 import type { Head } from "./corpus.ts";
 
-/** What exists and may be asked for; nothing else hangs on it. */
+/** Objects that the requests may use. Nothing else depends on them. */
 export type Managed = Tenant & { recordId: string };
 export type Management = Head & { operation: AnyOperation };
 
@@ -42,7 +42,7 @@ const goodMembers: Record<string, string[]> = {
   month: ['"2026-11"'],
 };
 
-/** Calls of the management API, with something wrong in most of them. */
+/** Requests to the management API, most of them wrong. */
 export const management = (managed: Managed): fc.Arbitrary<Management> =>
   fc.constantFrom(...operations as AnyOperation[]).chain((operation) => {
     const { method, path, input } = operation;
@@ -96,7 +96,7 @@ function idOf(noun: string, { workspaceId, keyId, promptId, deployId, recordId }
 
 const wrongIds = ({ workspaceId, key }: Managed) =>
   fc.oneof(
-    // Dots alone lead to another path.
+    // A segment of dots would change the path.
     fc.string({ unit: "binary", minLength: 1 }).filter((text) => !/^\.+$/.test(text)).map((text) =>
       encodeURIComponent(text.toWellFormed())
     ),
@@ -116,7 +116,7 @@ const wrongIds = ({ workspaceId, key }: Managed) =>
     ),
   );
 
-/** Members that there are, each with a value that fits as a rule, and now and then one that there is not. */
+/** Members of an input, most with a valid value, and sometimes an unknown one. */
 const membersOf = (schema: Schema, names: string[], { promptId, keyId, deployId }: Managed) => {
   const good: Record<string, string[]> = {
     ...goodMembers,

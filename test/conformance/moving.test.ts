@@ -1,9 +1,9 @@
-// A database moves from a file to a libSQL server and back, as src/deploy/README.md says.
+// Moves a database from a file to a libSQL server and back, as src/deploy/README.md describes.
 import { mkdir } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { runIn } from "../cli/places.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { send } from "./http-client.ts";
@@ -14,9 +14,9 @@ const test = suite(`moving on ${currentRuntime}`);
 
 const sqld = await findSqld();
 if ("binary" in sqld) {
-  test("a database moves from a file to a server and back by its backup, with everything in it", async () => {
+  test("a backup moves a database from a file to a server and back, with everything in it", async () => {
     const folder = await createFolder();
-    const { url, tenant: { key, deployId } } = await createBooks(`file:${folder.path}/ledger.db`);
+    const { url, tenant: { key, deployId } } = await createSeededDatabase(`file:${folder.path}/ledger.db`);
     const submit = async (DATABASE_URL: string, sessionId: string) => {
       const service = await startService(currentRuntime, { DATABASE_URL });
       const headers = [`Authorization: Bearer ${key}`];

@@ -14,7 +14,7 @@ import type { Runtime } from "../runtimes.ts";
 export type Running = {
   url: string;
   pid: number;
-  /** Everything it printed so far, on both outputs. */
+  /** Everything that it has printed so far, to stdout and stderr. */
   output(): string;
   /** Sends a signal, and resolves with the exit code (or the signal's name) once it has ended. */
   stop(signal?: Signal): Promise<number | string>;
@@ -22,9 +22,9 @@ export type Running = {
 
 type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP";
 
-const patience = 20_000; // ms that a start may take
+const startTimeoutMs = 20_000;
 
-/** What was started and has not ended: none of it outlives this process, however that ends. */
+/** The running children. They end with this process. */
 const children = new Set<ChildProcess>();
 process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 
@@ -34,17 +34,17 @@ export async function createFolder(): Promise<{ path: string; remove(): Promise<
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Asks until the answer is yes, for as long as a start may take. */
-export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patience;
-  while (!await ask()) {
-    if (performance.now() > deadline) throw new Error(`Not within ${patience} ms: ${ask}`);
+/** Polls until a condition holds, for as long as a start may take. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs;
+  while (!await holds()) {
+    if (performance.now() > deadline) throw new Error(`Not within ${startTimeoutMs} ms: ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
 /**
- * What `read` gives for each file of a folder, by name, but for files that go meanwhile: libsql leaves a closed connection
+ * Reads each file of a folder, and returns the results by name. Skips files that disappear: libsql leaves a closed connection
  * to the garbage collector, and SQLite removes the log of a database with its last connection.
  */
 export async function readFiles<T>(path: string, read: (file: string) => Promise<T>): Promise<Map<string, T>> {
@@ -59,7 +59,7 @@ export async function readFiles<T>(path: string, read: (file: string) => Promise
   return found;
 }
 
-/** Starts the service and resolves when it listens; `prefix` is a command that runs the one after it. */
+/** Starts the service, and resolves once it listens. `prefix` is a command that runs the one after it. */
 export async function startService(
   runtime: Runtime,
   settings: Record<string, string>,
@@ -70,8 +70,8 @@ export async function startService(
 }
 
 /**
- * Starts a file of the repository and resolves with what the pattern captures, as soon as it is printed. Its log may go to a
- * file, which costs nobody the time to read it.
+ * Starts a file of the repository, and resolves with what the pattern captures once it is printed. The log may go to a file,
+ * which takes no time to read.
  */
 export async function startFile(
   runtime: Runtime,
@@ -85,19 +85,17 @@ export async function startFile(
   return { ...child, seen: await child.seen(pattern), until: child.seen };
 }
 
-/** Starts a program and resolves with what the pattern captures. */
+/** Starts a program, and resolves with what the pattern captures. */
 export async function startProgram(command: string[], settings: Record<string, string>, pattern: RegExp) {
   const child = launch(command, settings);
   return { ...child, seen: await child.seen(pattern) };
 }
 
-/** Starts a script of package.json and resolves with what the pattern captures. */
-export async function startScript(script: string, settings: Record<string, string>, pattern: RegExp) {
-  const child = launch(["npm", "run", "-s", script], settings);
-  return { ...child, seen: await child.seen(pattern) };
-}
+/** The same with a script of package.json. */
+export const startScript = (script: string, settings: Record<string, string>, pattern: RegExp) =>
+  startProgram(["npm", "run", "-s", script], settings, pattern);
 
-/** Whether this machine has util-linux's `script`, which runs a command in a terminal of its own; if not, why. */
+/** Finds util-linux's `script`, which runs a command in a terminal of its own, or says why there is none. */
 export async function findTerminal(): Promise<"found" | { missing: string }> {
   const { stdout } = await promisify(execFile)("script", ["--version"]).catch(() => ({ stdout: "" }));
   return stdout.includes("util-linux") ? "found" : { missing: "util-linux's script is not installed" };
@@ -145,7 +143,7 @@ export async function startSqld(
 
 const startAttempts = 5;
 
-/** Finds a port below those that systems give out themselves, so that no other process is given it meanwhile. */
+/** Finds a free port below the ephemeral ones, so that the system gives it to no other process meanwhile. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -166,14 +164,14 @@ const isAccepting = (port: number) =>
     setTimeout(() => socket.destroy(), 500);
   });
 
-/** Starts a command in the repository, with `input` on its standard input; null leaves that open, to be typed on. */
+/** Starts a command in the repository, with `input` on its standard input. With null that stays open for `type`. */
 function launch(
   [command, ...args]: string[],
   settings: Record<string, string>,
   input: string | null = "",
   logFile?: string,
 ) {
-  // Coverage of a child is collected through the environment, so that is handed on; settings are not.
+  // A child collects coverage through the environment, so it inherits that variable. It inherits no settings.
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
   const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
   const log = logFile === undefined ? "pipe" : openSync(logFile, "a");
@@ -182,16 +180,16 @@ function launch(
   if (typeof log === "number") closeSync(log);
   children.add(child);
   child.once("exit", () => children.delete(child));
-  // What has ended reads nothing more, which is no fault of whoever wrote.
+  // Writing to a child that has ended is no error.
   child.stdin!.on("error", () => {});
   if (input !== null) child.stdin!.end(input);
   const printed = { out: "", said: "" };
-  let look = () => {};
+  let search = () => {};
   for (const [stream, name] of [[child.stdout, "out"], [child.stderr, "said"]] as const) {
     stream?.setEncoding("utf8");
     stream?.on("data", (text: string) => {
       printed[name] += text;
-      look();
+      search();
     });
   }
   const output = () => printed.said + printed.out;
@@ -202,21 +200,21 @@ function launch(
   const seen = (pattern: RegExp) =>
     new Promise<string>((resolve, reject) => {
       const fail = () => reject(new Error(`${command} did not print ${pattern}: ${output()}`));
-      const timer = setTimeout(fail, patience);
-      look = () => {
+      const timer = setTimeout(fail, startTimeoutMs);
+      search = () => {
         const match = pattern.exec(output());
         if (match === null) return;
         clearTimeout(timer);
-        // The whole output is not searched again for each piece of it.
-        look = () => {};
+        // Further output need not be searched.
+        search = () => {};
         resolve(match[1]!);
       };
-      look();
+      search();
       void ended.then(fail);
     });
 
   function stop(signal: Signal = "SIGTERM"): Promise<number | string> {
-    // Deno reports the signal that child.kill sent, whatever became of the process.
+    // After child.kill, Deno reports that signal even if the process has exited otherwise.
     if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal);
     return ended;
   }
@@ -225,7 +223,7 @@ function launch(
   return { pid: child.pid!, out: () => printed.out, said: () => printed.said, output, seen, ended, stop, type };
 }
 
-/** Memory of a process in MiB, now or at its highest; null where the system does not tell. */
+/** The memory of a process in MiB, now or at its peak. Null if the system does not report it. */
 export async function memoryOf(pid: number, name: "VmRSS" | "VmHWM"): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const [, kib] = new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status) ?? [];

@@ -1,5 +1,5 @@
-// One service on each runtime, all on one database: the quota holds across processes. It takes no other runtime to run
-// it once more, so only the tests on Node do.
+// One service on each runtime, all on one database: the quota holds across processes. Only the tests on Node run it, since it
+// would be the same on the others.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createApiKey, listCalls } from "../actions.ts";

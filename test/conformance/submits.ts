@@ -1,8 +1,8 @@
-// What becomes of a submit, found without anything of the service: whether it is accepted, and how its record comes back.
+// Predicts the outcome of a submit without code of the service: whether it is accepted, and how its record is returned.
 import { Buffer } from "node:buffer";
 import { depthOf, isSame, membersOf } from "../common/json-tokens.ts";
 
-/** The text of a body, where it is one that a submit can have. */
+/** The text of a body, if a submit may have it. */
 export function readBody(body: string | Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(body));
@@ -38,7 +38,7 @@ function fits(body: unknown): boolean {
 const given = ["sessionId", "status", "content", "latency", "startAt", "endAt", "additional_properties"];
 const added = ["id", "createdAt", "submitted"];
 
-/** What must come back of a body: numbers that the specification types as JavaScript writes them, all else as it was sent. */
+/** What must be returned of a body: numbers of the specification as JavaScript writes them, everything else as sent. */
 function expectedOf(id: string, sent: string): { members: Map<string, string[]>; submitted: Map<string, string[]> } {
   const value = JSON.parse(sent);
   const members = new Map(given.map((name) => [name, ["null"]]));
@@ -52,7 +52,7 @@ function expectedOf(id: string, sent: string): { members: Map<string, string[]>;
   return { members: members.set("id", [`"${id}"`]), submitted };
 }
 
-/** What is wrong with a record as it is given back, by what was sent. */
+/** What is wrong with a returned record, compared with what was sent. */
 export function faultOfRecord(id: string, sent: string, line: string): string | undefined {
   const { members, submitted } = expectedOf(id, sent);
   const back = membersOf(line);

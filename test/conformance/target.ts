@@ -1,5 +1,5 @@
-// What the conformance cases speak to: a service behind a transport, and what they find in it. All of that is made and looked
-// up over the management API, so a target is any service whose admin token is known.
+// The target of the conformance cases: a service behind a transport, and a tenant on it. The cases make and look up everything
+// over the management API, so any service with a known admin token can be a target.
 import * as assert from "uvu/assert";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../../src/common/ids.ts";
@@ -10,22 +10,29 @@ import type { HttpAnswer, HttpRequest } from "./http-client.ts";
 export type Send = (path: string, request?: HttpRequest) => Promise<HttpAnswer>;
 
 type Members = Record<string, unknown>;
+type TenantSettings = { name?: string; monthlyLimit?: number; upgradeUrl?: string };
 
 export type Target = Tenant & {
   send: Send;
-  /** Calls the management API; a body of text goes out as it is. */
+  /** Sends a management request. A body that is text is sent as it is. */
   manage<T = Members>(method: string, path: string, body?: string | object): Promise<T>;
   /** Makes a workspace with a key, a prompt and an active deployment. */
-  createTenant(settings?: { name?: string; monthlyLimit?: number; upgradeUrl?: string }): Promise<Tenant>;
+  createTenant(settings?: TenantSettings): Promise<Tenant>;
   /** Makes a prompt and a deployment of it. */
   deploy(workspaceId: string, name: string, prompt: string | object): Promise<Pick<Tenant, "promptId" | "deployId">>;
 };
 
 export type Case = [name: string, run: (target: Target) => Promise<void>];
 
+/** A case with a tenant of its own. */
+export const ownCase = (name: string, run: Case[1], settings: TenantSettings = {}): Case => [
+  name,
+  async (target) => run({ ...target, ...await target.createTenant(settings) }),
+];
+
 export const bearer = (key: string) => `Authorization: Bearer ${key}`;
 
-/** Makes a tenant, which the cases share, on the service behind a transport. */
+/** Makes a target with a tenant, which the cases share. */
 export async function createTarget(send: Send): Promise<Target> {
   async function manage<T>(method: string, path: string, body?: string | object): Promise<T> {
     const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
@@ -51,7 +58,7 @@ export async function createTarget(send: Send): Promise<Target> {
   return { send, manage, createTenant, deploy, ...await createTenant() };
 }
 
-/** Whoever calls: any text may be sent as an id. */
+/** Any text may be sent as an id. */
 type Caller = Pick<Target, "send" | "key"> & { deployId: string };
 
 export const read = ({ send, key, deployId }: Caller, ...headers: string[]) =>
@@ -69,11 +76,11 @@ export function submit(
   return send(`${path}?deployId=${deployId}`, { method: "POST", headers, body: sent, ...request });
 }
 
-/** What the key's workspace has used. */
+/** The usage of the key's workspace. */
 export const usageOf = async ({ send, key }: Pick<Target, "send" | "key">): Promise<Record<string, number>> =>
   JSON.parse((await send("/v1/usage", { headers: [bearer(key)] })).text);
 
-/** The records of a deployment, newest first, as the texts in which every face returns them. */
+/** The records of a deployment, newest first. */
 export async function recordsOf({ send, deployId }: Caller, query = ""): Promise<Members[]> {
   return JSON.parse(await listRecords(send, deployId, query)).items;
 }

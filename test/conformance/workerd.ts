@@ -5,10 +5,10 @@ import { build } from "esbuild";
 import { pathOf } from "../runtimes.ts";
 import { startProgram } from "./processes.ts";
 
-// Where there is a libSQL server to test with, this is the system's package too.
+// The libSQL server of the tests is for the same system.
 const workerd = pathOf("node_modules/@cloudflare/workerd-linux-64/bin/workerd");
 
-/** Starts a module of the repository with these bindings; `path` is that of the files it makes, without their endings. */
+/** Starts a module of the repository with these bindings. It makes files at `path` with an extension. */
 export async function startWorker(entry: string, path: string, bindings: Record<string, string>) {
   await build({
     entryPoints: [pathOf(entry)],

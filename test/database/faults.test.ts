@@ -4,11 +4,11 @@ import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
-import { createLog } from "../../src/common/log.ts";
 import { failureOf } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import {
   adminToken,
+  captureLog,
   createTenant,
   goodBody,
   managementOf,
@@ -32,10 +32,9 @@ async function createStage(protocol: "file" | "http", timeoutMs: number) {
   const { client, fail, seen } = createFaultyClient(memory, protocol);
   const database = openDatabase(client);
   const clock = () => noon;
-  const books = managementOf(memory, clock);
-  const tenant = await createTenant(books, 1e9);
-  const logged: string[] = [];
-  const log = createLog({ level: "error", format: "json", clock, write: (line) => void logged.push(line) });
+  const admin = managementOf(memory, clock);
+  const tenant = await createTenant(admin, 1e9);
+  const { log, logged } = captureLog("error");
   const settings = { clock, log, faces: withManagement, maxBodyBytes: 4096, bodyTimeout: 1000 };
   const { fetch } = serveContext(database, settings, { timeoutMs });
   // Has all that a service asks of a database when it first uses it.
@@ -54,7 +53,7 @@ async function createStage(protocol: "file" | "http", timeoutMs: number) {
   /** What is counted, and how much is there of all else. */
   const countAll = async (): Promise<Counts> => ({ ...(await memory.read({ sql: countSql }))[0] }) as Counts;
 
-  return { ...tenant, send, countAll, books, fail, seen, logged };
+  return { ...tenant, send, countAll, admin, fail, seen, logged };
 }
 
 const tables = [
@@ -228,7 +227,7 @@ for (const protocol of ["file", "http"] as const) {
           for (const at of upTo(statements)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
         }
       }
-      await verifyBalanced(stage.books);
+      await verifyBalanced(stage.admin);
     });
 
     test(`what asks the database itself and meets ${name} is refused, whichever operation meets it`, async () => {
@@ -237,7 +236,7 @@ for (const protocol of ["file", "http"] as const) {
         while (await meet(stage, ask, once("before", operation), "refused")) operation++;
         assert.ok(operation > 0);
       }
-      await verifyBalanced(stage.books);
+      await verifyBalanced(stage.admin);
     });
 
     if (outcome !== "retried") continue;
@@ -252,7 +251,7 @@ for (const protocol of ["file", "http"] as const) {
         const { reads, diagnoses, ...counts } = await hasty.countAll();
         if (at !== "after") assert.equal({ ...counts, reads, diagnoses }, before);
         assert.ok(reads! <= before.reads! + 1 && diagnoses! <= before.diagnoses! + 2);
-        await verifyBalanced(hasty.books);
+        await verifyBalanced(hasty.admin);
         for (const { ask, status } of asks) assert.is((await ask(hasty)).status, status);
       }
     });
@@ -267,7 +266,7 @@ for (const protocol of ["file", "http"] as const) {
         }
       }
     }
-    await verifyBalanced(stage.books);
+    await verifyBalanced(stage.admin);
   });
 
   test("no rejection was left unhandled", async () => {

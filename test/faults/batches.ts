@@ -1,15 +1,15 @@
-// The process is killed outright in the middle of batches, again and again. Clients keep a journal of what they send under
-// keys, and send again what was not answered.
+// Kills the process in the middle of batches, again and again. Clients keep a journal of the batches that they send, with
+// idempotency keys, and send those without an answer again.
 import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { goodBody } from "../helpers.ts";
-import { audit, createBooks } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
 import { inFolder, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes } from "./load.ts";
 
 const clients = 4;
-const mostRecords = 500;
+const maxRecords = 500;
 
 type Entry = { idempotencyKey: string; sessionId: string };
 
@@ -17,20 +17,20 @@ export const killedInBatches: Fault = {
   rounds: 20,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const books = await createBooks(`file:${path}/ledger.db`);
-      const { key, deployId } = books.tenant;
+      const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
+      const { key, deployId } = seeded.tenant;
       const headers = [`Authorization: Bearer ${key}`, "Content-Type: application/json"];
       const outcomes = emptyOutcomes();
       const unanswered: Entry[][] = [];
       let written = 0, repeated = 0;
 
       const newBatch = (): Entry[] =>
-        Array.from({ length: 1 + Math.floor(Math.random() * mostRecords) }, () => {
+        Array.from({ length: 1 + Math.floor(Math.random() * maxRecords) }, () => {
           const name = `record-${written++}`;
           return { idempotencyKey: name, sessionId: name };
         });
 
-      /** Takes the batch out of the journal once each of its records has an answer. */
+      /** Sends a batch. Returns whether each of its records was stored. */
       async function submit(base: string, batch: Entry[]): Promise<boolean> {
         const records = batch.map((entry) => ({ deployId, ...goodBody, ...entry }));
         const body = JSON.stringify({ records });
@@ -44,7 +44,7 @@ export const killedInBatches: Fault = {
         return true;
       }
 
-      /** Sends what was not answered before, and then new batches, until the service is gone. */
+      /** Sends the batches that had no answer, and then new ones, until the service is gone. */
       async function serve(base: string, isStopped: () => boolean): Promise<void> {
         while (!isStopped()) {
           const old = unanswered.pop();
@@ -57,17 +57,17 @@ export const killedInBatches: Fault = {
       }
 
       for (let round = 1; round <= rounds; round++) {
-        const service = await startService(runtime, { DATABASE_URL: books.url });
+        const service = await startService(runtime, { DATABASE_URL: seeded.url });
         const work = Promise.all(Array.from({ length: clients }, () => serve(service.url, () => false)));
         await sleep(200 + Math.random() * 500);
         await service.stop("SIGKILL");
         await work;
         say(`${round} of ${rounds}: ${written} records`);
       }
-      const last = await startService(runtime, { DATABASE_URL: books.url });
+      const last = await startService(runtime, { DATABASE_URL: seeded.url });
       await serve(last.url, () => unanswered.length === 0);
       await last.stop();
-      const found = await audit(books, outcomes);
+      const found = await audit(seeded, outcomes);
       if (unanswered.length > 0) found.faults.push(`${unanswered.length} batches have no answer`);
       if (outcomes.recorded.length !== written) found.lost += Math.abs(written - outcomes.recorded.length);
       const figures = `${written} records in ${outcomes.requests} batches, of which ${repeated} were sent again`;

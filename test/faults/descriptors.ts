@@ -1,8 +1,8 @@
-// The process has no file descriptor left for another connection.
+// The process runs out of file descriptors.
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import type { Connection } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
-import { audit, createBooks } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
 import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { startLoad } from "./load.ts";
@@ -10,10 +10,10 @@ import { startLoad } from "./load.ts";
 const limit = 256;
 const idleConnections = 400;
 const shortage = 1_000; // ms
-const recovery = 2_000; // ms in which new connections must be served after it
-const answerTime = 250; // ms that an answer on a new connection is waited for
+const recovery = 2_000; // ms until new connections must be served afterwards
+const answerTime = 250; // ms to wait for an answer on a new connection
 
-/** Whether a connection that is new is taken and answered. */
+/** Whether a new connection is accepted and answered. */
 async function isServed(base: string): Promise<boolean> {
   const connection = openConnection(base);
   try {
@@ -25,21 +25,21 @@ async function isServed(base: string): Promise<boolean> {
   }
 }
 
-/** More connections are opened than there are file descriptors, and closed again. */
+/** Opens more connections than there are file descriptors, and closes them again. */
 export const outOfDescriptors: Fault = {
   rounds: 5,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const books = await createBooks(`file:${path}/ledger.db`);
+      const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
       const limited = ["sh", "-c", `ulimit -n ${limit} && exec "$@"`, "sh"];
-      const service = await startService(runtime, { DATABASE_URL: books.url }, limited);
-      const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+      const service = await startService(runtime, { DATABASE_URL: seeded.url }, limited);
+      const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
       const faults: string[] = [];
       let slowest = 0, refused = 0, duringShortage = 0;
       for (let round = 1; round <= rounds; round++) {
         await sleep(200);
         const idle: Connection[] = Array.from({ length: idleConnections }, () => openConnection(service.url));
-        // Bun, for one, takes a connection only once something comes on it.
+        // Bun accepts a connection only once it receives something.
         for (const { write } of idle) write("GET ");
         await sleep(shortage / 2);
         const before = load.outcomes.times.length;
@@ -49,7 +49,7 @@ export const outOfDescriptors: Fault = {
         idle.forEach(({ close }) => close());
         const closed = performance.now();
         if (!await becomesTrue(() => isServed(service.url), 10 * recovery)) faults.push("it never served again");
-        // The load's connections may have been lost as well, and must come back.
+        // The load may have lost its connections as well, and must get them back.
         await Promise.race([load.untilSuccess(), sleep(10 * recovery)]);
         const wait = performance.now() - closed;
         slowest = Math.max(slowest, wait);
@@ -57,7 +57,7 @@ export const outOfDescriptors: Fault = {
       }
       await load.stop();
       const code = await service.stop();
-      const found = await audit(books, load.outcomes);
+      const found = await audit(seeded, load.outcomes);
       if (code !== 0) faults.push(`exit code ${code}`);
       if (refused === 0) faults.push("new connections were served all the time: there was no shortage");
       if (slowest > recovery) faults.push(`it took ${seconds(slowest)} until new connections were served`);

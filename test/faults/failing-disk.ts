@@ -1,12 +1,12 @@
-// The disk fails: strace makes system calls on the database file, or on its write-ahead log (WAL), fail under load.
+// The disk fails under load: strace makes system calls on the database file or on its write-ahead log (WAL) fail.
 import { describeError } from "../../src/common/log.ts";
 import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit } from "./audit.ts";
 import { becomesTrue, inFolder, seconds, skipped, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { startLoad } from "./load.ts";
@@ -15,21 +15,21 @@ import { failCalls, findObstacle } from "./strace.ts";
 import type { FailingCalls } from "./strace.ts";
 
 /**
- * `file` is what follows the database's name: its WAL, or the index of that. `isVisible` where requests must fail. They need
- * not where only checkpoints do: SQLite makes those after a commit that has succeeded, and does not report that they failed.
+ * `file` is the suffix of the file's name, for the WAL or its index. `isVisible` says whether requests must fail. They need not
+ * if only checkpoints fail, since SQLite makes those after a successful commit, and does not report their failure.
  */
 type Injection = FailingCalls & { file: "" | "-wal" | "-shm"; isVisible: boolean; recordsBefore?: number };
 
-const leastInjected = 5; // calls that fail in a round
-const failingTime = 1_000; // ms for which calls fail at least
-const patience = 30_000; // ms in which so many must have failed
-const recovery = 2_000; // ms in which requests must succeed once calls do
+const minInjected = 5; // calls that fail in a round
+const failingTime = 1_000; // ms for which calls fail, at least
+const timeoutMs = 30_000; // until so many must have failed
+const recovery = 2_000; // ms until requests must succeed once calls do
 const stopTime = 12_000; // ms that a stop may take
 const soundTime = 300; // ms of load before and after
 const connections = 16;
-/** More than SQLite keeps in memory, and than the 16 MiB of WAL after which it checkpoints. */
+/** More than SQLite's page cache, and than the 16 MiB of WAL after which the service checkpoints. */
 const manyRecords = 2_500;
-/** 8 kB that tell which record they are of. */
+/** 8 kB that identify their record. */
 const content = (number: number) => ({ input: `${number} `.padEnd(8, "x").repeat(1_000) });
 
 const countFailed = ({ statuses }: Outcomes) => (statuses.get(500) ?? 0) + (statuses.get(503) ?? 0);
@@ -37,7 +37,7 @@ const countFailed = ({ statuses }: Outcomes) => (statuses.get(500) ?? 0) + (stat
 const isAsSent = ({ sessionId, content: { input } }: { sessionId: string; content: { input: string } }) =>
   input === content(Number(sessionId.replace("session-", ""))).input;
 
-/** Reads stored records back, one after the other; `stop` gives how many were not as they were sent. */
+/** Reads stored records, one after the other. `stop` returns how many differed from what was sent. */
 function startReader(base: string, { recorded }: Outcomes): { stop(): Promise<number>; countFailed(): number } {
   const headers = [`Authorization: Bearer ${adminToken}`];
   let isStopped = false, wrong = 0, failed = 0;
@@ -65,26 +65,26 @@ async function stop(service: Running, faults: string[]): Promise<void> {
 
 type Round = Audit & { outcomes: Outcomes; injected: number; wait: number; causes: string[] };
 
-/** Lets calls fail under load, and either ends the process meanwhile or waits until it has recovered; then restarts it. */
+/** Makes calls fail under load. Then kills the process meanwhile or waits until it has recovered, and restarts it. */
 async function failAndRestart(
   runtime: Runtime,
   path: string,
   injection: Injection,
   isKilled: boolean,
 ): Promise<Round> {
-  const books = await createBooks(`file:${path}`);
-  const { tenant } = books;
+  const seeded = await createSeededDatabase(`file:${path}`);
+  const { tenant } = seeded;
   const faults: string[] = [];
-  const settings = { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken };
+  const settings = { DATABASE_URL: seeded.url, ADMIN_TOKEN: adminToken };
   const service = await startService(runtime, settings);
   const load = startLoad({ bases: [service.url], connections, tenant, content });
   const { outcomes } = load;
   const { recordsBefore = manyRecords } = injection;
-  await becomesTrue(() => outcomes.recorded.length >= recordsBefore, patience);
+  await becomesTrue(() => outcomes.recorded.length >= recordsBefore, timeoutMs);
   const reader = startReader(service.url, outcomes);
   const tracer = await failCalls(service.pid, path + injection.file, injection);
   const since = performance.now();
-  if (!await becomesTrue(() => tracer.countInjected() >= leastInjected, patience)) {
+  if (!await becomesTrue(() => tracer.countInjected() >= minInjected, timeoutMs)) {
     faults.push(`only ${tracer.countInjected()} calls failed`);
   }
   await sleep(Math.max(0, failingTime - (performance.now() - since)));
@@ -119,13 +119,13 @@ async function failAndRestart(
     await again.stop();
     await stop(restarted, faults);
   }
-  if (wrong > 0) faults.push(`${wrong} records were not read as they were sent`);
-  const found = await audit(books, outcomes);
+  if (wrong > 0) faults.push(`${wrong} records differed from what was sent`);
+  const found = await audit(seeded, outcomes);
   const causes = service.output().match(/(?<= error=internal cause=)("[^"]*"|\S+)/g) ?? [];
   return { ...found, faults: [...faults, ...found.faults], outcomes, injected: tracer.countInjected(), wait, causes };
 }
 
-/** In every other round the process is killed while calls fail. */
+/** Every other round kills the process while calls fail. */
 const failing = (injection: Injection): Fault => ({
   rounds: 2,
   hit: async (runtime, rounds, say) => {

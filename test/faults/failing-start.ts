@@ -1,9 +1,9 @@
-// The disk fails while a service starts on what a killed one has left: a database, and a write-ahead log (WAL) to recover.
+// The disk fails while a service starts on the files of a killed one: a database, and a write-ahead log (WAL) to recover.
 import { describeError } from "../../src/common/log.ts";
 import { startService } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit, Books } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit, SeededDatabase } from "./audit.ts";
 import { becomesTrue, inFolder, skipped, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
@@ -12,21 +12,21 @@ import { failingCalls, findObstacle } from "./strace.ts";
 
 const connections = 16;
 const content = () => ({ input: "x".repeat(2_000) });
-const recordsBefore = 500; // some MiB of WAL: fewer than are checkpointed
-const patience = 30_000; // ms in which they must be stored
+const recordsBefore = 500; // some MiB of WAL, too few for a checkpoint
+const timeoutMs = 30_000; // until they must be stored
 const soundTime = 300; // ms of load
 
-/** Starts a service, has so many more records stored, and kills it. */
-async function serveAndKill(runtime: Runtime, { url, tenant }: Books, outcomes: Outcomes, prefix: string[]) {
+/** Starts a service, waits until it has stored `recordsBefore` more records, and kills it. */
+async function serveAndKill(runtime: Runtime, { url, tenant }: SeededDatabase, outcomes: Outcomes, prefix: string[]) {
   const service = await startService(runtime, { DATABASE_URL: url }, prefix);
   const load = startLoad({ bases: [service.url], connections, tenant, content, outcomes });
   const enough = outcomes.recorded.length + recordsBefore;
-  await becomesTrue(() => outcomes.recorded.length >= enough, patience);
+  await becomesTrue(() => outcomes.recorded.length >= enough, timeoutMs);
   await service.stop("SIGKILL");
   await load.stop();
 }
 
-/** It must not start, since it cannot tell what is stored; once the disk is sound it must, and have all. */
+/** The service must refuse to start, since it cannot read what is stored. With a sound disk it must start with all records. */
 const failingAtStart = (file: "database" | "WAL", result: string, when: string): Fault => ({
   rounds: 2,
   hit: async (runtime, rounds, say) => {
@@ -38,20 +38,20 @@ const failingAtStart = (file: "database" | "WAL", result: string, when: string):
       let requests = 0, refused = 0;
       for (let round = 1; round <= rounds; round++) {
         const name = `${path}/ledger-${round}.db`;
-        const books = await createBooks(`file:${name}`);
+        const seeded = await createSeededDatabase(`file:${name}`);
         const outcomes = emptyOutcomes();
-        await serveAndKill(runtime, books, outcomes, []);
+        await serveAndKill(runtime, seeded, outcomes, []);
         const prefix = failingCalls(file === "WAL" ? `${name}-wal` : name, { calls: "pread64", result, when });
-        const said = await serveAndKill(runtime, books, outcomes, prefix).catch(describeError);
+        const said = await serveAndKill(runtime, seeded, outcomes, prefix).catch(describeError);
         if (said?.includes("cannot be used")) refused++;
         else totals.faults.push(said ?? "it started although it could not read");
 
-        const service = await startService(runtime, { DATABASE_URL: books.url });
-        const load = startLoad({ bases: [service.url], connections, tenant: books.tenant, content, outcomes });
+        const service = await startService(runtime, { DATABASE_URL: seeded.url });
+        const load = startLoad({ bases: [service.url], connections, tenant: seeded.tenant, content, outcomes });
         await sleep(soundTime);
         await load.stop();
         await service.stop();
-        const { lost, doubled, faults } = await audit(books, outcomes);
+        const { lost, doubled, faults } = await audit(seeded, outcomes);
         totals.lost += lost;
         totals.doubled += doubled;
         totals.faults.push(...faults);

@@ -1,18 +1,19 @@
-// What a fault is, and what those that hit a service have in common.
+// The type of a fault, and helpers that faults share.
+import { send } from "../conformance/http-client.ts";
 import { createFolder } from "../conformance/processes.ts";
 import type { Runtime } from "../runtimes.ts";
-import type { Audit } from "./books.ts";
+import type { Audit } from "./audit.ts";
 import type { Outcomes } from "./load.ts";
 
 export type Report = Audit & { rounds: number; requests: number; figures: string };
 
 export type Fault = {
   rounds: number;
-  /** Hits a service on this runtime so many times; `say` tells of progress. */
+  /** Hits a service on this runtime `rounds` times. `say` reports progress. */
   hit(runtime: Runtime, rounds: number, say: (text: string) => void): Promise<Report>;
 };
 
-/** Where a fault cannot be had on this machine. */
+/** The report of a fault that this machine cannot cause. */
 export const skipped = (why: string): Report => ({
   lost: 0,
   doubled: 0,
@@ -38,10 +39,14 @@ export async function inFolder<T>(run: (path: string) => Promise<T>): Promise<T>
   }
 }
 
-/** Asks until the answer is yes; false where it is not within so many ms. */
-export async function becomesTrue(ask: () => boolean | Promise<boolean>, patience: number): Promise<boolean> {
-  const deadline = performance.now() + patience;
-  while (!await ask()) {
+/** Whether the service answers 503 to /readyz. */
+export const isUnready = async (base: string): Promise<boolean> =>
+  (await send(base, "/readyz").catch(() => undefined))?.status === 503;
+
+/** Polls until a condition holds. Returns false if it does not within `timeoutMs`. */
+export async function becomesTrue(holds: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (!await holds()) {
     if (performance.now() > deadline) return false;
     await sleep(10);
   }

@@ -1,4 +1,4 @@
-// A few rounds of the faults that take little time; `npm run faults` runs all of them for long.
+// A few rounds of the quick faults. `npm run faults` runs all of them, with more rounds.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
@@ -6,7 +6,7 @@ import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { inFolder } from "./fault.ts";
 import { faults } from "./faults.ts";
-import { attack, attackNames, mostGrowth } from "./hostile-bodies.ts";
+import { attack, attackNames, maxGrowth } from "./hostile-bodies.ts";
 
 const test = suite(`faults on ${currentRuntime}`);
 
@@ -34,20 +34,20 @@ for (const [name, rounds, needsServer] of few) {
     console.log(`skipped: ${name}: ${sqld.missing}`);
     continue;
   }
-  testAtOnce(`${name}: nothing is lost or doubled, and the books balance`, async () => {
+  testAtOnce(`${name}: nothing is lost or stored twice, and the ledger balances`, async () => {
     const { lost, doubled, faults: found, figures } = await faults[name]!.hit(currentRuntime, rounds, () => {});
     if (figures.startsWith("skipped")) console.log(`${name}: ${figures}`);
     assert.equal({ lost, doubled, found }, { lost: 0, doubled: 0, found: [] });
   });
 }
 
-// How fast others are served meanwhile is told by `npm run faults`.
+// `npm run faults` also measures how fast other clients are served meanwhile.
 for (const name of attackNames) {
-  const most = mostGrowth[currentRuntime];
-  test(`${name}: memory grows by less than ${most} MiB`, () =>
+  const max = maxGrowth[currentRuntime];
+  test(`${name}: memory grows by less than ${max} MiB`, () =>
     inFolder(async (path) => {
       const { growth, faults: found } = await attack(currentRuntime, name, path, 0.25);
-      assert.ok(growth < most, `grew by ${growth} MiB`);
+      assert.ok(growth < max, `grew by ${growth} MiB`);
       assert.equal(found, []);
     }));
 }

@@ -1,12 +1,12 @@
-// The faults, each hitting a service under load. Each gives what came of it; what must not be is told in `faults`.
+// The faults. Each hits a service under load and returns a report, in which `faults` lists what is wrong.
 import Libsql from "libsql";
 import { race } from "../conformance/load.ts";
 import { memoryOf, startFile, startService, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import type { Runtime } from "../runtimes.ts";
 import { killedInBatches } from "./batches.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit } from "./audit.ts";
 import { outOfDescriptors } from "./descriptors.ts";
 import { failingDisk } from "./failing-disk.ts";
 import { failingStart } from "./failing-start.ts";
@@ -21,18 +21,18 @@ import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopped } from "./stopped.ts";
 
-/** A service on a server behind a proxy, under load; `end` stops it all, and gives what the audit finds. */
+/** Starts a service on a libSQL server behind a proxy, under load. `end` stops all of it, and returns the audit. */
 async function startBehindProxy(runtime: Runtime, path: string, connections: number) {
   const sqld = await startSqld(await requireSqld(), path);
   const proxy = await startProxy(sqld.url);
-  const books = await createBooks(sqld.url);
+  const seeded = await createSeededDatabase(sqld.url);
   const service = await startService(runtime, { DATABASE_URL: proxy.url });
-  const load = startLoad({ bases: [service.url], connections, tenant: books.tenant });
+  const load = startLoad({ bases: [service.url], connections, tenant: seeded.tenant });
 
   async function end(): Promise<Audit> {
     await load.stop();
     await service.stop();
-    const found = await audit(books, load.outcomes);
+    const found = await audit(seeded, load.outcomes);
     proxy.close();
     await sqld.stop("SIGKILL");
     return found;
@@ -41,9 +41,9 @@ async function startBehindProxy(runtime: Runtime, path: string, connections: num
   return { proxy, service, load, end };
 }
 
-const takeoverTime = 1_000; // ms in which a service that waits for the file must serve
+const takeoverTime = 1_000; // ms until a service that waits for the file must serve
 
-/** Starts a service that waits for the one before it, unless that is the first. */
+/** Starts a service. Unless it is the first, it waits for the one before it. */
 async function startNext(runtime: Runtime, url: string, isFirst: boolean) {
   if (isFirst) {
     const service = await startService(runtime, { DATABASE_URL: url });
@@ -54,27 +54,27 @@ async function startNext(runtime: Runtime, url: string, isFirst: boolean) {
   return { ...waiting, untilServing: () => waiting.until(/Listening.*?(http:\/\/[\d.]+:\d+)/) };
 }
 
-/** The process is killed outright, again and again, on the same file, and the next one waits for that. */
+/** Kills the process again and again on the same file, while the next one waits for it. */
 const killed: Fault = {
   rounds: 20,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const books = await createBooks(`file:${path}/ledger.db`);
+      const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
       const outcomes = emptyOutcomes();
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
-      let service = await startNext(runtime, books.url, true);
+      let service = await startNext(runtime, seeded.url, true);
       let slowest = 0;
       for (let round = 1; round <= rounds; round++) {
         const base = await service.untilServing();
-        const next = await startNext(runtime, books.url, false);
-        const load = startLoad({ bases: [base], connections: 64, tenant: books.tenant, outcomes });
+        const next = await startNext(runtime, seeded.url, false);
+        const load = startLoad({ bases: [base], connections: 64, tenant: seeded.tenant, outcomes });
         await sleep(300 + Math.random() * 700);
         await service.stop("SIGKILL");
         const killedAt = performance.now();
         await next.untilServing();
         slowest = Math.max(slowest, performance.now() - killedAt);
         await load.stop();
-        const found = await audit(books, outcomes);
+        const found = await audit(seeded, outcomes);
         totals.lost = Math.max(totals.lost, found.lost);
         totals.doubled = Math.max(totals.doubled, found.doubled);
         totals.faults.push(...found.faults);
@@ -88,7 +88,7 @@ const killed: Fault = {
     }),
 };
 
-/** Three processes take from one quota on a server. */
+/** Three processes use one quota on a libSQL server. */
 const raced: Fault = {
   rounds: 1,
   hit: (runtime, rounds, say) =>
@@ -97,16 +97,16 @@ const raced: Fault = {
       const sqld = await startSqld(await requireSqld(), path);
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
       for (let round = 1; round <= rounds; round++) {
-        const books = await createBooks(sqld.url, limit);
-        const services = await Promise.all([1, 2, 3].map(() => startService(runtime, { DATABASE_URL: books.url })));
-        const { key, deployId } = books.tenant;
+        const seeded = await createSeededDatabase(sqld.url, limit);
+        const services = await Promise.all([1, 2, 3].map(() => startService(runtime, { DATABASE_URL: seeded.url })));
+        const { key, deployId } = seeded.tenant;
         const bases = services.map(({ url }) => url);
         const statuses = await race({ bases, connections: 150, requests, keys: [key], deployId });
         for (const service of services) await service.stop();
         const accepted = (statuses.get(200) ?? 0) + (statuses.get(201) ?? 0);
         totals.lost += Math.max(0, limit - accepted);
         totals.doubled += Math.max(0, accepted - limit);
-        const { faults } = await audit(books, { ...emptyOutcomes(), statuses });
+        const { faults } = await audit(seeded, { ...emptyOutcomes(), statuses });
         totals.faults.push(...faults);
         if (statuses.get(429) !== requests - limit) totals.faults.push(`429 was answered ${statuses.get(429)} times`);
         say(`${round} of ${rounds}: ${accepted} accepted`);
@@ -116,16 +116,16 @@ const raced: Fault = {
     }),
 };
 
-/** The libSQL server is killed, stays away, and comes back. */
+/** Kills the libSQL server, and restarts it after a while. */
 const serverKilled: Fault = {
   rounds: 5,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
       const binary = await requireSqld();
       let sqld = await startSqld(binary, path);
-      const books = await createBooks(sqld.url);
+      const seeded = await createSeededDatabase(sqld.url);
       const service = await startService(runtime, { DATABASE_URL: sqld.url });
-      const load = startLoad({ bases: [service.url], connections: 32, tenant: books.tenant });
+      const load = startLoad({ bases: [service.url], connections: 32, tenant: seeded.tenant });
       let slowest = 0;
       for (let round = 1; round <= rounds; round++) {
         await sleep(1000);
@@ -138,7 +138,7 @@ const serverKilled: Fault = {
       }
       await load.stop();
       await service.stop();
-      const found = await audit(books, load.outcomes);
+      const found = await audit(seeded, load.outcomes);
       await sqld.stop("SIGKILL");
       if (slowest > 5000) found.faults.push(`it took ${seconds(slowest)} until a request succeeded`);
       const figures = `served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
@@ -146,7 +146,7 @@ const serverKilled: Fault = {
     }),
 };
 
-/** The libSQL server takes requests and never answers. */
+/** The libSQL server accepts requests and never answers. */
 const serverSilent: Fault = {
   rounds: 2,
   hit: (runtime, rounds, say) =>
@@ -175,7 +175,7 @@ const serverSilent: Fault = {
     }),
 };
 
-/** The reply is lost after the commit, or the one before comes in its place. */
+/** The reply is lost after the commit, or the reply before it arrives instead. */
 const replyLost = (mode: "deaf" | "stale"): Fault => ({
   rounds: 100,
   hit: (runtime, rounds, say) =>
@@ -195,14 +195,14 @@ const replyLost = (mode: "deaf" | "stale"): Fault => ({
     }),
 });
 
-/** Another process holds the lock of the file. */
+/** Another process locks the file. */
 const lockHeld = (time: number): Fault => ({
   rounds: 20,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const books = await createBooks(`file:${path}/ledger.db`);
-      const service = await startService(runtime, { DATABASE_URL: books.url });
-      const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+      const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
+      const service = await startService(runtime, { DATABASE_URL: seeded.url });
+      const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
       const foreign = new Libsql(`${path}/ledger.db`, { timeout: 5000 });
       let slowest = 0;
       for (let round = 1; round <= rounds; round++) {
@@ -217,7 +217,7 @@ const lockHeld = (time: number): Fault => ({
       foreign.close();
       await load.stop();
       await service.stop();
-      const found = await audit(books, load.outcomes);
+      const found = await audit(seeded, load.outcomes);
       if (slowest > 1000) found.faults.push(`it took ${seconds(slowest)} until a request succeeded`);
       const figures = `served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
       return { ...found, rounds, requests: load.outcomes.requests, figures };

@@ -1,4 +1,4 @@
-// The disk that the database is on is full: a small one, which takes root on Linux to make.
+// The disk of the database is full. It is a small one, which only root on Linux can make.
 import { execFile, spawnSync } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import process from "node:process";
@@ -7,23 +7,23 @@ import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit, Books } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit, SeededDatabase } from "./audit.ts";
 import { becomesTrue, inFolder, seconds, skipped, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { startLoad } from "./load.ts";
 
 const mebibyte = 1024 * 1024;
-const ballast = 20; // MiB that are freed in the end: more than the log takes, and what is taken over from it
-/** MiB: on the first the log fills the disk, on the second the file does, when the log is taken over into it. */
+const ballast = 20; // MiB that are freed in the end: more than the log and its checkpoint take
+/** MiB. On the first disk the log fills it, on the second a checkpoint of the log into the file. */
 const sizes = [24, 44];
-const filling = 60_000; // ms in which the load must have filled the disk
-const leastFailures = 100; // requests that fail before the disk counts as full
+const filling = 60_000; // ms until the load must have filled the disk
+const minFailures = 100; // requests that fail before the disk counts as full
 const fullTime = 1_000; // ms
-const readinessTime = 1_100; // ms in which /readyz must have noticed
-const recovery = 2_000; // ms in which requests must succeed once there is space
+const readinessTime = 1_100; // ms until /readyz must have noticed
+const recovery = 2_000; // ms until requests must succeed once there is space
 
-/** Makes a disk of that size in a folder; gives what removes it, or why there is none. */
+/** Mounts a disk of this size in a folder. Says why if that is impossible. */
 async function mount(path: string, size: number): Promise<{ unmount(): void } | { missing: string }> {
   if (process.platform !== "linux") return { missing: "small disks are made on Linux only" };
   try {
@@ -33,7 +33,7 @@ async function mount(path: string, size: number): Promise<{ unmount(): void } | 
     return { missing: `a disk cannot be mounted: ${error instanceof Error ? error.message.trim() : error}` };
   }
   function unmount(): void {
-    // Lazily, so that it goes whoever still has a file open on it.
+    // Lazily, so that open files do not prevent it.
     spawnSync("umount", ["--lazy", path]);
     process.removeListener("exit", unmount);
   }
@@ -41,10 +41,10 @@ async function mount(path: string, size: number): Promise<{ unmount(): void } | 
   return { unmount };
 }
 
-/** What goes on while nothing can be written; what is not answered so is told. */
-async function askWhileFull(base: string, { key, deployId, workspaceId }: Books["tenant"]): Promise<string[]> {
+/** Checks the answers to requests that need no writes. Returns what is wrong. */
+async function checkReads(base: string, { key, deployId, workspaceId }: SeededDatabase["tenant"]): Promise<string[]> {
   const bearer = (token: string) => ({ headers: [`Authorization: Bearer ${token}`] });
-  const asked = [
+  const requests = [
     ["/healthz", {}, 200],
     ["/readyz", {}, 503],
     ["/v1/usage", bearer(key), 200],
@@ -53,7 +53,7 @@ async function askWhileFull(base: string, { key, deployId, workspaceId }: Books[
     [`/admin/v1/deployments/${deployId}/diagnoses?limit=5`, bearer(adminToken), 200],
   ] as const;
   const faults: string[] = [];
-  for (const [target, request, expected] of asked) {
+  for (const [target, request, expected] of requests) {
     const { status, text } = await send(base, target, request);
     if (status !== expected) faults.push(`${target.replace(/\?.*/, "")} was answered ${status} on a full disk`);
     if (status === 503 && text !== '{"error":"Disk is full"}') faults.push(`/readyz says ${text} on a full disk`);
@@ -65,18 +65,18 @@ type Round = Audit & { requests: number; failed: number; wait: number; causes: s
 
 async function fillAndFree(runtime: Runtime, disk: string): Promise<Round> {
   await writeFile(`${disk}/ballast`, new Uint8Array(ballast * mebibyte));
-  const books = await createBooks(`file:${disk}/ledger.db`);
-  const service = await startService(runtime, { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken });
+  const seeded = await createSeededDatabase(`file:${disk}/ledger.db`);
+  const service = await startService(runtime, { DATABASE_URL: seeded.url, ADMIN_TOKEN: adminToken });
   const content = () => ({ input: "x".repeat(2_000) });
-  const load = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant, content });
+  const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant, content });
   const { statuses } = load.outcomes;
   const countFailed = () => statuses.get(500) ?? 0;
   const faults: string[] = [];
 
-  if (!await becomesTrue(() => countFailed() >= leastFailures, filling)) faults.push("the disk was never full");
+  if (!await becomesTrue(() => countFailed() >= minFailures, filling)) faults.push("the disk was never full");
   await sleep(readinessTime);
   for (const until = performance.now() + fullTime; performance.now() < until;) {
-    faults.push(...await askWhileFull(service.url, books.tenant));
+    faults.push(...await checkReads(service.url, seeded.tenant));
     await sleep(100);
   }
   await rm(`${disk}/ballast`);
@@ -92,15 +92,15 @@ async function fillAndFree(runtime: Runtime, disk: string): Promise<Round> {
 
   const causes = new Set(service.output().match(/(?<= error=internal cause=)("[^"]*"|\S+)/g));
   if (statuses.has(0)) faults.push(`${statuses.get(0)} requests were not answered`);
-  // What was answered with 500 has had no effect.
+  // Requests that got a 500 have had no effect.
   const answered = new Map([...statuses].filter(([status]) => status !== 500));
-  const found = await audit(books, { ...load.outcomes, statuses: answered });
+  const found = await audit(seeded, { ...load.outcomes, statuses: answered });
   const { lost, doubled } = found;
-  const told = { requests: load.outcomes.requests, failed: countFailed(), wait, causes: [...causes] };
-  return { lost, doubled, faults: [...found.faults, ...new Set(faults)], ...told };
+  const figures = { requests: load.outcomes.requests, failed: countFailed(), wait, causes: [...causes] };
+  return { lost, doubled, faults: [...found.faults, ...new Set(faults)], ...figures };
 }
 
-/** A load fills the disk, which stays full for a while, and then has space again. */
+/** A load fills the disk. It stays full for a while, and then has space again. */
 export const fullDisk: Fault = {
   rounds: 4,
   hit: (runtime, rounds, say) =>

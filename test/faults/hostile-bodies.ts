@@ -1,5 +1,5 @@
-// Bodies that cost a service memory: in tiny chunks, many at once behind a key that nobody has, too large for anyone, and
-// answers that nobody takes.
+// Attacks on a service's memory: bodies in tiny chunks, many bodies at once with unknown keys, bodies that are too large, and
+// answers that nobody reads.
 import { Buffer } from "node:buffer";
 import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
@@ -10,8 +10,8 @@ import { adminToken, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import type { Runtime } from "../runtimes.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit } from "./audit.ts";
 import { inFolder, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes } from "./load.ts";
@@ -20,7 +20,7 @@ const mebibyte = 1024 * 1024;
 
 type Target = { url: string; tenant: Tenant };
 
-/** Connects, and writes what is given as fast as it is taken, until the other side closes or all of it is written. */
+/** Connects, and writes the parts as fast as possible, until the server answers or closes, or all are written. */
 async function pour(
   url: string,
   head: string,
@@ -57,7 +57,7 @@ function* inChunks(bytes: number): Iterable<Buffer> {
   yield Buffer.from("0\r\n\r\n");
 }
 
-/** A JSON body of so many bytes in chunks of one byte each. */
+/** A JSON body of this size in chunks of one byte each. */
 function* inBytes(bytes: number): Iterable<Buffer> {
   const body = JSON.stringify({ ...goodBody, content: { input: "" } });
   const text = body.replace('""', `"${"x".repeat(bytes - body.length)}"`);
@@ -67,13 +67,13 @@ function* inBytes(bytes: number): Iterable<Buffer> {
   yield Buffer.from("0\r\n\r\n");
 }
 
-/** What is done to a service; gives the sockets that it has opened. */
+/** The attacks. Each returns the sockets that it has opened. */
 const attacks: Record<string, (target: Target, scale: number) => Promise<Socket[]>> = {
   "a body in chunks of a byte": async ({ url, tenant }) => {
     const target = `/v1/diagnosis?deployId=${tenant.deployId}`;
     const head = headOf(target, [`Authorization: Bearer ${tenant.key}`, "Transfer-Encoding: chunked"]);
     const { socket, received } = await pour(url, head, () => inBytes(mebibyte - 10));
-    for (let turn = 0; turn < 400 && received() === ""; turn++) await sleep(50);
+    for (let nth = 0; nth < 400 && received() === ""; nth++) await sleep(50);
     return [socket];
   },
   "bodies behind a made-up key": async ({ url, tenant }, scale) => {
@@ -114,11 +114,11 @@ export const attackNames = Object.keys(attacks);
 
 export type Damage = Audit & { growth: number; slowest: number; requests: number };
 
-/** Runs an attack while another client reads; gives by how many MiB memory grew, and how long a read took at most, in ms. */
+/** Runs an attack while another client reads. `growth` of memory is in MiB, and `slowest` is its slowest read in ms. */
 export async function attack(runtime: Runtime, name: string, path: string, scale = 1): Promise<Damage> {
-  const books = await createBooks(`file:${path}/ledger.db`);
-  const { tenant } = books;
-  const settings = { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken, MAX_BODY_BYTES: String(64 * mebibyte) };
+  const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
+  const { tenant } = seeded;
+  const settings = { DATABASE_URL: seeded.url, ADMIN_TOKEN: adminToken, MAX_BODY_BYTES: String(64 * mebibyte) };
   const service = await startService(runtime, settings);
   const headers = [`Authorization: Bearer ${tenant.key}`];
   const target = `/v1/prompts?deployId=${tenant.deployId}`;
@@ -138,7 +138,7 @@ export async function attack(runtime: Runtime, name: string, path: string, scale
   const { requests, slowest } = JSON.parse(reader.out().split("\n").at(-2)!);
   for (const socket of sockets) socket.destroy();
   const code = await service.stop();
-  const found = await audit(books, emptyOutcomes());
+  const found = await audit(seeded, emptyOutcomes());
   return {
     ...found,
     doubled: 0,
@@ -149,12 +149,12 @@ export async function attack(runtime: Runtime, name: string, path: string, scale
   };
 }
 
-// A server of Bun's or Deno's that does nothing but refuse makes others wait for 0.4 s while 2,000 connections come with 1 MiB
-// each. What Bun holds then varies from run to run, by 100 to 450 MiB; Node 24 by 30 to 110 MiB, twice as much as Node 20.
-export const mostGrowth: Record<Runtime, number> = { Node: 200, Bun: 600, Deno: 200 }; // MiB
-const longestRead: Record<Runtime, number> = { Node: 100, Bun: 1_000, Deno: 1_000 }; // ms
+// Even a Bun or Deno server that only refuses makes others wait for 0.4 s while 2,000 connections send 1 MiB each. Bun's memory
+// grows by 100 to 450 MiB then, and Node 24's by 30 to 110 MiB, twice as much as Node 20's.
+export const maxGrowth: Record<Runtime, number> = { Node: 200, Bun: 600, Deno: 200 }; // MiB
+const maxReadTime: Record<Runtime, number> = { Node: 100, Bun: 1_000, Deno: 1_000 }; // ms
 
-/** Each attack, once a round, with the bars that it must not pass. */
+/** Runs each attack once a round, and checks the limits. */
 export const hostileBodies: Fault = {
   rounds: 1,
   hit: (runtime, rounds, say) =>
@@ -169,8 +169,8 @@ export const hostileBodies: Fault = {
           const damage = await attack(runtime, name, folder);
           requests += damage.requests;
           totals.faults.push(...damage.faults);
-          if (damage.growth > mostGrowth[runtime]) totals.faults.push(`${name}: memory grew by ${damage.growth} MiB`);
-          if (damage.slowest > longestRead[runtime]) {
+          if (damage.growth > maxGrowth[runtime]) totals.faults.push(`${name}: memory grew by ${damage.growth} MiB`);
+          if (damage.slowest > maxReadTime[runtime]) {
             totals.faults.push(`${name}: a read took ${damage.slowest.toFixed(0)} ms`);
           }
           figures.push(

@@ -1,4 +1,4 @@
-// Load that outlives faults: connections that reads and submits take turns on, opened again whenever one breaks.
+// Load that survives faults: connections with alternating reads and submits, which are opened again when they break.
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import type { Connection } from "../conformance/http-client.ts";
 import { goodBody } from "../helpers.ts";
@@ -6,11 +6,11 @@ import type { Tenant } from "../helpers.ts";
 
 export type Outcomes = {
   requests: number;
-  /** Answers by status; 0 stands for no answer at all. */
+  /** Counts of answers by status. 0 stands for no answer. */
   statuses: Map<number, number>;
-  /** The ids that were answered with 201. */
+  /** The ids in 201 answers. */
   recorded: string[];
-  /** The longest that an answer took, in ms. */
+  /** How long the slowest answer took, in ms. */
   slowest: number;
   /** How long each answer took, in ms. */
   times: number[];
@@ -18,14 +18,11 @@ export type Outcomes = {
 
 export type Load = {
   outcomes: Outcomes;
-  /**
-   * Resolves with how many ms it takes from now until a request succeeds that is sent from now on, or after a minute in
-   * which none does.
-   */
+  /** Resolves once a request that is sent from now on succeeds, or after a minute. Returns how many ms that took. */
   untilSuccess(): Promise<number>;
-  /** The requests that are sent whole and not answered yet, and how many of them never were, once the load is stopped. */
+  /** The requests that are fully sent and not answered yet. Once the load is stopped, counts those that never were. */
   inFlight(): { count: number; countUnanswered(): number };
-  /** Sends nothing more, and resolves when what was sent has been answered. */
+  /** Sends no more requests, and resolves once all have ended. */
   stop(): Promise<void>;
 };
 
@@ -38,9 +35,9 @@ export const emptyOutcomes = (): Outcomes => ({
 });
 
 const pause = 20; // ms before a broken connection is opened again
-const patience = 60_000; // ms that the next success is waited for
+const timeoutMs = 60_000; // for the next success
 
-/** Sends reads and submits to services until it is stopped, and adds what came of them to the outcomes. */
+/** Sends reads and submits to services until it is stopped, and adds their outcomes. */
 export function startLoad(
   { bases, connections, tenant, content = () => goodBody.content, outcomes = emptyOutcomes() }: {
     bases: string[];
@@ -102,7 +99,7 @@ export function startLoad(
           clearTimeout(timer);
           resolve(performance.now() - from);
         };
-        const timer = setTimeout(end, patience);
+        const timer = setTimeout(end, timeoutMs);
         succeeded = (sentAt) => {
           if (sentAt >= from) end();
         };

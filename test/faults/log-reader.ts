@@ -1,28 +1,28 @@
-// Whoever reads the log stops reading, and goes away.
+// The process that reads the log stalls, and then ends.
 import process from "node:process";
 import { memoryOf, startService } from "../conformance/processes.ts";
-import { audit, createBooks } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
 import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 
 const stallTime = 5_000; // ms
-const longestStall = 30_000; // ms: until so many requests came that lines must have been dropped
+const maxStall = 30_000; // ms until enough requests have come for lines to be dropped
 const enoughRequests = 25_000;
-const longestAnswer = 1_000; // ms that a request may take meanwhile
-const mostMemory = 64; // MiB more than before
+const maxAnswerTime = 1_000; // ms that a request may take meanwhile
+const maxGrowth = 64; // MiB
 const dropped = /"message":"Dropped log lines: the stderr reader is too slow","count":(\d+)/g;
 
-/** Standard error goes through a pipe that this process's reader empties; the reader's id is printed. */
+/** Sends stderr through a pipe, and prints the process id of the pipe's reader. */
 const withReader = ["bash", "-c", `exec 2> >(exec cat >&2); echo "reader $!"; exec "$@"`, "bash"];
 
-/** The reader of the log stands still for a while under load; then it is ended, and the load goes on. */
+/** Stops the reader of the log for a while under load. Then kills it, while the load goes on. */
 export const logStalls: Fault = {
   rounds: 1,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const books = await createBooks(`file:${path}/ledger.db`);
-      const settings = { DATABASE_URL: books.url, LOG_LEVEL: "info", LOG_FORMAT: "json" };
+      const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
+      const settings = { DATABASE_URL: seeded.url, LOG_LEVEL: "info", LOG_FORMAT: "json" };
       const outcomes = emptyOutcomes();
       const faults: string[] = [];
       const figures: string[] = [];
@@ -31,7 +31,7 @@ export const logStalls: Fault = {
         const reader = Number(/^reader (\d+)$/m.exec(service.output())![1]);
         const waits = runtime === "Deno";
         const startOutcomes = outcomes.requests;
-        const begin = () => startLoad({ bases: [service.url], connections: 32, tenant: books.tenant, outcomes });
+        const begin = () => startLoad({ bases: [service.url], connections: 32, tenant: seeded.tenant, outcomes });
 
         const load = begin();
         await sleep(2_000);
@@ -41,7 +41,7 @@ export const logStalls: Fault = {
         const stalledRequests = () => outcomes.requests - from.requests;
         process.kill(reader, "SIGSTOP");
         await sleep(stallTime);
-        if (!waits) await becomesTrue(() => stalledRequests() > enoughRequests, longestStall - stallTime);
+        if (!waits) await becomesTrue(() => stalledRequests() > enoughRequests, maxStall - stallTime);
         const growth = (await memoryOf(service.pid, "VmRSS") ?? 0) - memory;
         const answered = stalledRequests();
         const stalled = performance.now() - from.at;
@@ -51,7 +51,7 @@ export const logStalls: Fault = {
         await sleep(500);
         await load.stop();
 
-        // Every request has a line, or is counted among those that have none.
+        // Every request has a line, or is counted as dropped.
         const requests = outcomes.requests - startOutcomes;
         const countLines = () => service.output().match(/^{.*"message":"Request".*}$/gm)?.length ?? 0;
         const countDropped = () => [...service.output().matchAll(dropped)].reduce((sum, [, n]) => sum + Number(n), 0);
@@ -60,15 +60,15 @@ export const logStalls: Fault = {
           faults.push(`${requests} requests have ${countLines()} lines, and ${countDropped()} were dropped`);
         }
         if (!waits && countDropped() === 0) faults.push("no lines were dropped");
-        if (!waits && slowest > longestAnswer) faults.push(`a request took ${seconds(slowest)} meanwhile`);
-        if (growth > mostMemory) faults.push(`memory grew by ${growth} MiB`);
+        if (!waits && slowest > maxAnswerTime) faults.push(`a request took ${seconds(slowest)} meanwhile`);
+        if (growth > maxGrowth) faults.push(`memory grew by ${growth} MiB`);
 
         process.kill(reader, "SIGKILL");
         const served = begin();
         const wait = await served.untilSuccess();
         await sleep(1_000);
         await served.stop();
-        if (wait > longestAnswer) faults.push(`it took ${seconds(wait)} until it served without a reader`);
+        if (wait > maxAnswerTime) faults.push(`it took ${seconds(wait)} until it served without a reader`);
         const code = await service.stop();
         if (code !== 0) faults.push(`exit code ${code}`);
         figures.push(
@@ -78,7 +78,7 @@ export const logStalls: Fault = {
         );
         say(`${round} of ${rounds}: ${figures.at(-1)}`);
       }
-      const found = await audit(books, outcomes);
+      const found = await audit(seeded, outcomes);
       return {
         ...found,
         faults: [...found.faults, ...faults],

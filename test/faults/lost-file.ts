@@ -1,19 +1,18 @@
-// The file under the service is removed, replaced, or written over by a copy of a backup.
+// The database file is removed, replaced or overwritten while it is served.
 import { copyFile, rename, rm } from "node:fs/promises";
-import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { createTenant, managementOf } from "../helpers.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { removeLog } from "../../src/database/maintenance.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit } from "./books.ts";
-import { becomesTrue, inFolder, seconds, sleep } from "./fault.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit } from "./audit.ts";
+import { becomesTrue, inFolder, isUnready, seconds, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 
-const noticeTime = 2_000; // ms in which /readyz must be 503
+const noticeTime = 2_000; // ms until /readyz must be 503
 
-/** What happens to the file, and whether a sound database is in its place afterwards. */
+/** What happens to the file, and whether a sound database takes its place. */
 const mishaps: Record<string, { happen(file: string): Promise<unknown>; leavesFile: boolean }> = {
   "removed": { happen: (file) => rm(file), leavesFile: false },
   "replaced": { happen: (file) => rename(`${file}.backup`, file), leavesFile: true },
@@ -21,7 +20,7 @@ const mishaps: Record<string, { happen(file: string): Promise<unknown>; leavesFi
   "without its log": { happen: (file) => rm(`${file}-wal`), leavesFile: false },
 };
 
-/** A sound database that is not the one of the service. */
+/** Makes a sound database that is not the service's. */
 async function makeBackup(url: string, backup: string): Promise<void> {
   const database = openDatabase(url);
   await database.read({ sql: "vacuum into ?", args: [backup] });
@@ -32,9 +31,7 @@ async function makeBackup(url: string, backup: string): Promise<void> {
   copy.close();
 }
 
-const isUnready = async (base: string) => (await send(base, "/readyz").catch(() => undefined))?.status === 503;
-
-/** Each mishap in turn, under load: no request that is sent after it succeeds, and nothing is written to what takes its place. */
+/** Tries each mishap under load. No later request may succeed, and the file that takes its place must stay as it is. */
 export const lostFile: Fault = {
   rounds: 1,
   hit: (runtime, rounds, say) =>
@@ -44,13 +41,13 @@ export const lostFile: Fault = {
       for (let round = 1; round <= rounds; round++) {
         for (const [name, { happen, leavesFile }] of Object.entries(mishaps)) {
           const file = `${path}/${round}-${name.replaceAll(" ", "-")}.db`;
-          const books = await createBooks(`file:${file}`);
-          await makeBackup(books.url, `${file}.backup`);
-          const service = await startService(runtime, { DATABASE_URL: books.url });
-          const before = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+          const seeded = await createSeededDatabase(`file:${file}`);
+          await makeBackup(seeded.url, `${file}.backup`);
+          const service = await startService(runtime, { DATABASE_URL: seeded.url });
+          const before = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
           await sleep(500);
           await happen(file);
-          const after = startLoad({ bases: [service.url], connections: 16, tenant: books.tenant });
+          const after = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
           const start = performance.now();
           if (!await becomesTrue(() => isUnready(service.url), noticeTime)) {
             totals.faults.push(`${name}: /readyz is not 503`);
@@ -61,7 +58,7 @@ export const lostFile: Fault = {
             await load.stop();
             requests += load.outcomes.requests;
           }
-          // A request that was sent before may have been decided before too.
+          // A request that was sent before may have succeeded before.
           const { statuses } = after.outcomes;
           totals.doubled += (statuses.get(200) ?? 0) + (statuses.get(201) ?? 0);
           if (!await becomesTrue(() => service.output().includes("Database is unavailable"), noticeTime)) {
@@ -70,9 +67,9 @@ export const lostFile: Fault = {
           const code = await service.stop();
           if (code !== 0) totals.faults.push(`${name}: exit code ${code}`);
           if (leavesFile) {
-            // What is in its place is as it was: its log belongs to the lost file.
+            // The log beside it belongs to the lost file.
             await rm(`${file}-wal`, { force: true });
-            const found = await audit(books, emptyOutcomes());
+            const found = await audit(seeded, emptyOutcomes());
             totals.doubled += found.doubled;
             totals.faults.push(...found.faults);
           }

@@ -6,16 +6,18 @@ import type { AddressInfo, Socket } from "node:net";
 export type Proxy = {
   url: string;
   /**
-   * `silent` takes requests and never answers them; `deaf` hands them on and drops the connection at the reply; `stale` hands
-   * them on and answers with the reply before.
+   * - `sound` forwards requests and replies.
+   * - `silent` accepts requests and never answers.
+   * - `deaf` forwards requests, and drops the connection at the reply.
+   * - `stale` forwards requests, and answers with the previous reply.
    */
   mode: "sound" | "silent" | "deaf" | "stale";
-  /** How many replies were dropped, or replaced. */
+  /** How many replies were dropped or replaced. */
   lost: number;
   close(): void;
 };
 
-/** Stands before a server, with each connection's bytes handed on or not as the mode says. */
+/** Starts a proxy in front of a server. */
 export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -1,5 +1,5 @@
-// A client of good will in a process of its own: reads one prompt after the other until it is stopped, and prints how many
-// and how long the slowest took.
+// A well-behaved client in its own process. It reads a prompt again and again until it is stopped, and prints how often, and
+// how long the slowest read took.
 import process from "node:process";
 import { openConnection, serialize } from "../conformance/http-client.ts";
 

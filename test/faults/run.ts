@@ -1,5 +1,5 @@
-// `npm run faults`: breaks the service under load, on each runtime, and says what is left. Options: --fault PATTERN,
-// --runtime NAME (both repeatable), --rounds N, --json. Exits 1 when anything was lost, doubled or wrong.
+// `npm run faults`: breaks the service under load, on each runtime, and reports what was lost. Options: --fault PATTERN,
+// --runtime NAME (both repeatable), --rounds N, --json. Exits with 1 if anything was lost, stored twice or wrong.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
@@ -28,7 +28,7 @@ if (chosen.length === 0 || chosenRuntimes.length === 0 || !(rounds === undefined
   process.exit(2);
 }
 
-// Ended from outside it leaves nothing behind either: what was started or mounted ends with this process.
+// Children and mounts end with this process, so it exits properly on a signal too.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 const date = new Date().toISOString().slice(0, 10);
@@ -40,7 +40,7 @@ const reports: (Report & { fault: string; runtime: Runtime })[] = [];
 for (const [name, fault] of chosen) {
   for (const runtime of chosenRuntimes) {
     const say = (text: string) => console.error(`${name}, ${runtime}: ${text}`);
-    const report = await fault.hit(runtime, rounds ?? fault.rounds, say).catch(brokenOff);
+    const report = await fault.hit(runtime, rounds ?? fault.rounds, say).catch(failedReport);
     reports.push({ fault: name, runtime, ...report });
   }
 }
@@ -48,13 +48,13 @@ for (const [name, fault] of chosen) {
 const failed = reports.filter(({ lost, doubled, faults }) => lost + doubled + faults.length > 0);
 if (options.json) console.log(JSON.stringify({ date, versions, reports }));
 else print();
-// What a fault that broke off has left open must not keep this process.
+// A fault that failed may have left something open, which must not keep this process alive.
 process.stdout.write("", () => process.exit(failed.length === 0 ? 0 : 1));
 
-function brokenOff(error: unknown): Report {
+function failedReport(error: unknown): Report {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
   console.error(text);
-  const faults = [`broken off: ${text.split("\n")[0]}`];
+  const faults = [`failed: ${text.split("\n")[0]}`];
   return { lost: 0, doubled: 0, faults, rounds: 0, requests: 0, figures: "none" };
 }
 

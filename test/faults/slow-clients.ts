@@ -1,12 +1,12 @@
-// A thousand clients that send a byte a second, and one that is good.
+// A thousand clients that send a byte a second, beside a normal client.
 import { readdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit } from "./books.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit } from "./audit.ts";
 import { becomesTrue, inFolder, skipped, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
@@ -14,21 +14,21 @@ import type { Outcomes } from "./load.ts";
 
 const count = 1_000;
 const spareDescriptors = 200;
-const pairs = 3; // of times that the good client is measured, alone and among slow ones
+const pairs = 3; // of measurements of the normal client, alone and among slow ones
 const measuringTime = 4_000; // ms
-const watchingTime = 36_000; // ms in which slow clients are seen to be answered, or closed
-const mostSlowdown = 2; // times the good client's p99
-const headTime = 16_000; // ms in which Node and Bun close a connection whose head does not come
-const bodyTime = 33_000; // ms in which a body that does not come must have been answered with 408
-const mostLeft = { descriptors: 20, memory: 64 }; // more than before; MiB
+const watchingTime = 36_000; // ms in which slow clients must be answered or closed
+const maxSlowdown = 2; // of the normal client's p99
+const headTime = 16_000; // ms until Node and Bun close a connection without a complete head
+const bodyTime = 33_000; // ms until an incomplete body must get a 408
+const maxLeft = { descriptors: 20, memory: 64 }; // more than before, memory in MiB
 
 type Kind = "slow head" | "slow body" | "no body";
 const kinds: Kind[] = ["slow head", "slow body", "no body"];
 
-/** What became of a client; times in ms since it was connected. */
+/** A client and its outcome. Times are in ms since it connected. */
 type Client = { kind: Kind; socket: Socket; answer: string; answered?: number; closed?: number };
 
-/** Connects clients, and sends a byte of each in every second until they are stopped. */
+/** Connects clients, which send a byte a second each until they are stopped. */
 async function startSlowClients(base: string, { key, deployId }: Tenant) {
   const { hostname, port } = new URL(base);
   const start =
@@ -65,7 +65,7 @@ async function startSlowClients(base: string, { key, deployId }: Tenant) {
   return { clients, stop };
 }
 
-/** How long an answer takes at the 99th percentile, in ms, when a good client sends one after the other. */
+/** The p99 latency of the normal client, in ms. */
 async function measure(base: string, tenant: Tenant, outcomes: Outcomes): Promise<number> {
   const before = outcomes.times.length;
   const load = startLoad({ bases: [base], connections: 4, tenant, outcomes });
@@ -79,17 +79,17 @@ const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floo
 
 const countDescriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
 
-/** Why so many connections cannot be had, if they cannot. */
+/** Why this machine cannot open so many connections, if it cannot. */
 async function findObstacle(): Promise<string | undefined> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
   const [, limit] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
-  if (limit === undefined) return "the limit of file descriptors is not told here";
+  if (limit === undefined) return "the limit of file descriptors is unknown here";
   const needed = count + spareDescriptors;
   return Number(limit) < needed ? `${needed} file descriptors are needed, ulimit -n is ${limit}` : undefined;
 }
 
-/** What became of the clients of a kind, as a figure, and what must not be. */
-function judge(kind: Kind, runtime: Runtime, clients: Client[]): { figure: string; faults: string[] } {
+/** Checks the outcomes of the clients of a kind. */
+function check(kind: Kind, runtime: Runtime, clients: Client[]): { figure: string; faults: string[] } {
   const those = clients.filter((client) => client.kind === kind);
   const status = (client: Client) => client.answer.split(" ")[1] ?? "none";
   const within = (times: (number | undefined)[]) => {
@@ -101,14 +101,14 @@ function judge(kind: Kind, runtime: Runtime, clients: Client[]): { figure: strin
   const figure = `${kind}: ${those.length}, answered ${within(those.map(({ answered }) => answered))} (${statuses}), ` +
     `closed ${within(those.map(({ closed }) => closed))}`;
   const ended = kind === "slow head"
-    // Deno has no limit of its own for a head, and lets no one else set one.
+    // Deno has no time limit for a head, and no setting for one.
     ? those.filter(({ closed = Infinity }) => runtime === "Deno" || closed < headTime)
     : those.filter((client) => status(client) === "408" && client.answered! < bodyTime);
   const late = those.length - ended.length;
   return { figure, faults: late === 0 ? [] : [`${late} with a ${kind} were not ended in time`] };
 }
 
-/** The good client is measured alone and among slow ones in turns, then the slow ones are watched until their end. */
+/** Measures the normal client alone and among slow ones, alternating. Then waits until the slow ones are closed. */
 export const slowClients: Fault = {
   rounds: 1,
   hit: async (runtime, rounds, say) => {
@@ -119,12 +119,12 @@ export const slowClients: Fault = {
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
       const figures: string[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const books = await createBooks(`file:${path}/ledger-${round}.db`);
-        const { tenant } = books;
-        const service = await startService(runtime, { DATABASE_URL: books.url });
+        const seeded = await createSeededDatabase(`file:${path}/ledger-${round}.db`);
+        const { tenant } = seeded;
+        const service = await startService(runtime, { DATABASE_URL: seeded.url });
         const own = emptyOutcomes();
         await measure(service.url, tenant, own);
-        const before = await takeStock(service.pid);
+        const before = await measureProcess(service.pid);
         const alone: number[] = [], among: number[] = [];
         let clients: Client[] = [];
         for (let pair = 1; pair <= pairs; pair++) {
@@ -138,27 +138,27 @@ export const slowClients: Fault = {
           clients = slow.clients;
         }
         const isBack = async () => {
-          const after = await takeStock(service.pid);
-          return after.descriptors <= before.descriptors + mostLeft.descriptors &&
-            after.memory <= before.memory + mostLeft.memory;
+          const after = await measureProcess(service.pid);
+          return after.descriptors <= before.descriptors + maxLeft.descriptors &&
+            after.memory <= before.memory + maxLeft.memory;
         };
         if (!await becomesTrue(isBack, 10_000)) totals.faults.push("memory or file descriptors did not come back");
-        const after = await takeStock(service.pid);
+        const after = await measureProcess(service.pid);
         const code = await service.stop();
         if (code !== 0) totals.faults.push(`exit code ${code}`);
         const slowdown = median(among) / median(alone);
-        if (slowdown >= mostSlowdown) totals.faults.push(`p99 was ${slowdown.toFixed(2)} times as long`);
-        const judged = kinds.map((kind) => judge(kind, runtime, clients));
-        const found = await audit(books, own);
+        if (slowdown >= maxSlowdown) totals.faults.push(`p99 was ${slowdown.toFixed(2)} times as long`);
+        const checked = kinds.map((kind) => check(kind, runtime, clients));
+        const found = await audit(seeded, own);
         totals.lost += found.lost;
         totals.doubled += found.doubled;
-        totals.faults.push(...found.faults, ...judged.flatMap(({ faults }) => faults));
+        totals.faults.push(...found.faults, ...checked.flatMap(({ faults }) => faults));
         outcomes.requests += own.requests;
         figures.push(
           `p99 ${median(alone).toFixed(1)} ms alone, ${median(among).toFixed(1)} ms among them (× ${
             slowdown.toFixed(2)
           })`,
-          ...judged.map(({ figure }) => figure),
+          ...checked.map(({ figure }) => figure),
           `descriptors ${before.descriptors}, then ${after.descriptors}`,
           `memory ${before.memory} MiB, then ${after.memory}`,
         );
@@ -169,7 +169,7 @@ export const slowClients: Fault = {
   },
 };
 
-const takeStock = async (pid: number) => ({
+const measureProcess = async (pid: number) => ({
   descriptors: await countDescriptors(pid),
   memory: await memoryOf(pid, "VmRSS") ?? 0,
 });

@@ -1,24 +1,24 @@
-// The process is told to stop while it serves.
+// Stops the process while it serves.
 import { holdRequest } from "../conformance/held.ts";
-import { openConnection, send, serialize } from "../conformance/http-client.ts";
+import { openConnection, serialize } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { adminToken, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { audit, createBooks } from "./books.ts";
-import type { Audit, Books } from "./books.ts";
-import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
+import { audit, createSeededDatabase } from "./audit.ts";
+import type { Audit, SeededDatabase } from "./audit.ts";
+import { becomesTrue, inFolder, isUnready, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 
 const connections = 60;
-const patience = 5_000; // ms in which the service must tell that it is not ready
-const stopTime = 10_000; // ms that a stop may take: what SHUTDOWN_TIMEOUT is unless set
-const heldTime = 500; // ms for which a stop is held up
-const repeatTime = 1_100; // ms after the first signal, from which on another is a second one
-const secondTime = 1_000; // ms in which a second signal must have ended it
+const unreadyTime = 5_000; // ms until /readyz must be 503
+const stopTime = 10_000; // ms that a stop may take, the default of SHUTDOWN_TIMEOUT
+const heldTime = 500; // ms for which a client delays the stop
+const repeatTime = 1_100; // ms after the first signal: earlier ones count as the same
+const secondTime = 1_000; // ms until a second signal must have ended the process
 
-/** A submit of which the end is still to come, which keeps a service from stopping. */
+/** Sends half of a submit, which delays the stop of a service until `end` sends the rest. */
 async function holdSubmit(base: string, { key, deployId }: Tenant, sessionId: string) {
   const connection = openConnection(base);
   const body = JSON.stringify({ ...goodBody, sessionId });
@@ -26,7 +26,7 @@ async function holdSubmit(base: string, { key, deployId }: Tenant, sessionId: st
   const bytes = serialize(base, `/v1/prompts?deployId=${deployId}`, { method: "POST", headers, body }, "keep-alive");
   const half = bytes.length - Math.floor(body.length / 2);
   connection.write(bytes.subarray(0, half));
-  // Nothing tells when the service has seen it.
+  // Under load nothing shows when the service has received it.
   await sleep(200);
   return {
     end() {
@@ -37,24 +37,22 @@ async function holdSubmit(base: string, { key, deployId }: Tenant, sessionId: st
   };
 }
 
-const isUnready = async (base: string) => (await send(base, "/readyz").catch(() => undefined))?.status === 503;
-
 /**
- * SIGTERM under load, in every other round while a submit is halfway, which leaves time to look at how it drains. In the
- * end a second SIGTERM, to another process.
+ * SIGTERM under load. In every other round a submit is halfway, which leaves time to observe the draining. In the end a second
+ * SIGTERM, to another process.
  */
 export const stopped: Fault = {
   rounds: 10,
   hit: (runtime, rounds, say) =>
     inFolder(async (path) => {
-      const books = await createBooks(`file:${path}/ledger.db`);
-      const { tenant } = books;
+      const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
+      const { tenant } = seeded;
       const outcomes = emptyOutcomes();
       const totals: Audit = { lost: 0, doubled: 0, faults: [] };
       const slowest = { stop: 0, unready: 0 };
       let inFlight = 0;
       for (let round = 1; round <= rounds; round++) {
-        const service = await startService(runtime, { DATABASE_URL: books.url });
+        const service = await startService(runtime, { DATABASE_URL: seeded.url });
         const load = startLoad({ bases: [service.url], connections, tenant, outcomes });
         await sleep(300 + Math.random() * 400);
         const held = round % 2 === 1 ? undefined : await holdSubmit(service.url, tenant, `held-${round}`);
@@ -64,7 +62,9 @@ export const stopped: Fault = {
         const ended = service.stop();
         const sinceSignal = () => performance.now() - signalled;
         if (held !== undefined) {
-          if (!await becomesTrue(() => isUnready(service.url), patience)) totals.faults.push("/readyz was never 503");
+          if (!await becomesTrue(() => isUnready(service.url), unreadyTime)) {
+            totals.faults.push("/readyz was never 503");
+          }
           slowest.unready = Math.max(slowest.unready, sinceSignal());
           await sleep(Math.max(0, heldTime - sinceSignal()));
           const { status, text } = await held.end();
@@ -81,13 +81,13 @@ export const stopped: Fault = {
         inFlight += atSignal.count;
 
         const unanswered = atSignal.countUnanswered();
-        const found = await audit(books, outcomes);
+        const found = await audit(seeded, outcomes);
         totals.lost = Math.max(totals.lost, found.lost) + unanswered;
         totals.doubled = Math.max(totals.doubled, found.doubled);
         totals.faults.push(...found.faults);
         say(`${round} of ${rounds}: of ${atSignal.count} requests in flight ${unanswered} were never answered`);
       }
-      const second = await endBySecondSignal(runtime, books);
+      const second = await endBySecondSignal(runtime, seeded);
       if (second.code !== 1) totals.faults.push(`exit code ${second.code} after a second signal`);
       if (second.time > secondTime) totals.faults.push(`a second signal took ${seconds(second.time)}`);
       if (slowest.stop > stopTime) totals.faults.push(`a stop took ${seconds(slowest.stop)}`);
@@ -100,11 +100,11 @@ export const stopped: Fault = {
     }),
 };
 
-async function endBySecondSignal(runtime: Runtime, { url }: Books) {
+async function endBySecondSignal(runtime: Runtime, { url }: SeededDatabase) {
   const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
   const held = await holdRequest(service.url);
   void service.stop();
-  await becomesTrue(() => isUnready(service.url), patience);
+  await becomesTrue(() => isUnready(service.url), unreadyTime);
   await sleep(repeatTime);
   const signalled = performance.now();
   const code = await service.stop();

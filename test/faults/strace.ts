@@ -1,11 +1,11 @@
-// System calls on a file that fail, as strace makes them (Linux).
+// Makes system calls on a file fail, with strace (Linux).
 import { spawn } from "node:child_process";
 import { sleep } from "./fault.ts";
 
-/** Calls, result and time as strace takes them: `30+20` is the 30th call and each 20th after it. */
+/** Calls, result and time in strace's syntax: `30+20` is the 30th call and each 20th after it. */
 export type FailingCalls = { calls: string; result: string; when: string };
 
-/** A running strace; once `detach` resolves, calls succeed again. */
+/** A running strace. Once `detach` resolves, calls succeed again. */
 export type Tracer = { countInjected(): number; detach(): Promise<void> };
 
 const attachTime = 10_000; // ms
@@ -29,7 +29,7 @@ export async function failCalls(pid: number, path: string, failing: FailingCalls
       const lines = (line + text).split("\n");
       line = lines.pop()!;
       injected += lines.filter((line) => line.endsWith("(INJECTED)")).length;
-      // The calls follow what it says first.
+      // Only the first output matters. The calls follow.
       if (said.length < 1_000) said += text;
       if (/Process \d+ attached/.test(said)) resolve(undefined);
     });
@@ -43,7 +43,7 @@ export async function failCalls(pid: number, path: string, failing: FailingCalls
   return { countInjected: () => injected, detach: () => (strace.kill("SIGINT"), ended.then(() => {})) };
 }
 
-/** A command that runs the one after it, in the same process; its calls on a file fail from the first on. */
+/** A command that runs the one after it in the same process, with failing calls on a file from the start. */
 export function failingCalls(path: string, failing: FailingCalls): string[] {
   const options = optionsOf(path, failing).map((option) => `'${option}'`).join(" ");
   const script = `strace ${options} -p $$ > /dev/null 2>&1 &
@@ -54,7 +54,7 @@ export function failingCalls(path: string, failing: FailingCalls): string[] {
   return ["sh", "-c", script, "sh"];
 }
 
-/** Why calls cannot be made to fail here, if they cannot. */
+/** Why strace cannot make calls fail here, if it cannot. */
 export async function findObstacle(): Promise<string | undefined> {
   const child = spawn("sleep", ["60"], { stdio: "ignore" });
   try {

@@ -4,7 +4,6 @@ import * as assert from "uvu/assert";
 import { operations } from "../../src/management/index.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
 import { createApiKey, revokeApiKey } from "../actions.ts";
-import { readConfig } from "../../src/common/config.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { management } from "../../src/management.ts";
 import { serveDatabase } from "../../src/http/service.ts";
@@ -141,29 +140,13 @@ test("the admin token is no API key", async () => {
   refused(await world.submit(undefined, undefined, adminToken), 401, "Invalid API key");
 });
 
-const length = "must be at least 32 printable ASCII characters without spaces";
-const unusable: [name: string, token: string, fault: string][] = [
-  ["31 characters", "x".repeat(31), length],
-  ["a space", `${"x".repeat(32)} x`, length],
-  ["a line break", `${"x".repeat(32)}\n`, length],
-  ["a letter that is not ASCII", `${"x".repeat(32)}é`, length],
-  ["a NUL", `${"x".repeat(32)}\0`, length],
-  ["an API key", newApiKey(), "must not be an API key"],
-];
-
-for (const [name, token, fault] of unusable) {
-  test(`a token of ${name} is refused at once, and not repeated`, () => {
-    const says = (start: string) => (error: Error) =>
-      error.message.includes(`${start} ${fault}`) && !error.message.includes(token);
-    assert.throws(() => management({ adminToken: token }), says("adminToken"));
-    assert.throws(() => readConfig({ ADMIN_TOKEN: token }), says("ADMIN_TOKEN"));
-  });
-}
-
-test("an empty token is refused where a service is made, and in the environment there is none then", () => {
-  assert.throws(() => management({ adminToken: "" }), /adminToken must be at least 32/);
-  assert.is(readConfig({ ADMIN_TOKEN: "" }).adminToken, undefined);
-  assert.is(readConfig({ ADMIN_TOKEN: "x".repeat(32) }).adminToken, "x".repeat(32));
+test("an admin token that the settings would refuse is refused where a service is made, and so is an empty one", () => {
+  for (const adminToken of ["", "x".repeat(31), newApiKey()]) {
+    const fault = `adminToken must ${
+      adminToken.length < 32 ? "be at least 32 printable ASCII characters" : "not be an API key"
+    }`;
+    assert.throws(() => management({ adminToken }), ({ message }: Error) => message.startsWith(fault));
+  }
 });
 
 test("every path knows its methods: any other is a 405 that names them", async () => {

@@ -1,16 +1,14 @@
 // What is answered and logged when what the service stands on fails.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLog } from "../../src/common/log.ts";
 import { serveDatabase } from "../../src/http/service.ts";
-import { adminToken, createTenant, goodBody, managementOf, withManagement } from "../helpers.ts";
-import { noon, openMemory, readAnswer } from "../helpers.ts";
+import { adminToken, bearer, captureLog, createTenant, goodBody, managementOf } from "../helpers.ts";
+import { noon, openMemory, readAnswer, withManagement } from "../helpers.ts";
 
 const test = suite("internal errors");
 
 test("answers 500 and logs the cause while the clock throws, and serves again afterwards", async () => {
-  const logged: string[] = [];
-  const log = createLog({ level: "error", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
+  const { log, logged } = captureLog("error");
   const database = await openMemory();
   const tenant = await createTenant(managementOf(database));
   let isBroken = true;
@@ -20,7 +18,7 @@ test("answers 500 and logs the cause while the clock throws, and serves again af
   };
   const { fetch, countInFlight } = serveDatabase(database, { clock, log, faces: withManagement });
   const send = async (path: string, key = tenant.key, body?: object) => {
-    const headers = { Authorization: `Bearer ${key}` };
+    const headers = bearer(key);
     const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
     return readAnswer(await fetch(new Request(`http://ledger.test${path}`, init)));
   };

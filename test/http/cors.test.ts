@@ -1,11 +1,10 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { adminToken, createWorld } from "../helpers.ts";
+import { adminToken, bearer, createWorld } from "../helpers.ts";
 
 const test = suite("cross-origin requests");
 
 const app = "https://app.example.com";
-const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const asking = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization" };
 
 /** The headers of an answer that have to do with origins. */

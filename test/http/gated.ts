@@ -1,11 +1,11 @@
 // A service on a database whose reads can be held up, to see what is asked of it meanwhile.
 import { createLongWork } from "../../src/http/long-work.ts";
 import type { LongWork } from "../../src/http/long-work.ts";
-import { createLog } from "../../src/common/log.ts";
 import { managementWith } from "../../src/http/management.ts";
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
-import { adminToken, createTenant, managementOf, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
+import { adminToken, bearer, captureLog, createTenant, managementOf } from "../helpers.ts";
+import { noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
 /**
  * Makes such a service, which does so much long work at once; more of it waits for `timeout` ms, and its responses begin
@@ -23,8 +23,7 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
       return await memory.read(statement);
     },
   };
-  const logged: string[] = [];
-  const log = createLog({ level: "info", format: "json", clock: () => noon, write: (line) => void logged.push(line) });
+  const { log, logged } = captureLog("info");
   const work = createLongWork(most, timeout);
   const longWork: LongWork = {
     async enter() {
@@ -36,11 +35,7 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
   const faces = [managementWith({ adminToken }, () => longWork, quietMs)];
   const { fetch } = serveContext(database, { clock: () => noon, log, faces });
   const send = async (path: string, signal?: AbortSignal, method = "GET") => {
-    const init = {
-      method,
-      headers: { Authorization: `Bearer ${adminToken}` },
-      ...(signal === undefined ? {} : { signal }),
-    };
+    const init = { method, headers: bearer(adminToken), ...(signal === undefined ? {} : { signal }) };
     return readAnswer(await fetch(new Request(`http://ledger.test${path}`, init)));
   };
   return {
@@ -52,7 +47,7 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
     memory,
     /** Adds a call, since an empty log is not looked at in slices. */
     async addCall() {
-      const headers = { Authorization: `Bearer ${tenant.key}` };
+      const headers = bearer(tenant.key);
       await fetch(new Request(`http://ledger.test/v1/prompts?deployId=${tenant.deployId}`, { headers }));
       logged.length = 0;
       state.reads = 0;

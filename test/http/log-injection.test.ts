@@ -1,11 +1,11 @@
 // Whatever a client writes wherever it can write, an event of the log is one line that steers no terminal.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLog } from "../../src/common/log.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import {
   adminToken,
+  captureLog,
   createTenant,
   goodBody,
   managementOf,
@@ -131,8 +131,7 @@ for (const format of ["text", "json"] as const) {
     const memory = await openMemory();
     const tenant = await createTenant(managementOf(memory), 1e9);
     const told = { text: "" };
-    const lines: string[] = [];
-    const log = createLog({ level: "debug", format, clock: () => noon, write: (line) => void lines.push(line) });
+    const { log, logged: lines } = captureLog("debug", format);
     const settings = { clock: () => noon, log, faces: withManagement };
     const [working, broken] = [serveDatabase(memory, settings), serveDatabase(failing(told), settings)];
     const failed: (string | null)[] = [];

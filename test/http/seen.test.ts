@@ -1,17 +1,23 @@
 // What an operator sees of requests: their line in the log, their ids, probes and metrics.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLog } from "../../src/common/log.ts";
 import type { Database } from "../../src/database/database.ts";
 import { heldBody } from "../held-body.ts";
-import { adminToken, createTenant, createWorld, goodBody, openMemory, serveContext } from "../helpers.ts";
+import {
+  adminToken,
+  bearer,
+  captureLog,
+  createTenant,
+  createWorld,
+  goodBody,
+  openMemory,
+  serveContext,
+} from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("what an operator sees");
 
-const silentLog = createLog({ level: "error", format: "text", clock: Date.now, write() {} });
-
-const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+const { log: silentLog } = captureLog("error");
 
 /** The lines of the log since the last look, each as an object without its time, and without what is measured. */
 function takeLines({ logged }: World): Record<string, unknown>[] {

@@ -7,11 +7,11 @@ import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
 
 const test = suite("group commit");
 
-/** Told apart by identity. */
+/** Compared by identity. */
 type Attempt = Record<string, never>;
 type Decide = (items: string[], attempt: Attempt) => Promise<Map<string, string>>;
 
-/** Decides all: the result of a text is the text in capitals. */
+/** Decides all items: the result of a text is the text in capitals. */
 const decideAll: Decide = (items) => Promise.resolve(new Map(items.map((item) => [item, item.toUpperCase()])));
 
 const failing = (failure: "retryable" | "indeterminate" | "rejected" | undefined, message = "no luck") =>
@@ -20,14 +20,18 @@ const failing = (failure: "retryable" | "indeterminate" | "rejected" | undefined
 const wide: GroupLimits = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 10_000, timeoutMs: 60_000 };
 
 /**
- * A group commit of texts that keeps what it was asked to decide, and with what. A text is as large as it is long, and
- * texts with the same beginning up to a colon are kept apart.
+ * A group commit of texts, with lists of its groups and attempts. The size of a text is its length. A text up to a slash is
+ * its owner, and a text up to a colon its conflict key.
  */
-function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
+function start(
+  decide: Decide = decideAll,
+  limits: Partial<GroupLimits> = {},
+  begin = (): Attempt => ({}),
+) {
   const groups: string[] = [];
   const attempts: Attempt[] = [];
   const { submit } = groupCommit<string, string, Attempt>({
-    begin: () => ({}),
+    begin,
     decide: (items, attempt) => {
       groups.push(items.join(" "));
       attempts.push(attempt);
@@ -38,14 +42,14 @@ function start(decide: Decide = decideAll, limits: Partial<GroupLimits> = {}) {
     ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
     conflictKey: (item) => /^(.*):/.exec(item)?.[1],
     isGone: (item) => item.startsWith("gone"),
-    isRead: (item) => item.startsWith("read"),
+    isReadOnly: (item) => item.startsWith("read"),
   }, { ...wide, ...limits });
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
   const settleAll = (texts: string) => Promise.allSettled(texts.split(" ").map(submit));
   return { submit, submitAll, settleAll, groups, attempts };
 }
 
-/** Decides all, but not before it is told to, one group at a time. */
+/** Decides all items of a group once that is released. */
 function hold() {
   const held: (() => void)[] = [];
   const decide: Decide = async (items, attempt) => {
@@ -55,18 +59,18 @@ function hold() {
   return { decide, release: () => held.shift()!() };
 }
 
-const nextTurn = () => new Promise((resolve) => setTimeout(resolve));
+const nextTick = () => new Promise((resolve) => setTimeout(resolve));
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 100_000 && !holds(); turn++) await nextTurn();
+  for (let tick = 0; tick < 100_000 && !holds(); tick++) await nextTick();
   assert.ok(holds(), String(holds));
 }
 
-/** What became of promises: results as they are, errors by their message. */
+/** The results of promises, or the messages of their errors. */
 const outcomes = (settled: PromiseSettledResult<string>[]) =>
   settled.map((one) => one.status === "fulfilled" ? one.value : (one.reason as Error).message);
 
-test("items that write nothing are decided without those that write, where nothing can be written", async () => {
+test("while nothing can be written, items that write nothing are decided without the others", async () => {
   const { settleAll, groups } = start((items, attempt) => {
     if (items.some((item) => !item.startsWith("read"))) throw failing(undefined, "disk full");
     return decideAll(items, attempt);
@@ -75,15 +79,7 @@ test("items that write nothing are decided without those that write, where nothi
   assert.equal(groups, ["a read1 b read2", "read1 read2"]);
 });
 
-test("a lone item is decided at once, alone", async () => {
-  const { submit, groups, attempts } = start();
-  assert.is(await submit("a"), "A");
-  assert.is(await submit("b"), "B");
-  assert.equal(groups, ["a", "b"]);
-  assert.is(new Set(attempts).size, 2);
-});
-
-test("what arrives in one turn of the event loop is decided together, in order of arrival", async () => {
+test("items that arrive in one tick of the event loop are decided together, in order of arrival", async () => {
   const { submit, submitAll, groups } = start();
   const first = submit("b");
   for (let step = 0; step < 100; step++) await Promise.resolve();
@@ -91,14 +87,14 @@ test("what arrives in one turn of the event loop is decided together, in order o
   assert.equal(groups, ["b a d c"]);
 });
 
-test("what arrives while a group is under way waits for its end, and forms the next", async () => {
+test("items that arrive while a group is under way wait for its end, and form the next group", async () => {
   const { decide, release } = hold();
   const { submit, groups } = start(decide);
   const results = [submit("a")];
   await until(() => groups.length === 1);
   for (const item of ["b", "c"]) {
     results.push(submit(item));
-    await nextTurn();
+    await nextTick();
   }
   assert.equal(groups, ["a"]);
   release();
@@ -107,22 +103,22 @@ test("what arrives while a group is under way waits for its end, and forms the n
   assert.equal([await Promise.all(results), groups], [["A", "B", "C"], ["a", "b c"]]);
 });
 
-test("however items arrive, one group is under way at a time, and each is decided once and in order", async () => {
-  const burst = fc.record({ size: fc.integer({ min: 1, max: 8 }), turns: fc.nat({ max: 3 }) });
+test("however items arrive, one group is under way at a time, and each item is decided once and in order", async () => {
+  const burst = fc.record({ size: fc.integer({ min: 1, max: 8 }), ticks: fc.nat({ max: 3 }) });
   await fc.assert(
     fc.asyncProperty(fc.array(burst, { maxLength: 10 }), fc.array(fc.nat({ max: 3 })), async (bursts, durations) => {
       let underWay = 0;
       const { submit, groups } = start(async (items, attempt) => {
         assert.is(++underWay, 1);
-        for (let turns = durations.shift() ?? 0; turns > 0; turns--) await nextTurn();
+        for (let ticks = durations.shift() ?? 0; ticks > 0; ticks--) await nextTick();
         underWay--;
         return decideAll(items, attempt);
       }, { items: 5 });
       const items: string[] = [];
       const results: Promise<string>[] = [];
-      for (const { size, turns } of bursts) {
+      for (const { size, ticks } of bursts) {
         for (let count = 0; count < size; count++) results.push(submit(items[items.push(`i${items.length}`) - 1]!));
-        for (let turn = 0; turn < turns; turn++) await nextTurn();
+        for (let tick = 0; tick < ticks; tick++) await nextTick();
       }
       assert.equal(await Promise.all(results), items.map((item) => item.toUpperCase()));
       assert.equal(groups.flatMap((group) => group.split(" ")), items);
@@ -137,7 +133,7 @@ test("a group has no more items than the limit", async () => {
   assert.equal(groups, ["a b", "c d", "e"]);
 });
 
-test("a group is no larger than the limit, but for an item that is larger by itself", async () => {
+test("a group is no larger than the limit, unless a single item is", async () => {
   const { submitAll, groups } = start(decideAll, { size: 5 });
   await submitAll("aaa bb c dddddd e");
   assert.equal(groups, ["aaa bb", "c", "dddddd", "e"]);
@@ -149,7 +145,7 @@ for (
     ["characters", { waitingSize: 10 }, ["bb", "ccc"], "d"],
   ] as const
 ) {
-  test(`where too many ${name} wait, one more is rejected at once as overloaded, and the others are decided`, async () => {
+  test(`while too many ${name} wait, one more is rejected at once as overloaded, and the others are decided`, async () => {
     const { decide, release } = hold();
     const { submit, groups } = start(decide, limits);
     const first = submit("a");
@@ -171,13 +167,13 @@ for (
   });
 }
 
-test("items that must be decided one after the other keep nobody else waiting", async () => {
+test("items with one conflict key are decided one after the other, and delay no others", async () => {
   const { submitAll, groups } = start();
   assert.equal(await submitAll("x:1 x:2 a x:3 y:1 b y:2"), ["X:1", "X:2", "A", "X:3", "Y:1", "B", "Y:2"]);
   assert.equal(groups, ["x:1 a y:1 b", "x:2 y:2", "x:3"]);
 });
 
-test("an item that must wait for another comes into line although that one fails", async () => {
+test("an item that is parked behind another is decided even if that one fails", async () => {
   const { settleAll, groups } = start((items, attempt) =>
     items.includes("x:1") ? Promise.reject(failing(undefined)) : decideAll(items, attempt)
   );
@@ -185,13 +181,13 @@ test("an item that must wait for another comes into line although that one fails
   assert.equal(groups, ["x:1", "x:2", "x:gone"]);
 });
 
-test("owners take turns: each has its share of a group, and what one leaves free the others take", async () => {
+test("each owner has an equal share of a group, and the others take what one leaves free", async () => {
   const { submitAll, groups } = start(decideAll, { items: 4 });
   await submitAll("a/1 a/2 a/3 a/4 a/5 a/6 b/1 c/1 c/2 c/3");
   assert.equal(groups, ["a/1 b/1 c/1 a/2", "c/2 c/3 a/3 a/4", "a/5 a/6"]);
 });
 
-test("no owner takes more of the room than is left for the others", async () => {
+test("no owner takes up more of the waiting room than it leaves for the others", async () => {
   const { decide, release } = hold();
   const { submit, groups } = start(decide, { waitingItems: 8 });
   const first = submit("first");
@@ -206,7 +202,7 @@ test("no owner takes more of the room than is left for the others", async () => 
   assert.equal(refused, [4, 5, 8, 10]);
 });
 
-test("an item that waits for another ends at its timeout, and leaves the order to those before and behind it", async () => {
+test("a parked item fails at its timeout, and those before and behind it keep their order", async () => {
   const { decide, release } = hold();
   const { submit, groups } = start(decide, { timeoutMs: 300 });
   const first = submit("x:1");
@@ -221,7 +217,7 @@ test("an item that waits for another ends at its timeout, and leaves the order t
   assert.is(await next, "X:3");
 });
 
-test("a group that is refused is halved until the one item at fault fails by itself", async () => {
+test("a rejected group is halved until the item at fault fails alone", async () => {
   const { settleAll, groups } = start((items, attempt) =>
     items.includes("d") ? Promise.reject(failing("rejected", `at fault: ${items}`)) : decideAll(items, attempt)
   );
@@ -229,7 +225,7 @@ test("a group that is refused is halved until the one item at fault fails by its
   assert.equal(groups, ["a b c d e", "a b", "c d e", "c", "d e", "d", "e"]);
 });
 
-test("whatever is at fault or fails in passing, each item gets what it would get alone", async () => {
+test("whatever items are at fault, and whatever fails in between, each item gets what it would get alone", async () => {
   const kinds = fc.array(fc.constantFrom("good", "good", "bad"), { minLength: 1, maxLength: 30 });
   const failures = fc.array(fc.boolean(), { maxLength: 3 });
   await fc.assert(
@@ -251,7 +247,7 @@ test("whatever is at fault or fails in passing, each item gets what it would get
   );
 });
 
-test("a failure in passing is repeated with the very same attempt, and a new group has a new one", async () => {
+test("an indeterminate attempt is repeated as the very same attempt, and the next group has a new one", async () => {
   let failures = 3;
   const { submitAll, groups, attempts } = start((items, attempt) =>
     failures-- > 0 ? Promise.reject(failing("indeterminate")) : decideAll(items, attempt)
@@ -263,24 +259,7 @@ test("a failure in passing is repeated with the very same attempt, and a new gro
   assert.is(new Set(attempts).size, 2);
 });
 
-test("failures in passing that do not end reject the group at its timeout, and what waits at its own", async () => {
-  let isDown = true;
-  const { submit, submitAll, groups } = start(
-    (items, attempt) => isDown ? Promise.reject(failing("indeterminate")) : decideAll(items, attempt),
-    { timeoutMs: 50 },
-  );
-  const results = [submit("a"), submit("b")];
-  await until(() => groups.length === 1);
-  results.push(submit("c"));
-  const settled = await Promise.allSettled(results);
-  assert.equal(settled.map(({ status }) => status), ["rejected", "rejected", "rejected"]);
-  isDown = false;
-  groups.length = 0;
-  assert.equal(await submitAll("d"), ["D"]);
-  assert.equal(groups, ["d"]);
-});
-
-test("once an attempt may have taken effect unseen, it is not halved, whatever comes after", async () => {
+test("after an indeterminate attempt a group is never halved, whatever fails next", async () => {
   const failures = [failing("indeterminate"), failing("rejected"), failing(undefined), failing("retryable")];
   const { submitAll, groups, attempts } = start((items, attempt) => {
     const failure = failures.shift();
@@ -292,7 +271,7 @@ test("once an attempt may have taken effect unseen, it is not halved, whatever c
 });
 
 for (const [failure, last] of [["retryable", "young"], ["indeterminate", "old young"]] as const) {
-  test(`where attempts are ${failure}, each item ends at its own timeout, and "${last}" is decided at last`, async () => {
+  test(`while attempts are ${failure}, each item fails at its own timeout, and "${last}" is decided in the end`, async () => {
     const { decide, release } = hold();
     let isDown = false;
     const { submit, groups } = start(
@@ -317,12 +296,12 @@ for (const [failure, last] of [["retryable", "young"], ["indeterminate", "old yo
   });
 }
 
-test("an item that is larger than all that may wait is taken where nothing else waits", async () => {
+test("an item that is larger than the waiting room is accepted if nothing else waits", async () => {
   const { submit } = start(decideAll, { waitingSize: 3 });
   assert.is(await submit("abcd"), "ABCD");
 });
 
-test("an item whose timeout comes while it waits is rejected, never decided, and no longer in the way of others", async () => {
+test("an item whose timeout passes while it waits is rejected, is never decided, and makes room for others", async () => {
   const { decide, release } = hold();
   const { submit, groups } = start(decide, { timeoutMs: 50, waitingItems: 4, waitingSize: 8 });
   const first = submit("a");
@@ -341,7 +320,7 @@ test("an item whose timeout comes while it waits is rejected, never decided, and
   assert.equal(groups, ["a", "dd ee"]);
 });
 
-test("an error of neither kind rejects the group without another attempt, and the next one is decided", async () => {
+test("an unclassified error rejects the group without another attempt, and the next group is decided", async () => {
   const { settleAll, groups } = start((items, attempt) =>
     items.includes("a") ? Promise.reject(failing(undefined)) : decideAll(items, attempt)
   );
@@ -350,7 +329,7 @@ test("an error of neither kind rejects the group without another attempt, and th
   assert.equal(groups, ["a b", "c"]);
 });
 
-test("an item that nobody waits for any more is not decided, and takes no place of the others", async () => {
+test("an item that nobody waits for any more is not decided, and takes no place in a group", async () => {
   const { settleAll, groups } = start(decideAll, { items: 2 });
   assert.equal(outcomes(await settleAll("a gone b gone2 c")), [
     "A",
@@ -362,26 +341,18 @@ test("an item that nobody waits for any more is not decided, and takes no place 
   assert.equal(groups, ["a b", "c"]);
 });
 
-test("a group that cannot even begin is rejected, and the next one is decided", async () => {
+test("a group whose attempt cannot begin is rejected, and the next group is decided", async () => {
   let isBroken = true;
-  const { submit } = groupCommit<string, string, undefined>({
-    begin: () => {
-      if (isBroken) throw new Error("no beginning");
-    },
-    decide: (items) => decideAll(items, {}),
-    failureOf: () => undefined,
-    sizeOf: () => 1,
-    ownerOf: () => "",
-    conflictKey: () => undefined,
-    isGone: () => false,
-    isRead: () => false,
-  }, wide);
-  assert.equal(outcomes(await Promise.allSettled([submit("a"), submit("b")])), ["no beginning", "no beginning"]);
+  const { settleAll } = start(decideAll, {}, () => {
+    if (isBroken) throw new Error("no beginning");
+    return {};
+  });
+  assert.equal(outcomes(await settleAll("a b")), ["no beginning", "no beginning"]);
   isBroken = false;
-  assert.is(await submit("a"), "A");
+  assert.equal(outcomes(await settleAll("a")), ["A"]);
 });
 
-test("an item without a result fails as one that can be sent again, and the others get their results", async () => {
+test("an item without a result is rejected as overloaded, so that it is sent again, and the others get theirs", async () => {
   const { submit, groups } = start((items, attempt) => decideAll(items.filter((item) => item !== "b"), attempt));
   const [a, b, c] = await Promise.allSettled(["a", "b", "c"].map(submit));
   assert.equal(outcomes([a!, c!]), ["A", "C"]);

@@ -1,4 +1,4 @@
-// What the ledger does with many requests at once, and with a database that fails it.
+// Many requests at once, and failures of the database.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
@@ -8,7 +8,6 @@ import {
   listDiagnoses,
   promoteDeployment,
   pushPrompt,
-  readUsage,
   setDeploymentActive,
   updateWorkspace,
 } from "../actions.ts";
@@ -29,17 +28,17 @@ const test = suite("groups");
 const idOf = ({ json }: Answer) => (json as { id: string }).id;
 const isAccepted = ({ status }: Answer) => status === 200 || status === 201;
 
-/** After all that can go on without waiting has done so. */
-const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 10));
+/** Waits until everything has run that waits for nothing. */
+const idle = () => new Promise((resolve) => setTimeout(resolve, 10));
 
-/** How many answers there are of each status. */
+/** Counts answers by status. */
 function statusesOf(answers: Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** The numbers that accepted requests have in their month, sorted. */
+/** The sequence numbers of accepted requests, sorted. */
 const numbersOf = (answers: Answer[]) =>
   answers.filter(isAccepted).map(({ headers }) => Number(headers.get("X-RateLimit-Used"))).sort((a, b) => a - b);
 
@@ -50,7 +49,7 @@ const recordsOf = async ({ admin }: World, deployId: DeploymentId) =>
 
 const bodyOf = (sessionId: string) => ({ ...goodBody, sessionId });
 
-/** A world whose database loses replies as `loss` says, and management that loses none. */
+/** A world whose database loses replies, and management that loses none. */
 async function createLossyWorld(monthlyLimit: number) {
   const memory = await openMemory();
   const loss: Loss = { times: 0 };
@@ -58,64 +57,21 @@ async function createLossyWorld(monthlyLimit: number) {
   return { world, loss, admin: { ...world.admin, database: memory } };
 }
 
-test("many requests at once of several workspaces, good and bad, each get the answer they would get alone", async () => {
-  const world = await createWorld();
-  const { admin, workspaceId, promptId, deployId } = world;
-  const other = await createTenant(admin, 1000, "Other");
-  const { key: secondKey } = await createApiKey(admin, workspaceId, { name: "second", expiresAt: null });
-  const { id: inactive } = await createDeployment(admin, workspaceId, { name: "inactive", promptId });
-  await setDeploymentActive(admin, inactive, false);
-
-  const sent: [tenant: string, request: Promise<Answer>, status: number, found: unknown][] = [];
-  const stored: Record<string, string[]> = { [workspaceId]: [], [other.workspaceId]: [] };
-  for (let round = 0; round < 12; round++) {
-    const sessions = upTo(3).map((turn) => `session ${round}.${turn}`);
-    sent.push(
-      [workspaceId, world.read(), 200, deployId],
-      [workspaceId, world.submit(bodyOf(sessions[0]!)), 201, sessions[0]],
-      [other.workspaceId, world.read(other.deployId, other.key), 200, other.deployId],
-      ["", world.read(deployId, newApiKey()), 401, "Invalid API key"],
-      [workspaceId, world.read(deployId, secondKey), 200, deployId],
-      ["", world.submit("{}"), 400, "Missing required field sessionId"],
-      ["", world.read("dep_0"), 404, "Deploy not found or not accessible"],
-      [other.workspaceId, world.submit(bodyOf(sessions[1]!), other.deployId, other.key), 201, sessions[1]],
-      ["", world.submit(goodBody, deployId, other.key), 404, "Deploy not found or not accessible"],
-      ["", world.submit(goodBody, inactive), 404, "Deploy not found or not accessible"],
-      [workspaceId, world.submit(bodyOf(sessions[2]!), deployId, secondKey), 201, sessions[2]],
-      ["", world.submit("{}", "dep_0", newApiKey()), 401, "Invalid API key"],
-    );
-  }
-  const numbers: Record<string, Answer[]> = { [workspaceId]: [], [other.workspaceId]: [] };
-  for (const [tenant, request, status, found] of sent) {
-    const answer = await request;
-    assert.is(answer.status, status);
-    const body = answer.json as { error?: string; deploy?: { id: string } };
-    if (status === 201) stored[tenant]!.push(`${idOf(answer)} ${found}`);
-    else assert.is(body.error ?? body.deploy?.id, found);
-    numbers[tenant]?.push(answer);
-  }
-  assert.equal(numbersOf(numbers[workspaceId]!), upTo(48));
-  assert.equal(numbersOf(numbers[other.workspaceId]!), upTo(24));
-  assert.equal(await recordsOf(world, deployId), stored[workspaceId]!.sort());
-  assert.equal(await recordsOf(world, other.deployId), stored[other.workspaceId]!.sort());
-  await verifyBalanced(admin);
-});
-
 test("more requests than fit in a group are all decided", async () => {
   const world = await createWorld({ monthlyLimit: 601 });
-  // Bodies under a key that is not known yet are bounded more tightly.
+  // Bodies under a key that is not cached yet have a smaller budget.
   assert.is((await world.read()).status, 200);
   const answers = await Promise.all(upTo(610).map(() => world.submit()));
   assert.is(statusesOf(answers)[429], 10);
   assert.equal(numbersOf(answers), upTo(601).slice(1));
   const records = answers.filter(({ status }) => status === 201).map((answer) => `${idOf(answer)} session-1`);
   assert.equal(await recordsOf(world, world.deployId), records.sort());
-  // An id has room for the place of one request in 256.
+  // An id has two digits for the slot of the request.
   assert.ok(records.every((record) => /^diag_[0-9a-z]{26} /.test(record)));
   await verifyBalanced(world.admin);
 });
 
-test("a workspace has half of the 10,000 places to wait in, one more request is answered 503, and others have room", async () => {
+test("a workspace may have 5,000 requests waiting: one more is a 503, while others have room", async () => {
   const memory = await openMemory();
   let release = () => {};
   let isUnderWay = Promise.resolve();
@@ -131,15 +87,15 @@ test("a workspace has half of the 10,000 places to wait in, one more request is 
   await world.read();
   isUnderWay = new Promise((resolve) => release = resolve);
   const first = world.read();
-  await nextTurn();
+  await idle();
   const others = Array.from({ length: 5_000 }, () => world.read());
-  await nextTurn();
+  await idle();
   const refused = await world.read();
   assert.equal([refused.status, refused.json], [503, { error: "Too many requests are waiting" }]);
   assert.is(refused.headers.get("Retry-After"), "1");
-  // Keys of which nothing is known yet share one place among the workspaces.
+  // Keys whose workspace is not known yet count as one workspace.
   others.push(world.read(other.deployId, other.key), world.read(other.deployId, newApiKey()));
-  await nextTurn();
+  await idle();
   release();
   assert.equal(statusesOf(await Promise.all([first, ...others])), { 200: 5_002, 401: 1 });
 });
@@ -153,7 +109,7 @@ for (
     }],
   ] as const
 ) {
-  test(`where the quota ends within a group, like calls share what is left, the first kind to arrive first: ${name}`, async () => {
+  test(`if the quota ends within a group, batches of like requests take what is left in turn: ${name}`, async () => {
     const world = await createWorld({ monthlyLimit: 7 });
     const ledger = ledgerOf(world);
     const [first, second] = await alternating(world);
@@ -167,7 +123,7 @@ for (
   });
 }
 
-test("a group that wants more than is left of the quota is decided by one attempt", async () => {
+test("a group that exceeds the quota is decided by one attempt", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database, monthlyLimit: 5 });
   const admissions = [await readBy(world), await submitBy(world), await submitBy(world, "a"), await readBy(world)];
@@ -176,14 +132,14 @@ test("a group that wants more than is left of the quota is decided by one attemp
   const decisions = await Promise.all(
     [...admissions, ...admissions].map((admission) => ledger.admit({ ...admission })),
   );
-  // The repeat under the key waits for the first.
+  // The repeat of the key waits for the first submit.
   assert.equal({ ...counts }, { reads: 0, writes: 2 });
   const outcomes = decisions.map(({ outcome }) => outcome);
   const [read, recorded, exhausted] = ["read", "recorded", "quota_exhausted"];
   assert.equal(outcomes, [read, recorded, exhausted, read, read, exhausted, exhausted, read]);
 });
 
-test("a group in which all is refused, after another such group, takes no write lock", async () => {
+test("after a group in which every request was refused, another such group takes no write lock", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database, monthlyLimit: 1 });
   const unknownKey = newApiKey();
@@ -204,7 +160,7 @@ test("a group in which all is refused, after another such group, takes no write 
   assert.equal(statusesOf(await refused()), { 200: 1, 404: 1, 401: 2 });
 });
 
-test("a lone request takes one round trip, of whatever kind it is", async () => {
+test("a lone request of any kind takes one round trip", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database, monthlyLimit: 4 });
   const { deployId, key } = world;
@@ -230,35 +186,7 @@ test("a lone request takes one round trip, of whatever kind it is", async () => 
   }
 });
 
-for (const times of [1, 4]) {
-  test(`a request whose reply is lost ${times} times is answered as it was decided, and takes effect once`, async () => {
-    const loss = { times: 0 };
-    const world = await createWorld({ database: losingReplies(await openMemory(), loss) });
-    const key = { "Idempotency-Key": "a" };
-    const requests: [send: () => Promise<Answer>, status: number, used: number][] = [
-      [() => world.read(), 200, 1],
-      [() => world.submit(bodyOf("first")), 201, 2],
-      [() => world.submit(bodyOf("second"), world.deployId, world.key, key), 201, 3],
-      [() => world.submit(bodyOf("second"), world.deployId, world.key, key), 201, 3],
-    ];
-    const answers: Answer[] = [];
-    for (const [send, status, used] of requests) {
-      loss.times = times;
-      const answer = await send();
-      assert.equal([answer.status, answer.headers.get("X-RateLimit-Used")], [status, String(used)]);
-      answers.push(answer);
-    }
-    const [, first, second, repeat] = answers;
-    assert.is(idOf(repeat!), idOf(second!));
-    assert.equal(await recordsOf(world, world.deployId), [`${idOf(first!)} first`, `${idOf(second!)} second`].sort());
-    const { reads, submits } = await readUsage(world.admin, world.workspaceId);
-    assert.equal({ reads, submits }, { reads: 1, submits: 2 });
-    await verifyBalanced(world.admin);
-    assert.equal(world.logged, []);
-  });
-}
-
-test("where the quota ends within a group, lost replies change nothing, also after a group that was refused", async () => {
+test("if the quota ends within a group, lost replies change nothing, even after a refused group", async () => {
   const loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(await openMemory(), loss), monthlyLimit: 5 });
   const other = await createTenant(world.admin, 3, "Other");
@@ -288,7 +216,7 @@ test("where the quota ends within a group, lost replies change nothing, also aft
   await verifyBalanced(world.admin);
 });
 
-test("what another process does while a reply is lost stays its own", async () => {
+test("requests that another process decides while a reply is lost are not mixed up with the lost ones", async () => {
   const memory = await openMemory();
   const loss: Loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(memory, loss) });
@@ -304,7 +232,7 @@ test("what another process does while a reply is lost stays its own", async () =
     submitBy(exhausted),
   ]);
   loss.times = 1;
-  // These calls take the positions after those of the lost commit, where the refused ones would have stood.
+  // These calls take the positions that the refused requests of the lost commit would have had.
   loss.meanwhile = async () => {
     await elsewhere.read();
     await elsewhere.submit(bodyOf("elsewhere"));
@@ -317,12 +245,12 @@ test("what another process does while a reply is lost stays its own", async () =
   const [, recorded] = decisions;
   assert.equal(await recordsOf(world, world.deployId), [`${recorded?.outcome === "recorded" && recorded.recordId} s`]);
   assert.equal((await recordsOf(world, elsewhere.deployId)).map((record) => record.split(" ")[1]), ["elsewhere"]);
-  const kept = await memory.read({ sql: "select workspace_id from idempotency_keys" });
-  assert.equal(kept.map(({ workspace_id }) => workspace_id), [world.workspaceId]);
+  const keys = await memory.read({ sql: "select workspace_id from idempotency_keys" });
+  assert.equal(keys.map(({ workspace_id }) => workspace_id), [world.workspaceId]);
   await verifyBalanced(world.admin);
 });
 
-test("a request that was accepted is answered so, though its deployment goes while the reply is lost", async () => {
+test("an accepted request is answered as accepted, even if its deployment is deactivated while the reply is lost", async () => {
   const memory = await openMemory();
   const loss: Loss = { times: 0 };
   const world = await createWorld({ database: losingReplies(memory, loss) });
@@ -335,7 +263,7 @@ test("a request that was accepted is answered so, though its deployment goes whi
   }
 });
 
-test("a request that the database cannot take fails alone, whoever else is in its group", async () => {
+test("a request that the database rejects fails alone, whatever else is in its group", async () => {
   const memory = await openMemory();
   const poison = "poison";
   const database = classifyErrors({
@@ -357,22 +285,22 @@ test("a request that the database cannot take fails alone, whoever else is in it
   assert.is(world.logged.length, 1);
 });
 
-test("the texts of a prompt are read for an accepted request, and once for all that share its group", async () => {
+test("the texts of a prompt are read only for accepted requests, and once for all in a group", async () => {
   const memory = await openMemory();
   let longest = 0;
-  const note = (row: Row | undefined) => {
+  const measure = (row: Row | undefined) => {
     longest = Math.max(longest, String(row?.states ?? "").length);
   };
   const database: Database = {
     ...memory,
     read: async (statement) => {
       const rows = await memory.read(statement);
-      note(rows[0]);
+      measure(rows[0]);
       return rows;
     },
     write: async (statements) => {
       const results = await memory.write(statements);
-      note(results.at(-1)?.[0]);
+      measure(results.at(-1)?.[0]);
       return results;
     },
   };
@@ -390,7 +318,7 @@ test("the texts of a prompt are read for an accepted request, and once for all t
   assert.ok(longest < 1000);
 });
 
-test("of many prompts that are new to a service a few come with their group, and the others by four after it", async () => {
+test("of many uncached prompts, four are read with their group, and the others four at a time after it", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database });
   const tenants: Tenant[] = [];
@@ -407,7 +335,7 @@ test("of many prompts that are new to a service a few come with their group, and
   }
 });
 
-test("a prompt of a database that was set back is served as it is there, though its version has a number that was known", async () => {
+test("after a database is restored, a version is served as it is there, even if its number is cached", async () => {
   const world = await createWorld();
   const { promptId, deployId } = world;
   const publish = async (text: string) => {
@@ -425,7 +353,7 @@ test("a prompt of a database that was set back is served as it is there, though 
   assert.match((await world.read()).text, /found/);
 });
 
-test("a reply that was meant for another group is not believed, and the group is asked about again", async () => {
+test("a reply to another group is discarded, and the group is sent again", async () => {
   const memory = await openMemory();
   let last: Row[][] = [];
   let isRepeated = false;
@@ -448,7 +376,7 @@ test("a reply that was meant for another group is not believed, and the group is
   await verifyBalanced(world.admin);
 });
 
-test("usage that many ask for at once, with good keys and bad ones, is told by few operations that write nothing", async () => {
+test("many usage requests at once, with valid and invalid keys, take few reads and no write", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database });
   await world.read();
@@ -463,7 +391,7 @@ test("usage that many ask for at once, with good keys and bad ones, is told by f
   assert.equal([used, reads, submits], [2, 1, 1]);
 });
 
-test("of a run that is cut the first are stored, each under the id that it was answered", async () => {
+test("of like submits that exceed the quota the first are stored, each under the id in its answer", async () => {
   const world = await createWorld({ monthlyLimit: 3 });
   const ledger = ledgerOf(world);
   const submits = await Promise.all(upTo(5).map((nth) => submitBy(world, undefined, `s${nth}`)));
@@ -489,7 +417,7 @@ test("of a run that is cut the first are stored, each under the id that it was a
   await verifyBalanced(world.admin);
 });
 
-test("a run that was cut is answered as it was decided, though the limit is raised while the reply is lost", async () => {
+test("like reads that exceed the quota are answered as decided, even if the limit is raised while the reply is lost", async () => {
   const { world, loss, admin } = await createLossyWorld(2);
   const ledger = ledgerOf(world);
   const read = await readBy(world);
@@ -502,7 +430,7 @@ test("a run that was cut is answered as it was decided, though the limit is rais
   assert.is((await ledger.admit(read)).outcome, "read");
 });
 
-test("after a refused group, reads whose reply was lost get their texts, though nothing is left of the quota", async () => {
+test("after a refused group, reads whose reply was lost get their texts, even if they used up the quota", async () => {
   const { world, loss, admin } = await createLossyWorld(80);
   const { workspaceId } = world;
   const reads = await Promise.all(
@@ -521,7 +449,7 @@ test("after a refused group, reads whose reply was lost get their texts, though 
   assert.equal(decisions.map(({ outcome }) => outcome), Array(80).fill("read"));
 });
 
-test("a request that could be accepted only after its group's reply was lost fails as one to send again", async () => {
+test("a refused request that could be accepted once its group's reply was lost fails as overloaded", async () => {
   const { world, loss, admin } = await createLossyWorld(9);
   const { workspaceId, promptId, deployId } = world;
   const { id: inactive } = await createDeployment(admin, workspaceId, { name: "inactive", promptId });

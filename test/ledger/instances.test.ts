@@ -1,5 +1,5 @@
-// Two services on one file, each with a connection of its own: what is changed through one holds for the other from the
-// very next request on, whatever it has kept in memory.
+// Two services on one file, each with its own connection. A change through one holds for the other from the very next request
+// on, whatever that one has cached.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrations } from "../../src/database/migrations.ts";
@@ -20,7 +20,7 @@ let files = 0;
 
 type Pair = { one: World; other: World; set(now: number): void; requests: (() => Promise<Answer>)[] };
 
-/** Two worlds on a new file with one clock; `requests` ask the second for what is the first one's, with its key. */
+/** Two worlds on a new file, with one clock. `requests` go to both, with the first one's key and deployment. */
 async function onFile(run: (pair: Pair) => Promise<void>, keyOf = ({ key }: World) => Promise.resolve(key)) {
   const url = `file:${folder.path}/${files++}.db`;
   const databases = [openDatabase(url), openDatabase(url)] as const;
@@ -50,10 +50,10 @@ async function statusesOf(requests: Pair["requests"]): Promise<number[]> {
 
 const accepted = [200, 201, 201, 200, 200, 201, 201, 200];
 const unauthorized = Array(8).fill(401);
-// Usage is the workspace's, whatever becomes of its deployments; a repeat is answered as the first was.
+// Usage does not depend on the deployment.
 const notFound = [404, 404, 404, 200, 404, 404, 404, 200];
 
-test("a key is refused by both from the millisecond on at which it expires, and by neither before", () => {
+test("both accept a key until the millisecond before it expires, and refuse it from then on", () => {
   const expiresAt = noon + 5_000;
   const makeKey = async (world: World) =>
     taken<{ key: string }>(await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, { expiresAt }), 201).key;
@@ -66,7 +66,7 @@ test("a key is refused by both from the millisecond on at which it expires, and 
   }, makeKey);
 });
 
-test("an old secret is refused by both from the millisecond on at which its overlap ends", () =>
+test("both accept an old secret until the millisecond before its overlap ends, and refuse it from then on", () =>
   onFile(async ({ one, set, requests }) => {
     assert.equal(await statusesOf(requests), accepted);
     taken(await one.manage("POST", `/keys/${one.keyId}/rotate`, { overlapMs: 1000 }));
@@ -83,19 +83,19 @@ const changes: [name: string, path: (world: World) => string, refused: number[],
 ];
 
 for (const [name, pathOf, refused, back] of changes) {
-  test(`${name} is refused on the very next request, by the service that was told and by the other`, async () => {
-    for (const teller of [0, 1]) {
-      // The service that is asked first differs, so that neither learns of it from the other's request.
+  test(`${name} is refused on the very next request, by the service that made the change and by the other`, async () => {
+    for (const changer of [0, 1]) {
+      // Either service gets the first request, so that none learns of the change from the other's.
       for (const start of [0, 4]) {
         await onFile(async ({ one, other, set, requests }) => {
           assert.equal(await statusesOf(requests), accepted);
-          const told = [one, other][teller]!;
-          taken(await told.manage("POST", pathOf(one)));
+          const { manage } = [one, other][changer]!;
+          taken(await manage("POST", pathOf(one)));
           set(noon + 1);
-          const turned = [...requests.slice(start), ...requests.slice(0, start)];
-          assert.equal(await statusesOf(turned), refused);
+          const rotated = [...requests.slice(start), ...requests.slice(0, start)];
+          assert.equal(await statusesOf(rotated), refused);
           if (back === undefined) return;
-          taken(await told.manage("POST", `/deployments/${one.deployId}/${back}`));
+          taken(await manage("POST", `/deployments/${one.deployId}/${back}`));
           assert.equal(await statusesOf(requests), accepted);
         });
       }
@@ -103,7 +103,7 @@ for (const [name, pathOf, refused, back] of changes) {
   });
 }
 
-test("of requests at once to both, none is accepted once a key was revoked, and all before are counted", () =>
+test("once a key is revoked, neither accepts any of many requests at once, and all before are counted", () =>
   onFile(async ({ one, other, requests }) => {
     const many = () => Promise.all(requests.flatMap((request) => [request(), request(), request()]));
     const before = (await many()).filter(({ status }) => status < 300);
@@ -114,7 +114,7 @@ test("of requests at once to both, none is accepted once a key was revoked, and 
     assert.equal(ledgers.map(({ used }) => used), [13]);
   }));
 
-test("versions, names and limits that one is told of are served by the other from the next request on", () =>
+test("versions, names and limits that are changed through one hold for the other from the next request on", () =>
   onFile(async ({ one, other }) => {
     const read = () => other.read(one.deployId, one.key);
     const served = async () => {

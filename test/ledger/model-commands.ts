@@ -1,11 +1,11 @@
-// What may be done to a service, generated.
+// Generates the commands of the model test.
 import fc from "fast-check";
 
 export const minute = 60_000;
 export const day = 1440 * minute;
 const hour = 60 * minute;
 
-/** Indexes are taken modulo what there is. */
+/** An index is taken modulo the number of items. */
 const index = fc.nat({ max: 11 });
 const lifetime = fc.constantFrom(null, 0, 1, hour, hour, 3 * day);
 
@@ -13,21 +13,21 @@ const request = fc.record({
   kind: fc.constantFrom("read", "read", "submit", "submit", "submit", "usage"),
   key: index,
   deployment: index,
-  /** Most ask for what is their own. */
+  /** Whether the deployment is one of the key's workspace. */
   isOwn: fc.constantFrom(true, true, true, true, false),
   session: fc.constantFrom("a", "b"),
   idempotencyKey: fc.constantFrom(undefined, undefined, "1", "2"),
-  /** Which version a submit says: none, the one that was last read of the deployment, or one that there is not. */
+  /** The promptVersion of a submit: none, the one last read of the deployment, or one that does not exist. */
   version: fc.constantFrom("none", "none", "none", "read", "read", "missing"),
   isBad: fc.constantFrom(false, false, false, false, false, false, true),
 });
 
-/** How often in a row the reply of the database is lost. */
+/** How many replies of the database in a row are lost. */
 const losses = fc.constantFrom(0, 0, 0, 1, 2);
 
 export const command = fc.oneof(
   { weight: 9, arbitrary: fc.record({ requests: fc.array(request, { minLength: 1, maxLength: 7 }), losses }) },
-  // As many as race for the last units of a quota.
+  // Enough to race for the last units of a quota.
   { weight: 1, arbitrary: fc.record({ requests: fc.array(request, { minLength: 20, maxLength: 40 }), losses }) },
   {
     weight: 5,

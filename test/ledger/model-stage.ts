@@ -1,4 +1,4 @@
-// A service with its model beside it: runs commands on both, and compares them.
+// Runs commands on a service and on its model, and compares them.
 import * as assert from "uvu/assert";
 import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
 import type { Call, Diagnosis, MonthUsage } from "../../src/schema/ledger.ts";
@@ -6,7 +6,7 @@ import { balancedBooks, readAll, refused, taken } from "../management/management
 import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
 import type { Answer } from "../helpers.ts";
 import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";
-import type { Asked, Deployment, Key, Workspace } from "./model.ts";
+import type { Deployment, Key, Sent, Workspace } from "./model.ts";
 import { day, minute } from "./model-commands.ts";
 import type { Command, RequestCommand } from "./model-commands.ts";
 import { losingReplies, upTo } from "./requests.ts";
@@ -15,9 +15,9 @@ const at = <T>(items: T[], index: number): T => items[index % items.length]!;
 const momentOf = (now: number, lifetime: number | null) => lifetime === null ? Infinity : now + lifetime;
 const toJson = (moment: number) => moment === Infinity ? null : moment;
 
-const notGiven = { latency: null, startAt: null, endAt: null, additional_properties: null };
+const absent = { latency: null, startAt: null, endAt: null, additional_properties: null };
 
-/** A service and its model: two workspaces, the first with two deployments of its prompt, and one that is always accepted. */
+/** A service and its model. Of two workspaces the first has two deployments. The requests of a third are always accepted. */
 export async function createStage() {
   const memory = await openMemory();
   const loss = { times: 0 };
@@ -36,7 +36,7 @@ export async function createStage() {
   const deployments: Deployment[] = [];
   let furthest = world.now;
 
-  function take(tenant: Awaited<ReturnType<typeof createTenant>>, limit: number): [Workspace, Key, Deployment] {
+  function toModel(tenant: Awaited<ReturnType<typeof createTenant>>, limit: number): [Workspace, Key, Deployment] {
     const { workspaceId: id, keyId, key, promptId, deployId } = tenant;
     const workspace = { id, name: "Acme", limit, promptId, titles: [promptFile.title] };
     const secrets = [{ key, until: Infinity }];
@@ -48,7 +48,7 @@ export async function createStage() {
   }
 
   for (const limit of [4, 6]) {
-    const [workspace, key, deployment] = take(await createTenant(world.admin, limit), limit);
+    const [workspace, key, deployment] = toModel(await createTenant(world.admin, limit), limit);
     workspaces.push(workspace);
     keys.push(key);
     deployments.push(deployment);
@@ -68,13 +68,13 @@ export async function createStage() {
     isActive: true,
     revision: 1,
   });
-  const [, keeperKey, keeperDeployment] = take(world, 1e9);
+  const [, keeperKey, keeperDeployment] = toModel(world, 1e9);
 
-  async function ask(asked: Asked[], losses = 0): Promise<void> {
-    // The first are under way until the others have arrived, so that those share a group.
+  async function sendAll(sent: Sent[], losses = 0): Promise<void> {
+    // The first group is held until all requests have arrived, so that the others share the next one.
     gate = new Promise((resolve) => setTimeout(resolve, 2));
     loss.times = losses;
-    const answers = await Promise.all(asked.map((one) => {
+    const answers = await Promise.all(sent.map((one) => {
       const { kind, secret: { key }, deployment: { id } = { id: "dep_0" }, idempotencyKey } = one;
       if (kind === "usage") return world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } });
       const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
@@ -82,18 +82,18 @@ export async function createStage() {
     }));
     loss.times = 0;
     for (const [index, { status, json }] of answers.entries()) {
-      const { kind, deployment } = asked[index]!;
+      const { kind, deployment } = sent[index]!;
       if (kind !== "read" || status !== 200) continue;
       deployment!.lastRead = (json as { deploy: { currentVersion: number } }).deploy.currentVersion;
     }
-    const told = answers.map(({ status, text, headers }, index) => {
-      const { kind, session, idempotencyKey, deployment } = asked[index]!;
+    const lines = answers.map(({ status, text, headers }, index) => {
+      const { kind, session, idempotencyKey, deployment } = sent[index]!;
       return [kind, session, idempotencyKey, deployment?.id, status, headers.get("X-RateLimit-Used"), text].join(" ");
     });
-    assert.ok(model.explain(asked, answers, world.now), `no order explains these answers:\n${told.join("\n")}`);
+    assert.ok(model.explain(sent, answers, world.now), `no order explains these answers:\n${lines.join("\n")}`);
   }
 
-  function toAsked({ key: which, deployment, isOwn, version, ...rest }: RequestCommand): Asked {
+  function toSent({ key: which, deployment, isOwn, version, ...rest }: RequestCommand): Sent {
     const key = at(keys, which);
     const own = deployments.filter(({ workspace }) => workspace === key.workspace);
     const choice = isOwn ? at(own, deployment) : at([...deployments, undefined], deployment);
@@ -109,20 +109,20 @@ export async function createStage() {
   const change = async (deployment: Deployment, action: string, body: object = {}) =>
     await world.manage("POST", `/deployments/${deployment.id}/${action}`, body);
 
-  /** Makes a change of a deployment that it may make; `isOther` says whether it is not so already. */
-  function changed(deployment: Deployment, answer: Answer, isOther: boolean): void {
-    if (isOther) deployment.revision++;
+  /** Checks the answer to a change of a deployment. `isChange` says whether the value differs from the one before. */
+  function changed(deployment: Deployment, answer: Answer, isChange: boolean): void {
+    if (isChange) deployment.revision++;
     const { changed, revision } = taken(answer);
-    assert.equal([changed, revision], [isOther, deployment.revision]);
+    assert.equal([changed, revision], [isChange, deployment.revision]);
   }
 
   function makeLive(deployment: Deployment, version: number): boolean {
-    const isOther = deployment.stack.at(-1) !== version;
-    if (isOther) deployment.stack.push(version);
-    return isOther;
+    const isChange = deployment.stack.at(-1) !== version;
+    if (isChange) deployment.stack.push(version);
+    return isChange;
   }
 
-  /** Each secret is valid just as long as it should be. */
+  /** Checks which secrets are valid now. */
   async function trySecrets(): Promise<void> {
     const secrets = keys.flatMap(({ secrets }) => secrets);
     const answers = await Promise.all(
@@ -138,10 +138,10 @@ export async function createStage() {
 
   async function execute(command: Command): Promise<void> {
     const { now } = world;
-    if ("requests" in command) return await ask(command.requests.map(toAsked), command.losses);
+    if ("requests" in command) return await sendAll(command.requests.map(toSent), command.losses);
     if ("wait" in command || "turnOfMonth" in command) {
       const next = "wait" in command ? now + command.wait : endOfMonth(monthOf(now)) + command.turnOfMonth;
-      // As far as the clocks of a service may differ.
+      // The clock steps back by at most this much.
       world.now = Math.max(next, furthest - 50 * minute);
       furthest = Math.max(furthest, world.now);
     } else if ("room" in command) {
@@ -238,7 +238,7 @@ export async function createStage() {
       entry.record !== undefined && entry.deployId === deployId && !entry.isDeleted && !entry.isPruned
     );
 
-  /** Takes out what stands before the first that is not older; the newest transaction always stays, so it is made here. */
+  /** Prunes the calls before the first that is not older. The newest commit always stays, so it is made here. */
   async function prune(olderThanMs: number): Promise<void> {
     const [secret] = keeperKey.secrets;
     const rest = {
@@ -248,7 +248,7 @@ export async function createStage() {
       isBad: false,
       promptVersion: undefined,
     } as const;
-    await ask([{ ...rest, key: keeperKey, secret: secret!, deployment: keeperDeployment }]);
+    await sendAll([{ ...rest, key: keeperKey, secret: secret!, deployment: keeperDeployment }]);
     const left = model.entries().filter(({ isPruned }) => !isPruned);
     const end = left.findIndex(({ createdAt }) => createdAt >= world.now - olderThanMs);
     const old = left.slice(0, end);
@@ -258,19 +258,19 @@ export async function createStage() {
     for (const entry of old) entry.isPruned = true;
   }
 
-  /** Compares all that the service keeps with the model. */
+  /** Compares all that the service stores with the model. */
   async function compare(): Promise<void> {
-    const { audit: _audit, ...books } = taken(await world.manage("GET", "/verify"));
-    assert.equal(books, balancedBooks(model.balances()));
-    const kept = model.entries().filter(({ isPruned }) => !isPruned).reverse();
+    const { audit: _audit, ...ledgers } = taken(await world.manage("GET", "/verify"));
+    assert.equal(ledgers, balancedBooks(model.balances()));
+    const left = model.entries().filter(({ isPruned }) => !isPruned).reverse();
     for (const { id, limit } of workspaces) {
       const calls = await readAll<Call>(world, `/workspaces/${id}/calls?limit=7`);
-      const own = kept.filter(({ workspace }) => workspace.id === id);
-      const told = own.map(({ workspace: _, record, isDeleted: _deleted, isPruned: _pruned, ...call }, index) => ({
+      const own = left.filter(({ workspace }) => workspace.id === id);
+      const expected = own.map(({ workspace: _, record, isDeleted: _deleted, isPruned: _pruned, ...call }, index) => ({
         ...call,
         id: record?.id.replace("diag", "call") ?? calls[index]?.id,
       }));
-      assert.equal(calls, told);
+      assert.equal(calls, expected);
       const months = model.balances().filter(({ workspaceId }) => workspaceId === id);
       const listed = await readAll<MonthUsage>(world, `/workspaces/${id}/usage`);
       assert.equal(
@@ -289,10 +289,10 @@ export async function createStage() {
       const history = await readAll<{ revision: number }>(world, `/deployments/${id}/history?limit=7`);
       assert.equal(history.map(({ revision }) => revision).reverse(), upTo(revision));
       const records = await readAll<Diagnosis>(world, `/deployments/${id}/diagnoses?limit=7`);
-      const told = liveOf(id).reverse().map(({ record, promptVersion, createdAt }) => {
-        return { id: record!.id, ...goodBody, sessionId: record!.session, ...notGiven, promptVersion, createdAt };
+      const expected = liveOf(id).reverse().map(({ record, promptVersion, createdAt }) => {
+        return { id: record!.id, ...goodBody, sessionId: record!.session, ...absent, promptVersion, createdAt };
       });
-      assert.equal(records, told);
+      assert.equal(records, expected);
     }
     for (const { record, isDeleted, isPruned } of model.entries()) {
       if (record === undefined) continue;

@@ -1,5 +1,5 @@
-// Whatever is asked and managed, in whatever order and at once, the service answers and keeps what a small model says.
-// `SEED=1 NUM_RUNS=1000` looks elsewhere, and for longer; a failure tells its seed and path.
+// For generated sequences of requests and management commands, many at once, the service answers and stores what a small model
+// does. `SEED=1 NUM_RUNS=1000` tries other sequences, and more of them. A failure prints its seed and path.
 import process from "node:process";
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -11,7 +11,7 @@ const test = suite("model");
 const seed = Number(process.env.SEED ?? 20261115);
 const numRuns = Number(process.env.NUM_RUNS ?? 30);
 
-test("whatever is asked and managed, the service does what its model does", async () => {
+test("for any sequence of requests and management commands, the service does what its model does", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40, size: "max" }), async (commands) => {
       const { run, compare } = await createStage();
@@ -24,7 +24,7 @@ test("whatever is asked and managed, the service does what its model does", asyn
         throw new Error(`after ${done} commands: ${message}\n${details}`);
       }
     }),
-    // Making a failure smaller ends in good time.
+    // Bounds the time for shrinking a failure.
     { seed, numRuns, includeErrorInReport: true, skipAllAfterTimeLimit: 1000 * numRuns },
   );
 });

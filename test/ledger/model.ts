@@ -1,4 +1,4 @@
-// The service as it is thought, in memory: it decides one request after the other, and knows what must be in the books.
+// A model of the service, in memory. It decides one request after the other, and knows what the ledger must contain.
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../../src/common/ids.ts";
 import type { Call, LedgerBalance } from "../../src/schema/ledger.ts";
 import { goodBody, promptFile } from "../helpers.ts";
@@ -11,7 +11,7 @@ export type Deployment = {
   id: DeploymentId;
   workspace: Workspace;
   name: string;
-  /** The versions that a rollback goes back along; the last is live. */
+  /** The versions that rollbacks return to. The last one is live. */
   stack: number[];
   /** The version that a client was last served. */
   lastRead: number | undefined;
@@ -20,17 +20,17 @@ export type Deployment = {
 };
 
 /** A request as it is sent. */
-export type Asked = {
+export type Sent = {
   kind: "read" | "submit" | "usage";
   key: Key;
   secret: Secret;
-  /** Undefined for one that there is not. */
+  /** Undefined for one that does not exist. */
   deployment: Deployment | undefined;
   session: string;
   idempotencyKey: string | undefined;
-  /** Whether the body lacks what it must have. */
+  /** Whether the body lacks a required field. */
   isBad: boolean;
-  /** The version that a submit says it is for. */
+  /** The promptVersion of a submit. */
   promptVersion: number | undefined;
 };
 
@@ -43,10 +43,10 @@ export type Entry = Omit<Call, "id"> & {
 };
 
 /** What requests change. */
-type State = { entries: Entry[]; kept: Kept[] };
+type State = { entries: Entry[]; keys: StoredKey[] };
 
-/** What was submitted under an Idempotency-Key, and whether its time had once passed. */
-type Kept = { name: string; id: string; fingerprint: string; at: number; wasOld: boolean };
+/** An Idempotency-Key with its submit. `wasOld` says whether the key has been seen expired. */
+type StoredKey = { name: string; id: string; fingerprint: string; at: number; wasOld: boolean };
 
 export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 
@@ -55,9 +55,9 @@ export const endOfMonth = (month: string): number => {
   return next.setUTCMonth(next.getUTCMonth() + 1);
 };
 
-const keptFor = 2 * 86_400_000;
+const keyLifetime = 2 * 86_400_000;
 
-export const bodyOf = ({ session, isBad, promptVersion }: Pick<Asked, "session" | "isBad" | "promptVersion">) => ({
+export const bodyOf = ({ session, isBad, promptVersion }: Pick<Sent, "session" | "isBad" | "promptVersion">) => ({
   ...goodBody,
   sessionId: isBad ? undefined : session,
   promptVersion,
@@ -66,7 +66,7 @@ export const bodyOf = ({ session, isBad, promptVersion }: Pick<Asked, "session" 
 const numberOf = ({ headers }: Answer, name: string) => Number(headers.get(name) ?? NaN);
 
 export function createModel() {
-  let state: State = { entries: [], kept: [] };
+  let state: State = { entries: [], keys: [] };
 
   const usedOf = ({ entries }: State, workspace: Workspace, month: string) =>
     entries.filter((entry) => entry.workspace === workspace && entry.month === month);
@@ -78,17 +78,17 @@ export function createModel() {
       numberOf(answer, "X-RateLimit-Reset") === endOfMonth(month) / 1000;
   };
 
-  /** The state after a request that was decided now, if it had to be answered so; undefined where not. */
-  function decide(before: State, asked: Asked, now: number, answer: Answer, others: number): State | undefined {
-    const { kind, key, secret, deployment, idempotencyKey, session } = asked;
+  /** The state after deciding a request now. Undefined if the answer should be another one. */
+  function decide(before: State, sent: Sent, now: number, answer: Answer, others: number): State | undefined {
+    const { kind, key, secret, deployment, idempotencyKey, session } = sent;
     const { workspace } = key;
     const month = monthOf(now);
     const own = usedOf(before, workspace, month);
-    const isBad = kind === "submit" && asked.isBad;
+    const isBad = kind === "submit" && sent.isBad;
     const isKeyed = kind === "submit" && !isBad && idempotencyKey !== undefined;
-    const isOld = ({ at }: Kept) => at < now - keptFor;
-    const kept = isKeyed ? before.kept.map((one) => isOld(one) ? { ...one, wasOld: true } : one) : before.kept;
-    const after = { ...before, kept };
+    const isOld = ({ at }: StoredKey) => at < now - keyLifetime;
+    const keys = isKeyed ? before.keys.map((one) => isOld(one) ? { ...one, wasOld: true } : one) : before.keys;
+    const after = { ...before, keys };
     const isRefusal = (status: number, error: string) =>
       answer.status === status && answer.text === JSON.stringify({ error }) && !answer.headers.has("X-RateLimit-Used")
         ? after
@@ -103,27 +103,27 @@ export function createModel() {
     }
     if (isBad) return isRefusal(400, "Missing required field sessionId");
     const name = `${workspace.id} ${idempotencyKey}`;
-    const fingerprint = `${deployment?.id} ${session} ${asked.promptVersion}`;
-    const known = isKeyed ? kept.find((one) => one.name === name && !isOld(one)) : undefined;
+    const fingerprint = `${deployment?.id} ${session} ${sent.promptVersion}`;
+    const known = isKeyed ? keys.find((one) => one.name === name && !isOld(one)) : undefined;
     if (known?.wasOld) {
-      // The clock has stepped back since: that it is forgotten is as good as that it is not.
-      const without = { ...before, kept: before.kept.filter((one) => one.name !== name) };
-      const forgotten = decide(without, asked, now, answer, others);
-      if (forgotten !== undefined) return forgotten;
+      // The clock has stepped back since, so the service may have deleted the key or not.
+      const without = { ...before, keys: before.keys.filter((one) => one.name !== name) };
+      const deleted = decide(without, sent, now, answer, others);
+      if (deleted !== undefined) return deleted;
     }
     if (known !== undefined) {
       if (known.fingerprint !== fingerprint) {
         return isRefusal(422, "Idempotency-Key was used with another request");
       }
-      // It tells what is used when its group is decided, which others may share.
-      const isTold = isQuota(answer, workspace, month, own.length, own.length + others);
-      return isRecorded(answer, known.id) && isTold ? after : undefined;
+      // The quota is that after the repeat's group, which other requests may share.
+      const isRight = isQuota(answer, workspace, month, own.length, own.length + others);
+      return isRecorded(answer, known.id) && isRight ? after : undefined;
     }
     if (deployment?.workspace !== workspace || !deployment.isActive) {
       return isRefusal(404, "Deploy not found or not accessible");
     }
-    const said = kind === "submit" ? asked.promptVersion : undefined;
-    if (said !== undefined && said > workspace.titles.length) {
+    const given = kind === "submit" ? sent.promptVersion : undefined;
+    if (given !== undefined && given > workspace.titles.length) {
       return isRefusal(400, "Field promptVersion must be a version of the deployment's prompt");
     }
     if (own.length >= workspace.limit) {
@@ -136,7 +136,7 @@ export function createModel() {
         : undefined;
     }
     const number = own.length + 1;
-    const promptVersion = said ?? deployment.stack.at(-1)!;
+    const promptVersion = given ?? deployment.stack.at(-1)!;
     const { id } = (answer.json ?? {}) as { id?: string };
     const isNew = id !== undefined && !before.entries.some(({ record }) => record?.id === id);
     const isRight = kind === "read"
@@ -152,42 +152,42 @@ export function createModel() {
     };
     return {
       entries: [...before.entries, entry],
-      kept: isKeyed
-        ? [...kept.filter((one) => one.name !== name), { name, id: id!, fingerprint, at: now, wasOld: false }]
-        : kept,
+      keys: isKeyed
+        ? [...keys.filter((one) => one.name !== name), { name, id: id!, fingerprint, at: now, wasOld: false }]
+        : keys,
     };
   }
 
-  /** Whether requests that were sent at once were answered as they would have been one after the other, in some order. */
-  function explain(asked: Asked[], answers: Answer[], now: number): boolean {
+  /** Whether requests sent at once got the answers that they would get one after the other, in some order. */
+  function explain(sent: Sent[], answers: Answer[], now: number): boolean {
     const search = (before: State, left: number[]): boolean => {
       if (left.length === 0) {
         state = before;
         return true;
       }
       const next = left.flatMap((index) => {
-        const after = decide(before, asked[index]!, now, answers[index]!, left.length - 1);
+        const after = decide(before, sent[index]!, now, answers[index]!, left.length - 1);
         return after === undefined ? [] : [{ after, rest: left.filter((other) => other !== index) }];
       });
-      // What changes nothing may come first in any order.
+      // A request that changes nothing may come first.
       const idle = next.find(({ after }) => after.entries === before.entries);
       return (idle === undefined ? next : [idle]).some(({ after, rest }) => search(after, rest));
     };
-    // Workspaces know nothing of each other, so that each has an order of its own.
-    const workspaces = new Set(asked.map(({ key }) => key.workspace));
+    // Workspaces do not affect each other, so each has its own order.
+    const workspaces = new Set(sent.map(({ key }) => key.workspace));
     return [...workspaces].every((workspace) =>
-      search(state, [...asked.keys()].filter((index) => asked[index]!.key.workspace === workspace))
+      search(state, [...sent.keys()].filter((index) => sent[index]!.key.workspace === workspace))
     );
   }
 
-  /** What `verify` must say. */
+  /** What `verify` must return. */
   function balances(): LedgerBalance[] {
-    const books = new Map<string, Entry[]>();
+    const months = new Map<string, Entry[]>();
     for (const entry of state.entries) {
       const name = `${entry.workspace.id} ${entry.month}`;
-      books.set(name, [...books.get(name) ?? [], entry]);
+      months.set(name, [...months.get(name) ?? [], entry]);
     }
-    return [...books].sort(([a], [b]) => a < b ? -1 : 1).map(([name, own]) => {
+    return [...months].sort(([a], [b]) => a < b ? -1 : 1).map(([name, own]) => {
       const [workspaceId, month] = name.split(" ") as [WorkspaceId, string];
       const records = own.filter(({ record }) => record !== undefined).length;
       return {
@@ -202,8 +202,8 @@ export function createModel() {
   return { explain, balances, entries: () => state.entries };
 }
 
-const isBody = ({ status, text }: Answer, wanted: number, body: unknown): boolean =>
-  status === wanted && text === JSON.stringify(body);
+const isBody = ({ status, text }: Answer, expected: number, body: unknown): boolean =>
+  status === expected && text === JSON.stringify(body);
 
 const isRecorded = (answer: Answer, id: string): boolean =>
   isBody(answer, 201, { id, status: "success", message: "Diagnosis data recorded successfully" });

@@ -1,15 +1,13 @@
-// The turn of a month to the millisecond, and what is under way while it turns: each request counts in one month.
+// The turn of a month to the millisecond, also while requests are under way. Each request counts in exactly one month.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { listCalls, listDiagnoses } from "../actions.ts";
-import { hashApiKey } from "../../src/common/ids.ts";
-import type { Read, Submit } from "../../src/ledger/admission.ts";
-import { classifyErrors } from "../../src/database/database.ts";
-import type { Database, Failure } from "../../src/database/database.ts";
-import { createLedger } from "../../src/ledger/ledger.ts";
+import type { Database } from "../../src/database/database.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createWorld, goodBody, openMemory } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
+import { ledgerOf, losingReplies, readBy, submitBy } from "./requests.ts";
+import type { Loss } from "./requests.ts";
 
 const test = suite("turn of the month");
 
@@ -17,7 +15,7 @@ const day = 86_400_000;
 const midnight = Date.UTC(2027, 0, 1);
 const monthAt = (at: number) => new Date(at).toISOString().slice(0, 7);
 
-/** What is used of each month, once the books are known to balance, and each call to stand in the month of its time. */
+/** The quota used in each month. Checks that the ledger balances, and that each call is in the month of its time. */
 async function usedOf({ admin, workspaceId }: World): Promise<Record<string, number>> {
   const ledgers = await verifyBalanced(admin, workspaceId);
   for (const { month, createdAt } of (await listCalls(admin, { workspaceId }))) {
@@ -36,11 +34,11 @@ const turns: [first: string, moment: number, resets: [before: number, after: num
   ["March of a leap year", Date.UTC(2028, 2, 1), [Date.UTC(2028, 2, 1), Date.UTC(2028, 3, 1)]],
   ["February 29", Date.UTC(2028, 1, 29), [Date.UTC(2028, 2, 1), Date.UTC(2028, 2, 1)]],
   ["March of another year", Date.UTC(2027, 2, 1), [Date.UTC(2027, 2, 1), Date.UTC(2027, 3, 1)]],
-  ["March of a century's year, which is none", Date.UTC(2100, 2, 1), [Date.UTC(2100, 2, 1), Date.UTC(2100, 3, 1)]],
+  ["March of 2100, which is no leap year", Date.UTC(2100, 2, 1), [Date.UTC(2100, 2, 1), Date.UTC(2100, 3, 1)]],
 ];
 
 for (const [first, moment, [before, after]] of turns) {
-  test(`a millisecond before, at and after the beginning of ${first}, answers and usage tell of the same month`, async () => {
+  test(`a millisecond before, at and after the beginning of ${first}, answers and usage agree on the month`, async () => {
     const world = await createWorld({ monthlyLimit: 10 });
     const used: Record<string, number> = {};
     for (const [offset, reset] of [[-1, before], [0, after], [1, after]] as const) {
@@ -57,52 +55,24 @@ for (const [first, moment, [before, after]] of turns) {
   });
 }
 
-/** A database whose writes fail so many times, before or after they take effect; `meanwhile` something else happens. */
-function failing(database: Database, fault: { times: number; failure: Failure; meanwhile: () => void }): Database {
-  const thrown = new Error("no luck");
-  return classifyErrors({
-    ...database,
-    write: async (statements) => {
-      if (fault.times === 0) return database.write(statements);
-      fault.times--;
-      if (fault.failure === "indeterminate") await database.write(statements);
-      fault.meanwhile();
-      throw thrown;
-    },
-  }, (error) => error === thrown ? fault.failure : "rejected");
-}
-
-/** A read and two submits, of which the first has an idempotency key. */
-async function admissionsOf({ key, deployId }: World): Promise<(Read | Submit)[]> {
-  const by = { keyHash: await hashApiKey(key), deployId };
-  const record = { sessionId: "s", status: 1, measures: "null,null,null", document: '{"sessionId":"s"}' };
-  const submit = { operation: "submit" as const, ...by, record };
-  const idempotency = { key: "a", fingerprint: "f" };
-  return [{ operation: "read", ...by }, { ...submit, idempotency }, submit];
-}
+const directions = [["turns", midnight - 1, midnight], ["turns back", midnight, midnight - 1]] as const;
 
 for (const failure of ["retryable", "indeterminate"] as const) {
-  for (
-    const [direction, start, end] of [["turns", midnight - 1, midnight], [
-      "turns back",
-      midnight,
-      midnight - 1,
-    ]] as const
-  ) {
-    test(`what the month ${direction} under, while its attempts are ${failure}, counts where it was begun, once`, async () => {
-      const fault = { times: 0, failure, meanwhile: () => {} };
-      const world = await createWorld({ monthlyLimit: 3, database: failing(await openMemory(), fault) });
-      fault.meanwhile = () => world.now = end;
+  for (const [direction, start, end] of directions) {
+    test(`a group counts once, in the month of its first attempt, if the month ${direction} while attempts are ${failure}`, async () => {
+      const loss: Loss = { times: 0, failure };
+      const world = await createWorld({ monthlyLimit: 3, database: losingReplies(await openMemory(), loss) });
+      loss.meanwhile = () => world.now = end;
       world.now = start;
-      fault.times = 2;
-      // Without the router they are sure to be in one group.
-      const ledger = createLedger(world.database, () => world.now);
-      const verdicts = await Promise.all((await admissionsOf(world)).map((admission) => ledger.admit(admission)));
-      assert.equal(verdicts.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
+      loss.times = 2;
+      const ledger = ledgerOf(world);
+      const admissions = [await readBy(world), await submitBy(world, "a"), await submitBy(world)];
+      const decisions = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+      assert.equal(decisions.map(({ outcome }) => outcome), ["read", "recorded", "recorded"]);
       const resetsAt = start < midnight ? midnight : Date.UTC(2027, 1, 1);
-      for (const verdict of verdicts) assert.is("quota" in verdict && verdict.quota.resetsAt, resetsAt);
+      for (const decision of decisions) assert.is("quota" in decision && decision.quota.resetsAt, resetsAt);
       assert.equal(await usedOf(world), { [monthAt(start)]: 3 });
-      // Of the month that it is now all is there still.
+      // The other month's quota is untouched.
       assert.is((await world.read()).headers.get("X-RateLimit-Used"), "1");
       assert.equal(await usedOf(world), { [monthAt(start)]: 3, [monthAt(end)]: 1 });
       world.now = start;
@@ -111,17 +81,17 @@ for (const failure of ["retryable", "indeterminate"] as const) {
   }
 }
 
-test("a refusal for a month that ends while it is decided tells to come back in a second", async () => {
-  const fault = { times: 0, failure: "indeterminate" as Failure, meanwhile: () => {} };
-  const world = await createWorld({ monthlyLimit: 0, database: failing(await openMemory(), fault) });
-  fault.meanwhile = () => world.now = midnight + 5_000;
+test("a refusal for a month that ends during the decision has a Retry-After of a second", async () => {
+  const loss: Loss = { times: 0 };
+  const world = await createWorld({ monthlyLimit: 0, database: losingReplies(await openMemory(), loss) });
+  loss.meanwhile = () => world.now = midnight + 5_000;
   world.now = midnight - 1;
-  fault.times = 1;
+  loss.times = 1;
   const { status, headers } = await world.read();
   assert.equal([status, headers.get("Retry-After")], [429, "1"]);
 });
 
-test("what waits while the month turns counts in the month that it is decided in", async () => {
+test("requests that wait while the month turns count in the month in which they are decided", async () => {
   const memory = await openMemory();
   let release = () => {};
   let isHeld = Promise.resolve();
@@ -150,7 +120,7 @@ test("what waits while the month turns counts in the month that it is decided in
   assert.equal(await usedOf(world), { "2026-12": 1, "2027-01": 2 });
 });
 
-test("a clock that goes to and fro between two months grants neither anything twice", async () => {
+test("a clock that moves back and forth between two months grants no quota twice", async () => {
   const world = await createWorld({ monthlyLimit: 4 });
   const accepted: Record<string, number> = { "2026-12": 0, "2027-01": 0 };
   for (const offset of [-1, 0, -1, 1, -day, 0, -1, 28 * day, 0, -1]) {
@@ -166,7 +136,7 @@ test("a clock that goes to and fro between two months grants neither anything tw
   assert.equal(await usedOf(world), accepted);
 });
 
-test("a repeat under its Idempotency-Key in another month costs neither month anything", async () => {
+test("a repeat with its Idempotency-Key in another month costs nothing in either month", async () => {
   const world = await createWorld({ monthlyLimit: 1 });
   const submit = () => world.submit(goodBody, world.deployId, world.key, { "Idempotency-Key": "a" });
   world.now = midnight - 1;

@@ -21,7 +21,7 @@ export const readBy = async ({ key, workspaceId, deployId }: Caller): Promise<Re
   deployId,
 });
 
-/** A submit, under an idempotency key if one is given; the fingerprint is the deployment's id. */
+/** A submit, with an idempotency key if one is given. The fingerprint is the deployment's id. */
 export const submitBy = async (
   { key, workspaceId, deployId }: Caller,
   idempotencyKey?: string,
@@ -35,19 +35,22 @@ export const submitBy = async (
   idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint: deployId },
 });
 
-export type Loss = { times: number; meanwhile?: () => Promise<unknown> };
+export type Loss = { times: number; failure?: "retryable" | "indeterminate"; meanwhile?: () => unknown };
 
-/** A database that loses the reply to a write that took effect, so many times; `meanwhile` runs before each loss. */
+/**
+ * A database that loses the replies to the next `times` writes. They take effect, unless `failure` is `retryable`.
+ * `meanwhile` runs before each loss.
+ */
 export function losingReplies(database: Database, loss: Loss): Database {
   const lost = new Error("The reply was lost");
   return classifyErrors({
     ...database,
     write: async (statements) => {
-      const results = await database.write(statements);
-      if (loss.times === 0) return results;
+      if (loss.times === 0) return database.write(statements);
       loss.times--;
+      if (loss.failure !== "retryable") await database.write(statements);
       await loss.meanwhile?.();
       throw lost;
     },
-  }, (error) => error === lost ? "indeterminate" : "rejected");
+  }, (error) => error === lost ? loss.failure ?? "indeterminate" : "rejected");
 }

@@ -1,20 +1,40 @@
-// Every item is answered in the end, wherever between two readings of the clock its timeout falls.
+// Every item is decided or rejected in the end, wherever between two readings of the clock its timeout falls.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { groupCommit } from "../../src/ledger/group-commit.ts";
-import type { GroupLimits } from "../../src/ledger/waiting-room.ts";
 
-const test = suite("timeoutMs");
+const test = suite("timeouts");
 
-const limits: Omit<GroupLimits, "timeoutMs"> = { items: 100, size: 1000, waitingItems: 1000, waitingSize: 1000 };
-
-/** A clock of which each look is a millisecond later than the one before. */
-function steppingClock(): () => number {
-  let looks = 0;
-  return () => looks++;
+/** Starts a group commit of numbers. */
+function start(
+  clock: () => number,
+  timeoutMs: number,
+  decide: (items: number[]) => Promise<Map<number, number>>,
+  failure?: "retryable" | "indeterminate",
+) {
+  return groupCommit<number, number, undefined>(
+    {
+      begin: () => undefined,
+      decide,
+      failureOf: () => failure,
+      sizeOf: () => 1,
+      ownerOf: () => "",
+      conflictKey: () => undefined,
+      isGone: () => false,
+      isReadOnly: () => false,
+    },
+    { items: 100, size: 1000, waitingItems: 1000, waitingSize: 1000, timeoutMs },
+    clock,
+  ).submit;
 }
 
-/** Follows promises, of which none is left unhandled; `left` waits for them, and gives how many never settle. */
+/** A clock that is a millisecond later at each reading. */
+function steppingClock(): () => number {
+  let readings = 0;
+  return () => readings++;
+}
+
+/** Handles promises. `left` waits for them, and returns how many never settle. */
 function follow(clock: () => number) {
   let pending = 0;
   const settle = () => void pending--;
@@ -24,10 +44,10 @@ function follow(clock: () => number) {
       promise.then(settle, settle);
     },
     async left() {
-      for (let turn = 0; turn < 300 && pending > 0; turn++) {
+      for (let tick = 0; tick < 300 && pending > 0; tick++) {
         await new Promise((resolve) => setTimeout(resolve, 2));
-        // Time goes on for those who are still to be looked at.
-        for (let look = 0; look < 20; look++) clock();
+        // Time passes for the remaining items.
+        for (let reading = 0; reading < 20; reading++) clock();
       }
       return pending;
     },
@@ -40,20 +60,9 @@ for (const failure of ["retryable", "indeterminate"] as const) {
   test(`every item of a group whose attempts stay ${failure} is rejected at its timeout`, async () => {
     for (const timeoutMs of upTo(12)) {
       const clock = steppingClock();
-      const { submit } = groupCommit<number, number, undefined>(
-        {
-          begin: () => undefined,
-          decide: (items) => items.length === 0 ? Promise.resolve(new Map()) : Promise.reject(new Error("no luck")),
-          failureOf: () => failure,
-          sizeOf: () => 1,
-          ownerOf: () => "",
-          conflictKey: () => undefined,
-          isGone: () => false,
-          isRead: () => false,
-        },
-        { ...limits, timeoutMs },
-        clock,
-      );
+      const fail = (items: number[]) =>
+        items.length === 0 ? Promise.resolve(new Map()) : Promise.reject(new Error("no luck"));
+      const submit = start(clock, timeoutMs, fail, failure);
       const { add, left } = follow(clock);
       for (const item of upTo(5)) add(submit(item));
       assert.is(await left(), 0, `with a timeout of ${timeoutMs} ms`);
@@ -64,29 +73,16 @@ for (const failure of ["retryable", "indeterminate"] as const) {
 test("every item that waits while a group is under way is decided or rejected", async () => {
   const clock = steppingClock();
   let release = () => {};
-  const { submit } = groupCommit<number, number, undefined>(
-    {
-      begin: () => undefined,
-      decide: async (items) => {
-        if (items.includes(-1)) await new Promise<void>((resolve) => release = resolve);
-        return new Map(items.map((item) => [item, item]));
-      },
-      failureOf: () => undefined,
-      sizeOf: () => 1,
-      ownerOf: () => "",
-      conflictKey: () => undefined,
-      isGone: () => false,
-      isRead: () => false,
-    },
-    { ...limits, timeoutMs: 1150 },
-    clock,
-  );
+  const submit = start(clock, 1150, async (items) => {
+    if (items.includes(-1)) await new Promise<void>((resolve) => release = resolve);
+    return new Map(items.map((item) => [item, item]));
+  });
   const { add, left } = follow(clock);
   add(submit(-1));
   await new Promise((resolve) => setTimeout(resolve, 20));
   add(submit(0));
-  for (let look = 0; look < 300; look++) clock();
-  // When these are looked at, the one before them is overdue; while they are, they come to be.
+  for (let reading = 0; reading < 300; reading++) clock();
+  // When the sweep reaches these items, the one before them is overdue. They become overdue during the sweep.
   for (const item of upTo(900)) add(submit(item));
   await new Promise((resolve) => setTimeout(resolve, 350));
   release();

@@ -5,7 +5,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/schema/ledger.ts";
 import type { Database } from "../../src/database/database.ts";
-import { listBalances } from "../../src/ledger/balances.ts";
+import { verifyLedger } from "../../src/ledger/verify.ts";
 import { readMonth } from "../../src/ledger/month-usage.ts";
 import { deleteWorkspace } from "../../src/management/deletion.ts";
 import { runUpkeep } from "../../src/management/retention.ts";
@@ -236,7 +236,7 @@ test("whatever is pruned, kept for a time and deleted meanwhile, every look at t
         },
       };
       while (work.length > 0) {
-        const ledgers = await listBalances(between, undefined, () => {}, 3);
+        const ledgers = await verifyLedger(between, undefined, () => {}, 3);
         assert.is(unbalanced(ledgers).join("\n"), "");
         const month = await readMonth(between, untouched.workspaceId, "2026-11", () => {});
         const sum = month!.keys.reduce((sum, { reads, submits }) => sum + reads + submits, 0);

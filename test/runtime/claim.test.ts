@@ -6,7 +6,7 @@ import { atOnce } from "../at-once.ts";
 import { runIn } from "../cli/places.ts";
 import { send } from "../conformance/http-client.ts";
 import { createFolder, startFile, startService } from "../conformance/processes.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { goodBody, readAnswer } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -18,7 +18,7 @@ const folder = await createFolder();
 claims.after(() => folder.remove());
 
 let files = 0;
-const createFile = () => createBooks(`file:${folder.path}/${++files}.db`);
+const createFile = () => createSeededDatabase(`file:${folder.path}/${++files}.db`);
 
 const startSecond = (url: string) =>
   startFile(

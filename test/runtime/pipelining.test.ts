@@ -8,7 +8,7 @@ import { createFolder, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { readMetric } from "../conformance/held.ts";
 import { send } from "../conformance/http-client.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, goodBody } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -20,9 +20,9 @@ let service: Running;
 let tenant: Tenant;
 
 test.before(async () => {
-  const books = await createBooks(`file:${folder.path}/ledger.db`);
-  tenant = books.tenant;
-  service = await startService(currentRuntime, { DATABASE_URL: books.url, ADMIN_TOKEN: adminToken });
+  const seeded = await createSeededDatabase(`file:${folder.path}/ledger.db`);
+  tenant = seeded.tenant;
+  service = await startService(currentRuntime, { DATABASE_URL: seeded.url, ADMIN_TOKEN: adminToken });
   // From now on the key is known, and a submit is decided in one go.
   assert.is((await exchange(submit())).filter((status) => status === 201).length, 1);
 });

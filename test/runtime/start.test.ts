@@ -11,7 +11,7 @@ import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
 import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
-import { createBooks } from "../faults/books.ts";
+import { createSeededDatabase } from "../faults/audit.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
 import { send } from "../conformance/http-client.ts";
 import { version } from "../../src/common/version.ts";
@@ -156,7 +156,7 @@ test("signals within a second of the first count as the first, and SIGHUP never 
 });
 
 test("a submit that comes while it stops is stored, though its body ends when nothing new is taken", async () => {
-  const { url: DATABASE_URL, tenant } = await createBooks(`file:${folder.path}/late.db`);
+  const { url: DATABASE_URL, tenant } = await createSeededDatabase(`file:${folder.path}/late.db`);
   const service = await startService(currentRuntime, managed({ DATABASE_URL, SHUTDOWN_DELAY: "3" }));
   const stopped = service.stop();
   await untilDraining(service.url);

@@ -1,15 +1,15 @@
-// The vocabulary of structs: what every body, query and answer is described with.
+// Structs, which describe every body, query and response.
 import { string } from "superstruct";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
-import { read } from "../../src/schema/parse.ts";
+import { readObject } from "../../src/schema/parse.ts";
 import { check, listOf, named, object, optional, rawJson, schemaOf } from "../../src/schema/struct.ts";
 import { text } from "../../src/schema/values.ts";
 
 const test = suite("structs");
 
-test("a struct that this vocabulary did not make is refused, wherever it stands", () => {
+test("a struct that another module made is refused everywhere", () => {
   const foreign = string();
   const uses: Record<string, () => unknown> = {
     check: () => check(foreign, "text"),
@@ -23,13 +23,13 @@ test("a struct that this vocabulary did not make is refused, wherever it stands"
   for (const [name, use] of Object.entries(uses)) assert.throws(use, "Not a struct made by schema/struct.ts", name);
 });
 
-test("JSON that is kept fits when it is parsed, and as its text", () => {
+test("a rawJson member may be a value or its JSON text", () => {
   const struct = object({ items: rawJson(listOf(text)) });
   const input = { items: jsonText('["a"]') };
   assert.is(check(struct, input), input);
   check(struct, { items: ["a"] });
   assert.throws(() => check(struct, { items: [1] }), "Field items[0] must be a string");
-  assert.equal(read(struct, '{ "items": [ "\\u0061" ] }').items.text, '["\\u0061"]');
+  assert.equal(readObject(struct, '{ "items": [ "\\u0061" ] }').items.text, '["\\u0061"]');
 });
 
 test.run();

@@ -1,4 +1,4 @@
-// Who is let in, and which fault of several is told.
+// Authorization, and which fault is reported if there are several.
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../../src/common/ids.ts";
 import { goodBody } from "../../helpers.ts";
@@ -23,20 +23,20 @@ const refusals: Record<string, [name: string, headers: Headers][]> = {
     ["an empty Authorization header", () => ["Authorization:"]],
     ["another scheme", () => ["Authorization: Basic dTpw"]],
     ["a key without a scheme", ({ key }) => [`Authorization: ${key}`]],
-    ["a scheme that only begins so", ({ key }) => [`Authorization: Bearers ${key}`]],
+    ["a scheme that only begins with Bearer", ({ key }) => [`Authorization: Bearers ${key}`]],
   ],
   "No API key provided": [
     ["Bearer with nothing after it", () => ["Authorization: Bearer"]],
     ["Bearer with spaces after it", () => ["Authorization: Bearer   "]],
   ],
   "Invalid API key": [
-    ["what is no key", () => [bearer("x")]],
+    ["a text that is no key", () => [bearer("x")]],
     ["a key with a typing error", ({ key }) => [bearer(key.slice(0, -1) + (key.endsWith("a") ? "b" : "a"))]],
     ["a key that was never issued", () => [bearer(newApiKey())]],
     ["an expired key", async (target) => [bearer((await makeKey(target, { expiresAt: 1 })).key)]],
     ["a revoked key", async (target) => [bearer(await revokedKey(target))]],
     ["two Authorization headers", ({ key }) => [bearer(key), bearer(key)]],
-    ["a key and more", ({ key }) => [`${bearer(key)} x`]],
+    ["a key and more text", ({ key }) => [`${bearer(key)} x`]],
   ],
 };
 
@@ -62,7 +62,7 @@ export const authorizationCases: Case[] = [
     await target.manage("POST", `/keys/${id}/revoke`);
     for (const body of [goodBody, "{}"]) isRefusal(await submit({ ...target, key }, body), 401, "Invalid API key");
   }],
-  ["an invalid key is refused before anything else is", async (target) => {
+  ["an invalid key is reported before any other fault", async (target) => {
     const nobody = { ...target, key: newApiKey() };
     const answers = [
       await target.send("/v1/prompts", { headers: [bearer(nobody.key)] }),

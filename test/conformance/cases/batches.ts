@@ -2,7 +2,7 @@
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../../helpers.ts";
 import { isAnswer, isRefusal, limit, quotaHeaders, usedOf } from "../answers.ts";
-import { bearer, newestRecord, recordsOf, submit, usageOf } from "../target.ts";
+import { bearer, newestRecord, ownCase, recordsOf, submit, usageOf } from "../target.ts";
 import type { Case, Target } from "../target.ts";
 import type { HttpAnswer } from "../http-client.ts";
 
@@ -20,14 +20,8 @@ const statusesOf = (answer: HttpAnswer) => resultsOf(answer).map(({ status }) =>
 const times = <T>(count: number, record: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => record(index));
 
-/** A case with a tenant of its own. */
-const own = (name: string, run: (target: Target) => Promise<void>, monthlyLimit = limit): Case => [
-  name,
-  async (target) => run({ ...target, ...await target.createTenant({ monthlyLimit }) }),
-];
-
 export const batchCases: Case[] = [
-  own("POST /v1/diagnoses stores each record, in order, and each costs one", async (target) => {
+  ownCase("POST /v1/diagnoses stores each record, in order, and each costs one", async (target) => {
     const { deployId } = target;
     const records = times(500, (index) => ({ deployId, ...goodBody, sessionId: `s${index}` }));
     const answer = await submitAll(target, records);
@@ -38,14 +32,14 @@ export const batchCases: Case[] = [
     assert.equal(stored.map(({ id }) => id), resultsOf(answer).map(({ id }) => id));
     assert.is((await usageOf(target)).submits, 500);
   }),
-  own("a record is stored as a single submit stores it", async (target) => {
+  ownCase("a record is stored as a single submit stores it", async (target) => {
     const text = '"sessionId":"s","status":1.0,"content":{"input":"i","extra":1.0},"cost":0.10,"latency":1e3';
     await submit(target, `{${text}}`);
     const single = (await newestRecord(target)).replace(/"(id|createdAt)":[^,}]*,?/g, "");
     await submitAll(target, [], `{"records":[{"deployId":"${target.deployId}",${text},"idempotencyKey":"k"}]}`);
     assert.is((await newestRecord(target)).replace(/"(id|createdAt)":[^,}]*,?/g, ""), single);
   }),
-  own("each record is refused for itself, as a single submit would be", async (target) => {
+  ownCase("each record is refused on its own, as a single submit would be", async (target) => {
     const { deployId } = target;
     const good = { deployId, ...goodBody };
     const answer = await submitAll(target, [
@@ -73,7 +67,7 @@ export const batchCases: Case[] = [
     assert.is(usedOf(answer), 2);
     assert.is((await recordsOf(target)).length, 2);
   }),
-  own("the quota is exact in the middle of a batch, in the order of its records", async (target) => {
+  ownCase("the quota is exact in the middle of a batch, in the order of its records", async (target) => {
     const { deployId } = target;
     const other = await target.deploy(target.workspaceId, "staging", { ...promptFile, title: "Other" });
     const deployIds = [deployId, other.deployId, "greeting@production"];
@@ -84,8 +78,8 @@ export const batchCases: Case[] = [
     quotaHeaders(answer, 200, 200);
     assert.is((await usageOf(target)).used, 200);
     assert.equal(statusesOf(await submitAll(target, records)), Array(300).fill(429));
-  }, 200),
-  own("a batch that is repeated with its keys stores and counts nothing again", async (target) => {
+  }, { monthlyLimit: 200 }),
+  ownCase("a batch that is repeated with its keys stores and counts nothing again", async (target) => {
     const { deployId } = target;
     const records = times(400, (index) => ({ deployId, idempotencyKey: `k${index}`, ...goodBody }));
     const first = await submitAll(target, records.slice(0, 300));
@@ -94,7 +88,7 @@ export const batchCases: Case[] = [
     assert.is(new Set(resultsOf(again).map(({ id }) => id)).size, 400);
     assert.equal(await usageOf(target).then(({ submits }) => submits), 400);
   }),
-  own("a key holds for a single submit and for a record of a batch alike", async (target) => {
+  ownCase("an idempotency key holds for a single submit and for a record of a batch alike", async (target) => {
     const { deployId, key } = target;
     const single = await submit(target, goodBody, { headers: [bearer(key), "Idempotency-Key: a"] });
     const record = { deployId, idempotencyKey: "a", ...goodBody };
@@ -104,7 +98,7 @@ export const batchCases: Case[] = [
     assert.equal(resultsOf(answer), [{ status: 201, id }, reused, { status: 201, id }]);
     assert.is((await usageOf(target)).used, 1);
   }),
-  own("the repeat of a key is decided in its turn, before what comes after it", async (target) => {
+  ownCase("the repeat of a key is decided in order, before the records after it", async (target) => {
     const good = { deployId: target.deployId, ...goodBody };
     const answer = await submitAll(target, [
       { ...good, deployId: "dep_0", idempotencyKey: "k" },
@@ -112,8 +106,8 @@ export const batchCases: Case[] = [
       good,
     ]);
     assert.equal(statusesOf(answer), [404, 201, 429]);
-  }, 1),
-  own("a record may be nested as deep in a batch as alone", async (target) => {
+  }, { monthlyLimit: 1 }),
+  ownCase("a record may be nested as deep in a batch as alone", async (target) => {
     const nested = (levels: number) =>
       `{"deployId":"${target.deployId}","sessionId":"s","status":1,` +
       `"content":{"input":""},"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
@@ -121,10 +115,10 @@ export const batchCases: Case[] = [
     const tooDeep = await submitAll(target, [], `{"records":[${nested(1000)}]}`);
     isRefusal(tooDeep, 400, "Request body must be nested at most 1002 levels deep");
   }),
-  own("a batch of which nothing is decided tells the quota too", async (target) => {
+  ownCase("a batch without a valid record has quota headers too", async (target) => {
     quotaHeaders(await submitAll(target, [{}]), limit, 0);
   }),
-  own("what is no batch is 400, and costs nothing", async (target) => {
+  ownCase("an invalid batch is 400, and costs nothing", async (target) => {
     const bad: [body: unknown, error: string][] = [
       ["[]", "Request body must be an object"],
       ["{", "Request body must be valid JSON"],
@@ -137,7 +131,7 @@ export const batchCases: Case[] = [
     for (const [body, error] of bad) isRefusal(await submitAll(target, [], body), 400, error);
     assert.is((await usageOf(target)).used, 0);
   }),
-  own("an invalid key is refused before the batch is read", async (target) => {
+  ownCase("an invalid key is refused before the batch is read", async (target) => {
     isRefusal(await submitAll({ ...target, key: "pl_none" }, []), 401, "Invalid API key");
   }),
 ];

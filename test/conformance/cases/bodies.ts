@@ -1,8 +1,8 @@
-// Bodies that are refused: what is wrong, and how it is told.
+// Bodies that are refused, and the errors that say why.
 import * as assert from "uvu/assert";
 import { goodBody } from "../../helpers.ts";
 import { isRecorded, isRefusal } from "../answers.ts";
-import { bearer, newestRecord, submit, usageOf } from "../target.ts";
+import { bearer, newestRecord, ownCase, submit, usageOf } from "../target.ts";
 import type { Case } from "../target.ts";
 
 const safe = "an integer from -9007199254740991 to 9007199254740991";
@@ -11,7 +11,7 @@ const duration = "a finite number of milliseconds, at least 0";
 const text = "a string of at most 512 characters";
 const neither = "an object with input or output";
 
-/** What a field must be, and members that are not: as they stand in the body, or by the value of the field. */
+/** What a field must be, and values that are not. */
 const fields: [field: string, wanted: string, wrong: [name: string, value: unknown][]][] = [
   ["sessionId", text, [
     ["a number", 1],
@@ -27,7 +27,7 @@ const fields: [field: string, wanted: string, wrong: [name: string, value: unkno
   ["additional_properties", "an object", [["an array", []], ["null", null], ["a number", 1]]],
 ];
 
-/** Numbers as they are written, which JSON.stringify would not keep. */
+/** Numbers as text, since JSON.stringify would change them. */
 const numbers: [field: string, wanted: string, wrong: string[]][] = [
   ["status", safe, ["9007199254740992", "9007199254740993", "1e20", "1.00000000000000001"]],
   ["startAt", time, ["9007199254740990.6"]],
@@ -103,14 +103,12 @@ export const bodyCases: Case[] = [
     const answer = await send(`/v1/diagnosis?deployId=${deployId}`, { method: "POST", headers: [bearer(key)] });
     isRefusal(answer, 400, notJson);
   }],
-  ["bodies that are refused store nothing and cost nothing", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  ownCase("bodies that are refused store nothing and cost nothing", async (own) => {
     for (const [name, body] of refusals) assert.is((await submit(own, body)).status, 400, name);
     const { ledgers } = await own.manage<{ ledgers: unknown[] }>("GET", `/verify?workspaceId=${own.workspaceId}`);
     assert.equal([(await usageOf(own)).used, ledgers], [0, []]);
-  }],
-  ["a body of 1 MiB is accepted, one byte more is 413, with its length and in chunks", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("a body of 1 MiB is accepted, one byte more is 413, with its length and in chunks", async (own) => {
     const limit = 1024 * 1024;
     const empty = JSON.stringify({ ...goodBody, content: { input: "é" } });
     const full = empty.replace("é", `${"x".repeat(limit - empty.length - 1)}é`);
@@ -123,5 +121,5 @@ export const bodyCases: Case[] = [
     }
     assert.is(JSON.parse(await newestRecord(own)).content.input.length, limit - empty.length);
     assert.is((await usageOf(own)).used, 4);
-  }],
+  }),
 ];

@@ -1,4 +1,4 @@
-// What only a connection can show: methods and hosts that no Request can have, and one request after another.
+// What needs a connection: methods and hosts that no Request can have, and one request after another.
 import * as assert from "uvu/assert";
 import { goodBody } from "../../helpers.ts";
 import { isRefusal, usedOf } from "../answers.ts";
@@ -8,7 +8,7 @@ import { bearer, read } from "../target.ts";
 import type { Target } from "../target.ts";
 
 export const connectionCases: [name: string, run: (target: Target, base: string) => Promise<void>][] = [
-  ["TRACE and methods that are none are refused, and cost nothing", async (target, base) => {
+  ["TRACE and unknown methods are refused, and cost nothing", async (target, base) => {
     const before = usedOf(await read(target));
     for (const method of ["TRACE", "PROPFIND", "FOO", "get"]) {
       const request = { method, headers: [bearer(target.key)] };
@@ -19,14 +19,14 @@ export const connectionCases: [name: string, run: (target: Target, base: string)
     }
     assert.is(usedOf(await read(target)), before + 1);
   }],
-  ["a request whose Host is none is 400", async (_, base) => {
+  ["a request with an invalid Host is 400", async (_, base) => {
     const connection = openConnection(base);
     connection.write("GET /v1/prompts HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n");
     isRefusal(await connection.readAnswer(), 400, "Request target or Host header must be valid");
     connection.close();
   }],
   [
-    "a connection serves one request after another, also after refusals whose body nobody reads",
+    "a connection serves one request after another, even after refusals whose body is not read",
     async (target, base) => {
       const connection = openConnection(base);
       const path = `/v1/diagnosis?deployId=${target.deployId}`;

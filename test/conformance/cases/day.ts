@@ -6,7 +6,7 @@ import { adminToken, goodBody, promptFile } from "../../helpers.ts";
 import { bearer, createTarget, read, recordsOf, submit, usageOf } from "../target.ts";
 import type { Send, Target } from "../target.ts";
 
-/** Makes a workspace with records on a service whose clock is far behind, and gives its id. */
+/** Makes a workspace with records on a service whose clock is far behind. Returns its id. */
 export async function makeArchive(send: Send): Promise<string> {
   const target = await createTarget(send);
   const answers = await Promise.all(Array.from({ length: 20 }, () => submit(target)));
@@ -16,7 +16,7 @@ export async function makeArchive(send: Send): Promise<string> {
 
 type Json = Record<string, unknown>;
 
-/** Lives the day with so many applications; `archive` is a workspace whose records are all older than a quarter. */
+/** Runs the day with this many applications. All records of the workspace `archive` are older than a quarter. */
 export async function liveDay(target: Target, archive: string, applicationCount = 8): Promise<void> {
   const { manage } = target;
   const post = (path: string, body: object = {}) => manage<Json>("POST", path, body);
@@ -30,12 +30,12 @@ export async function liveDay(target: Target, archive: string, applicationCount 
   const { id: deployId } = deployment as { id: string };
   const client = { send: target.send, key: firstKey, deployId };
 
-  // A key is rotated under load: the application takes the new secret when it gets it, and no request fails.
+  // A key is rotated under load: the applications use the new secret once they get it, and no request fails.
   let isOver = false;
   const statuses = new Map<string, number>();
   const answered = () => [...statuses.values()].reduce((sum, count) => sum + count, 0);
   let goOn = () => {};
-  /** Waits until the application has got so many more answers. */
+  /** Waits until the applications have got this many more answers. */
   const untilAnswered = (more: number) => {
     const enough = answered() + more;
     return new Promise<void>((resolve) => goOn = () => answered() >= enough && resolve());
@@ -48,7 +48,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
     }
   };
   const applications = Promise.all(Array.from({ length: applicationCount }, application));
-  for (let turn = 0; turn < 3; turn++) {
+  for (let round = 0; round < 3; round++) {
     const rotation = post(`/keys/${keyId}/rotate`, { overlapMs: 60_000 });
     const rotated = await Promise.race([rotation, applications.then(() => rotation)]);
     await Promise.race([untilAnswered(16), applications]);
@@ -59,7 +59,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
   await applications;
   assert.equal([...statuses.keys()], ["200 201"]);
 
-  // A second version goes live, back, and live again; each step is in the history.
+  // A second version goes live and is rolled back. Each step is in the history.
   const versionServed = async () => {
     const { status, text } = await read(client);
     return status === 200 ? JSON.parse(text).deploy.currentVersion : status;
@@ -68,7 +68,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
   await post(`/deployments/${deployId}/promote`, { version: 2, actor: "ann", note: "Try it" });
   assert.is(await versionServed(), 2);
   const sessionId = "of the second version";
-  for (let turn = 0; turn < 5; turn++) await submit(client, { ...goodBody, sessionId, status: 2 });
+  for (let nth = 0; nth < 5; nth++) await submit(client, { ...goodBody, sessionId, status: 2 });
   await post(`/deployments/${deployId}/rollback`, { actor: "bob" });
   assert.is(await versionServed(), 1);
   await post(`/deployments/${deployId}/deactivate`);
@@ -84,7 +84,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
     ["created", null, 1, ""],
   ]);
 
-  // The records of one version; all of them as a file; those of one session deleted.
+  // The records of one version are listed, all records are exported, and those of one session are deleted.
   const records = `/deployments/${deployId}/diagnoses`;
   const ofSecond = await recordsOf(client, "&promptVersion=2");
   assert.equal(ofSecond.map(({ sessionId }) => sessionId), Array(5).fill(sessionId));
@@ -95,7 +95,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
   assert.equal(await manage("DELETE", session), { deleted: 5 });
   assert.equal(await recordsOf(client, "&promptVersion=2"), []);
 
-  // What is older than a quarter goes, and the ledger balances, with what was deleted and pruned.
+  // Calls older than a quarter are pruned. The ledger balances, including what was deleted and pruned.
   const ledgerOf = async (workspaceId: string) => {
     const [ledger] = assertBalanced(await manage("GET", `/verify?workspaceId=${workspaceId}`));
     return ledger as LedgerBalance;

@@ -1,32 +1,31 @@
-// Keys that may do less.
+// Restricted keys.
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../../helpers.ts";
 import { isNotFound, isRecorded, isRefusal } from "../answers.ts";
-import { bearer, read, recordsOf, submit, usageOf } from "../target.ts";
+import { bearer, ownCase, read, recordsOf, submit, usageOf } from "../target.ts";
 import type { Case, Target } from "../target.ts";
 
-/** The target with a key of its workspace that may do less. */
+/** The target with a restricted key of its workspace. */
 async function withKey(target: Target, power: object): Promise<Target> {
   const { key } = await target.manage<{ key: string }>("POST", `/workspaces/${target.workspaceId}/keys`, power);
   return { ...target, key };
 }
 
 export const powerCases: Case[] = [
-  ["a key for reads alone may not submit, which costs nothing", async (target) => {
-    const own = await withKey({ ...target, ...await target.createTenant() }, { readOnly: true });
+  ownCase("a read-only key may not submit, and trying costs nothing", async (tenant) => {
+    const own = await withKey(tenant, { readOnly: true });
     assert.is((await read(own)).status, 200);
     isRefusal(await submit(own), 403, "This key may not submit");
     isRefusal(await submit({ ...own, deployId: "dep_0" }), 403, "This key may not submit");
     assert.equal([(await usageOf(own)).used, await recordsOf(own)], [1, []]);
-  }],
-  ["a key for submits alone may not read", async (target) => {
-    const own = await withKey({ ...target, ...await target.createTenant() }, { submitOnly: true });
+  }),
+  ownCase("a submit-only key may not read", async (tenant) => {
+    const own = await withKey(tenant, { submitOnly: true });
     isRecorded(await submit(own));
     isRefusal(await read(own), 403, "This key may not read");
     assert.is((await usageOf(own)).used, 1);
-  }],
-  ["to a key for one deployment the others are as if absent", async (target) => {
-    const tenant = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("a key for one deployment does not see the others", async (tenant) => {
     const other = await tenant.deploy(tenant.workspaceId, "staging", { ...promptFile, title: "Other" });
     const own = await withKey(tenant, { deployId: tenant.deployId });
     assert.is((await read(own)).status, 200);
@@ -37,18 +36,17 @@ export const powerCases: Case[] = [
     }
     const { text } = await own.send("/v1/revisions", { headers: [bearer(own.key)] });
     assert.equal(Object.keys(JSON.parse(text).deployments), [own.deployId]);
-  }],
-  ["the records of a batch are refused for what their key may not do", async (target) => {
-    const own = await withKey({ ...target, ...await target.createTenant() }, { readOnly: true });
+  }),
+  ownCase("a read-only key may not submit the records of a batch", async (tenant) => {
+    const own = await withKey(tenant, { readOnly: true });
     const body = JSON.stringify({
       records: [{ deployId: own.deployId, sessionId: "s", status: 1, content: { input: "" } }],
     });
     const { text } = await own.send("/v1/diagnoses", { method: "POST", headers: [bearer(own.key)], body });
     const refused = { status: 403, error: "This key may not submit", code: "submit_forbidden" };
     assert.equal(JSON.parse(text).results, [refused]);
-  }],
-  ["a key that may not submit gets no answer to the repeat of another's submit", async (target) => {
-    const tenant = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("a key that may not submit gets no answer to the repeat of another key's submit", async (tenant) => {
     const headers = (key: string) => [bearer(key), "Idempotency-Key: a"];
     isRecorded(await submit(tenant, goodBody, { headers: headers(tenant.key) }));
     const reader = await withKey(tenant, { readOnly: true });
@@ -57,14 +55,13 @@ export const powerCases: Case[] = [
     const other = await tenant.deploy(tenant.workspaceId, "staging", { ...promptFile, title: "Other" });
     const bound = await withKey(tenant, { deployId: other.deployId });
     isNotFound(await submit(bound, goodBody, { headers: headers(bound.key) }));
-  }],
-  ["a rotated key may do what it could before", async (target) => {
-    const tenant = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("a rotated key has the same restrictions", async (tenant) => {
     const path = `/workspaces/${tenant.workspaceId}/keys`;
     const { id } = await tenant.manage<{ id: string }>("POST", path, { readOnly: true, deployId: tenant.deployId });
     const { key } = await tenant.manage<{ key: string }>("POST", `/keys/${id}/rotate`, {});
     const own = { ...tenant, key };
     assert.is((await read(own)).status, 200);
     isRefusal(await submit(own), 403, "This key may not submit");
-  }],
+  }),
 ];

@@ -1,9 +1,9 @@
-// GET /v1/prompts, and what the quota and the call log make of it.
+// GET /v1/prompts, and its effects on the quota and the call log.
 import * as assert from "uvu/assert";
 import { monthOf } from "../../../src/common/month.ts";
 import { goodBody, promptFile } from "../../helpers.ts";
 import { isAccepted, isExhausted, isNotFound, isRefusal, quotaHeaders, usedOf } from "../answers.ts";
-import { bearer, callsOf, read, recordsOf, submit, usageOf } from "../target.ts";
+import { bearer, callsOf, ownCase, read, recordsOf, submit, usageOf } from "../target.ts";
 import type { Case, Target } from "../target.ts";
 
 const served = ({ deployId, promptId, workspaceId }: Target) => ({
@@ -27,11 +27,13 @@ const badQueries = [
 ];
 const unknownIds = ["dep_0", "%00", "dep%00", "%ED%A0%80%FF", "x".repeat(300), "a@b", "@", "@production"];
 
+const upgradeUrl = "https://example.com/upgrade";
+
 export const readCases: Case[] = [
   ["GET answers 200 with all seven fields of the prompt, and the quota", async (target) => {
     isAccepted(await read(target), 200, served(target));
   }],
-  ["GET serves description and llmConfig as empty where none was pushed", async (target) => {
+  ["GET serves an empty description and llmConfig if none was pushed", async (target) => {
     const bare = { ...target, ...await target.deploy(target.workspaceId, "bare", { title: "Bare", messages: [] }) };
     const { title, description, messages, llmConfig } = JSON.parse((await read(bare)).text);
     assert.equal([title, description, messages, llmConfig], ["Bare", "", [], {}]);
@@ -42,8 +44,7 @@ export const readCases: Case[] = [
     assert.ok(text.includes(`"messages":${messages}`));
     assert.ok(text.includes(`"llmConfig":${llmConfig}`));
   }],
-  ["GET serves another version from the very next request after the deployment is promoted", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  ownCase("GET serves another version on the very next request after a promotion", async (own) => {
     await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, title: "Second" });
     for (const [version, title] of ["Greeting", "Second", "Greeting"].entries()) {
       if (version > 0) await own.manage("POST", `/deployments/${own.deployId}/promote`, { version: 3 - version });
@@ -51,9 +52,8 @@ export const readCases: Case[] = [
       assert.equal([prompt.title, prompt.deploy.currentVersion], [title, version === 1 ? 2 : 1]);
     }
     assert.equal((await callsOf(own)).map(({ promptVersion }) => promptVersion), [1, 2, 1]);
-  }],
-  ["GET and POST answer 404 to an inactive deployment, from the very next request on", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("GET and POST answer 404 on the very next request after a deployment is deactivated", async (own) => {
     assert.is((await read(own)).status, 200);
     await own.manage("POST", `/deployments/${own.deployId}/deactivate`);
     isNotFound(await read(own));
@@ -61,18 +61,20 @@ export const readCases: Case[] = [
     await own.manage("POST", `/deployments/${own.deployId}/activate`);
     assert.is((await read(own)).status, 200);
     assert.equal(await recordsOf(own), []);
-  }],
-  ["each accepted request uses one of the quota, reads and submits alike, and a refused one none", async (target) => {
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 10 }) };
-    isAccepted(await read(own), 200, served(own), 1, 10);
-    assert.equal(quotaHeaders(await submit(own), 10, 2)["x-ratelimit-remaining"], "8");
-    assert.is((await submit(own, "{}")).status, 400);
-    assert.is((await read({ ...own, deployId: "unknown" })).status, 404);
-    assert.is((await read({ ...own, key: "unknown" })).status, 401);
-    isAccepted(await read(own), 200, served(own), 3, 10);
-  }],
-  ["an accepted request is one entry in the log, with its key, deployment, version and time", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  }),
+  ownCase(
+    "each accepted read or submit uses one of the quota, and a refused one none",
+    async (own) => {
+      isAccepted(await read(own), 200, served(own), 1, 10);
+      assert.equal(quotaHeaders(await submit(own), 10, 2)["x-ratelimit-remaining"], "8");
+      assert.is((await submit(own, "{}")).status, 400);
+      assert.is((await read({ ...own, deployId: "unknown" })).status, 404);
+      assert.is((await read({ ...own, key: "unknown" })).status, 401);
+      isAccepted(await read(own), 200, served(own), 3, 10);
+    },
+    { monthlyLimit: 10 },
+  ),
+  ownCase("an accepted request is one entry of the call log, with key, deployment, version and time", async (own) => {
     await read(own);
     const record = JSON.parse((await submit(own)).text);
     const [submitted, readOne] = await callsOf(own) as [Record<string, unknown>, Record<string, unknown>];
@@ -84,16 +86,15 @@ export const readCases: Case[] = [
       const numbered = { operation: number === 0 ? "read" : "submit", number: number + 1, promptVersion: 1 };
       assert.equal(entry, { ...numbered, month: monthOf(Number(createdAt)), keyId, deployId });
     }
-  }],
-  ["HEAD answers as GET does, without the body, and counts", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("HEAD answers as GET does, without the body, and counts", async (own) => {
     const head = (query: string) => own.send(`/v1/prompts${query}`, { method: "HEAD", headers: [bearer(own.key)] });
     const answer = await head(`?deployId=${own.deployId}`);
     assert.is(answer.text, "");
     isAccepted({ ...answer, text: "null" }, 200, null, 1);
     const refused = await head("");
     assert.equal([refused.status, refused.text], [400, ""]);
-  }],
+  }),
   ...badQueries.map((query): Case => [
     `GET answers 400 to the query "${query.slice(0, 24)}"`,
     async ({ send, key }) => {
@@ -105,16 +106,14 @@ export const readCases: Case[] = [
     const other = await target.createTenant();
     for (const deployId of [...unknownIds, other.deployId]) isNotFound(await read({ ...target, deployId }));
   }],
-  ["429 carries the limit, what is used, the reset and the upgrade link, and stores nothing", async (target) => {
-    const upgradeUrl = "https://example.com/upgrade";
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 2, upgradeUrl }) };
+  ownCase("429 has the limit, the use, the reset and the upgrade link, and stores nothing", async (own) => {
     assert.equal([(await read(own)).status, (await submit(own)).status], [200, 201]);
     for (const answer of [await read(own), await submit(own)]) isExhausted(answer, 2, 2, upgradeUrl);
     const { reads, submits, remaining } = await usageOf(own);
     assert.equal({ reads, submits, remaining }, { reads: 1, submits: 1, remaining: 0 });
     assert.is((await recordsOf(own)).length, 1);
-  }],
-  ["a limit of 0 accepts nothing, and one lowered below what is used leaves 0", async (target) => {
+  }, { monthlyLimit: 2, upgradeUrl }),
+  ["a limit of 0 accepts nothing, and a limit lowered below the use leaves 0", async (target) => {
     const none = { ...target, ...await target.createTenant({ monthlyLimit: 0 }) };
     isExhausted(await read(none), 0, 0);
     const lowered = { ...target, ...await target.createTenant({ monthlyLimit: 5 }) };

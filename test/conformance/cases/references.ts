@@ -2,14 +2,13 @@
 import * as assert from "uvu/assert";
 import { promptFile } from "../../helpers.ts";
 import { isNotFound, isRecorded } from "../answers.ts";
-import { callsOf, read, recordsOf, submit } from "../target.ts";
+import { callsOf, ownCase, read, recordsOf, submit } from "../target.ts";
 import type { Case } from "../target.ts";
 
 const reference = encodeURIComponent("greeting@production");
 
 export const referenceCases: Case[] = [
-  ["a reference stands wherever a deployment's id does, and the answer names the deployment", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  ownCase("a reference can replace a deployment's id, and the answer has the id", async (own) => {
     const byName = { ...own, deployId: reference };
     const answer = await read(byName);
     assert.equal(answer.text, (await read(own)).text);
@@ -17,8 +16,8 @@ export const referenceCases: Case[] = [
     isRecorded(await submit(byName));
     assert.is((await recordsOf(own)).length, 1);
     assert.equal((await callsOf(own)).map(({ deployId }) => deployId), [own.deployId, own.deployId, own.deployId]);
-  }],
-  ["a reference means a deployment of the key's workspace, whatever others have", async (target) => {
+  }),
+  ["a reference means a deployment of the key's workspace, even if another has the same", async (target) => {
     const one = { ...target, ...await target.createTenant({ name: "One" }) };
     const other = { ...target, ...await target.createTenant({ name: "Other" }) };
     const answers = await Promise.all([one, other, one, other].map((own) => read({ ...own, deployId: reference })));
@@ -27,8 +26,7 @@ export const referenceCases: Case[] = [
       [one, other, one, other].map((own) => [own.deployId, own === one ? "One" : "Other"]),
     );
   }],
-  ["a reference to no deployment, or to one that is not open, is 404", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  ownCase("a reference to no deployment, or to an inactive one, is 404", async (own) => {
     for (
       const other of [
         "greeting@staging",
@@ -43,12 +41,11 @@ export const referenceCases: Case[] = [
     }
     await own.manage("POST", `/deployments/${own.deployId}/deactivate`);
     isNotFound(await read({ ...own, deployId: reference }));
-  }],
-  ["a reference serves another version from the very next request after a promotion", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  }),
+  ownCase("a reference serves another version on the very next request after a promotion", async (own) => {
     await read({ ...own, deployId: reference });
     await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, description: "Second" });
     await own.manage("POST", `/deployments/${own.deployId}/promote`, { version: 2 });
     assert.is(JSON.parse((await read({ ...own, deployId: reference })).text).description, "Second");
-  }],
+  }),
 ];

@@ -2,15 +2,14 @@
 import * as assert from "uvu/assert";
 import { promptFile } from "../../helpers.ts";
 import { isAnswer, isRefusal } from "../answers.ts";
-import { bearer, usageOf } from "../target.ts";
+import { bearer, ownCase, usageOf } from "../target.ts";
 import type { Case, Target } from "../target.ts";
 
 const revisions = ({ send, key }: Target, ...headers: string[]) =>
   send("/v1/revisions", { headers: [bearer(key), ...headers] });
 
 export const revisionCases: Case[] = [
-  ["GET /v1/revisions says which version of each deployment of the key's workspace is live", async (target) => {
-    const own = { ...target, ...await target.createTenant() };
+  ownCase("GET /v1/revisions returns the live version of each deployment of the key's workspace", async (own) => {
     const other = await own.deploy(own.workspaceId, "staging", { ...promptFile, title: "Other" });
     await own.manage("POST", `/prompts/${own.promptId}/versions`, { ...promptFile, description: "Second" });
     await own.manage("POST", `/deployments/${own.deployId}/promote`, { version: 2 });
@@ -23,16 +22,15 @@ export const revisionCases: Case[] = [
       },
     }, { "cache-control": "private, no-cache" });
     assert.match(answer.headers.get("etag") ?? "", /^"[0-9a-f]{32}"$/);
-  }],
-  ["revisions cost nothing, and are 304 until one changes", async (target) => {
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 0 }) };
+  }),
+  ownCase("revisions cost nothing, and are 304 until one changes", async (own) => {
     const tag = (await revisions(own)).headers.get("etag");
     const again = await revisions(own, `If-None-Match: ${tag}`);
     assert.equal([again.status, again.text, again.headers.get("etag")], [304, "", tag]);
     await own.manage("POST", `/deployments/${own.deployId}/deactivate`);
     assert.is((await revisions(own, `If-None-Match: ${tag}`)).status, 200);
     assert.is((await usageOf(own)).used, 0);
-  }],
+  }, { monthlyLimit: 0 }),
   ["a workspace without deployments has no revisions", async (target) => {
     const { id } = await target.manage<{ id: string }>("POST", "/workspaces", { name: "Empty" });
     const { key } = await target.manage<{ key: string }>("POST", `/workspaces/${id}/keys`, {});

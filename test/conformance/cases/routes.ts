@@ -1,8 +1,8 @@
-// What else is served: usage, the root, probes; and paths and methods that are not.
+// Usage, the root, probes, and unknown paths and methods.
 import * as assert from "uvu/assert";
 import { version } from "../../../src/common/version.ts";
 import { isAnswer, isRefusal, usedOf } from "../answers.ts";
-import { bearer, callsOf, read, submit, usageOf } from "../target.ts";
+import { bearer, callsOf, ownCase, read, submit, usageOf } from "../target.ts";
 import type { Case } from "../target.ts";
 
 const notFound = [
@@ -17,8 +17,7 @@ const wrongMethods: [path: string, allow: string, methods: string[]][] = [
 ];
 
 export const routeCases: Case[] = [
-  ["usage tells what the workspace has used and has left, as management does, and no other's", async (target) => {
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 4 }) };
+  ownCase("usage has what the workspace has used and has left, as management does", async (own) => {
     const { month, resetTime, ...fresh } = await usageOf(own);
     assert.equal(fresh, { limit: 4, used: 0, remaining: 4, reads: 0, submits: 0 });
     await read(own);
@@ -31,24 +30,23 @@ export const routeCases: Case[] = [
     const usage = await usageOf(own);
     assert.equal(usage, { month, limit: 4, used: 3, remaining: 1, reads: 1, submits: 2, resetTime: reset });
     assert.equal([usage, resetTime], [managed, reset]);
-  }],
-  ["usage costs nothing, however often it is asked for, and leaves no trace", async (target) => {
-    const own = { ...target, ...await target.createTenant({ monthlyLimit: 1 }) };
+  }, { monthlyLimit: 4 }),
+  ownCase("usage costs nothing, however often it is requested, and leaves no trace", async (own) => {
     for (const method of ["GET", "HEAD", "GET", "HEAD"]) {
       assert.is((await own.send("/v1/usage", { method, headers: [bearer(own.key)] })).status, 200);
     }
     assert.equal([await callsOf(own), (await own.manage("GET", `/keys/${own.keyId}`)).lastUsedAt], [[], null]);
     assert.is(usedOf(await read(own)), 1);
     assert.is((await usageOf(own)).remaining, 0);
-  }],
-  ["usage has no headers of a quota that it does not touch, and is kept by no cache", async ({ send, key }) => {
+  }, { monthlyLimit: 1 }),
+  ["usage has no quota headers, and is not cached", async ({ send, key }) => {
     const answer = await send("/v1/usage", { headers: [bearer(key)] });
     isAnswer(answer, 200, JSON.parse(answer.text));
   }],
   ["an unknown path is 404", async ({ send, key }) => {
     for (const path of notFound) isRefusal(await send(path, { headers: [bearer(key)] }), 404, "Not found");
   }],
-  ["a wrong method is 405, and says what is allowed", async ({ send, key }) => {
+  ["a wrong method is 405, and Allow lists the right ones", async ({ send, key }) => {
     for (const [path, allow, methods] of wrongMethods) {
       for (const method of methods) {
         const answer = await send(path, { method, headers: [bearer(key)] });
@@ -57,7 +55,7 @@ export const routeCases: Case[] = [
       }
     }
   }],
-  ["the root says what this is, as JSON or as a page", async ({ send }) => {
+  ["the root describes the service, as JSON or as a page", async ({ send }) => {
     const answer = await send("/");
     const { description, ...rest } = JSON.parse(answer.text);
     assert.equal([answer.status, rest], [200, { name: "promptledger", version, openapi: "openapi.json" }]);
@@ -67,7 +65,7 @@ export const routeCases: Case[] = [
     assert.match(page.text, `promptledger ${version}`);
     assert.match(page.text, '<a href="openapi.json">');
   }],
-  ["a request's own id is answered with, unless it cannot be kept or looks like a key", async ({ send, key }) => {
+  ["an answer has the request's own id, unless that is invalid or looks like a key", async ({ send, key }) => {
     const answered = async (id: string) =>
       (await send("/healthz", { headers: [`X-Request-Id: ${id}`] })).headers.get("x-request-id")!;
     for (const id of ["a", "4bf92f35-77b3", "a/b:c+d@e=f.g_h", "x".repeat(128)]) assert.is(await answered(id), id);
@@ -75,7 +73,7 @@ export const routeCases: Case[] = [
       assert.match(await answered(id), /^req_[0-9a-f-]{36}$/, id);
     }
   }],
-  ["/healthz and /readyz say that all is well", async ({ send }) => {
+  ["/healthz and /readyz are 200", async ({ send }) => {
     for (const path of ["/healthz", "/readyz"]) isAnswer(await send(path), 200, { status: "ok" });
   }],
 ];

@@ -1,4 +1,4 @@
-// The submit: what is stored of a record, and how it comes back.
+// Submits: what is stored of a record, and how it is returned.
 import * as assert from "uvu/assert";
 import { goodBody } from "../../helpers.ts";
 import { isRecorded } from "../answers.ts";
@@ -59,12 +59,12 @@ export const submitCases: Case[] = [
     assert.equal(record, { id, ...body, promptVersion: 1 });
     assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
   }],
-  ["what was not sent is null", async (target) => {
+  ["absent members are null", async (target) => {
     isRecorded(await submit(target));
     const { latency, startAt, endAt, additional_properties } = JSON.parse(await newestRecord(target));
     assert.equal([latency, startAt, endAt, additional_properties], [null, null, null, null]);
   }],
-  ["additional_properties are stored as given: every digit, key, space and order", async (target) => {
+  ["additional_properties are stored as sent: every digit, key and space, in order", async (target) => {
     for (const text of properties) {
       isRecorded(await submit(target, withProperties(text)));
       assert.ok((await newestRecord(target)).includes(`"additional_properties":${text}`), text);
@@ -79,25 +79,25 @@ export const submitCases: Case[] = [
     const { sessionId, content } = JSON.parse(record);
     assert.equal([sessionId, content], ["s\ufffd", { input: "\ufffd" }]);
   }],
-  ["NUL survives in every string, and a session id with one can be asked for", async (target) => {
+  ["NUL survives in every string, and a session id with one can be searched for", async (target) => {
     const body = { ...goodBody, sessionId: "a\0b", content: { input: "\0", output: "x\0y" } };
     isRecorded(await submit(target, body));
     const [record] = await recordsOf(target, "&sessionId=a%00b");
     assert.equal([record?.sessionId, record?.content], [body.sessionId, body.content]);
   }],
-  ["members that the specification does not name are kept and returned", async (target) => {
+  ["members that the specification does not name are stored and returned", async (target) => {
     const parts = ['"content":{"input":"i","extra":1.0}', '"tags":["a"]', '"cost":0.10', '"__proto__":{"x":1}'];
     isRecorded(await submit(target, `{"sessionId":"s","status":0,${parts.join()}}`));
     const record = await newestRecord(target);
     for (const part of parts) assert.ok(record.includes(part), part);
   }],
-  ["a member with the name of one of ours is returned in submitted", async (target) => {
+  ["a member whose name the service uses itself is returned in submitted", async (target) => {
     const submitted = { id: "mine", createdAt: 1, submitted: true };
     const id = isRecorded(await submit(target, { ...goodBody, ...submitted }));
     const record = JSON.parse(await newestRecord(target));
     assert.equal([record.id, record.promptVersion, record.submitted], [id, 1, submitted]);
   }],
-  ["of a repeated member the last one counts", async (target) => {
+  ["if a member is repeated, the last one wins", async (target) => {
     isRecorded(await submit(target, withMember('"x":1,"sessionId":"last","x":2')));
     const { sessionId, x } = JSON.parse(await newestRecord(target));
     assert.equal([sessionId, x], ["last", 2]);
@@ -120,7 +120,7 @@ export const submitCases: Case[] = [
     `POST accepts ${name}`,
     async (target) => void isRecorded(await submit(target, body)),
   ]),
-  ["a body may come in chunks, without a type, and as any type", async (target) => {
+  ["a body may come in chunks, and with any content type or none", async (target) => {
     isRecorded(await submit(target, goodBody, { chunkSize: 10 }));
     for (const type of [[], ["Content-Type: text/plain"], ["Content-Type: application/x-www-form-urlencoded"]]) {
       isRecorded(await submit(target, goodBody, { headers: [bearer(target.key), ...type] }));

@@ -1,6 +1,6 @@
-// A database with a tenant for a fault to hit, and the audit of what is left: is anything lost that was answered, is
-// anything there twice, do the books balance. libSQL keeps a file open after it was closed, and while anyone has it open the
-// log of a killed service is not recovered: so this process works on copies.
+// Makes a database with a tenant for a fault to hit, and audits it afterwards: was an answered request lost or stored twice,
+// and does the ledger balance. libSQL keeps a file open after it was closed, and while a process has it open, the log of a killed
+// service is not recovered. So this process works on copies.
 import { copyFile } from "node:fs/promises";
 import { verify } from "../actions.ts";
 import { describeError } from "../../src/common/log.ts";
@@ -16,12 +16,12 @@ import { createTenant, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Outcomes } from "./load.ts";
 
-export type Books = { url: string; tenant: Tenant };
+export type SeededDatabase = { url: string; tenant: Tenant };
 
-/** What an audit found; `faults` are sentences about what must not be. */
+/** The result of an audit. `faults` are sentences about what is wrong. */
 export type Audit = { lost: number; doubled: number; faults: string[] };
 
-export async function createBooks(url: string, monthlyLimit = 1_000_000_000): Promise<Books> {
+export async function createSeededDatabase(url: string, monthlyLimit = 1_000_000_000): Promise<SeededDatabase> {
   const path = fileOf(url);
   const { path: folder, remove } = await createFolder();
   const database = openDatabase(path === undefined ? url : `file:${folder}/seed.db`, "manage");
@@ -34,10 +34,10 @@ export async function createBooks(url: string, monthlyLimit = 1_000_000_000): Pr
 }
 
 /**
- * Compares what clients were told with what is in the database, which nobody has open. Requests that were answered with 500,
- * or not at all, may have taken effect or not.
+ * Compares the answers that clients got with the database, which no process has open. Requests that got a 500, or no answer,
+ * may or may not have taken effect.
  */
-export async function audit({ url }: Books, outcomes: Outcomes): Promise<Audit> {
+export async function audit({ url }: SeededDatabase, outcomes: Outcomes): Promise<Audit> {
   const path = fileOf(url);
   if (path === undefined) return await auditDatabase(url, outcomes);
   const { path: folder, remove } = await createFolder();
@@ -53,7 +53,7 @@ export async function audit({ url }: Books, outcomes: Outcomes): Promise<Audit> 
 async function auditDatabase(url: string, { statuses, recorded }: Outcomes): Promise<Audit> {
   const database = openDatabase(url, "manage");
   try {
-    // Before anything else, as what is read from a damaged file may abort this process.
+    // This comes first, because reading from a damaged file may abort this process.
     const damage = await findDamage(database).catch(describeError);
     if (damage !== undefined) return { lost: 0, doubled: 0, faults: [`the database is damaged: ${damage}`] };
     const { ledgers } = await verify(managementOf(database, Date.now));

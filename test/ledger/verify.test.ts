@@ -1,15 +1,15 @@
-// Recounting the books of many workspaces: in pages, none of which is too large for a server's reply.
+// Verifies the ledgers of many workspaces, in pages that fit into a server's reply.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { listBalances } from "../../src/ledger/balances.ts";
+import { verifyLedger } from "../../src/ledger/verify.ts";
 import type { Database } from "../../src/database/database.ts";
 import { unbalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";
 import { taken } from "../management/management.ts";
 
-const test = suite("balances");
+const test = suite("verify");
 
 async function createTenants(count: number): Promise<{ world: World; tenants: Tenant[] }> {
   const world = await createWorld({ monthlyLimit: 1e6 });
@@ -21,7 +21,7 @@ async function createTenants(count: number): Promise<{ world: World; tenants: Te
 const submitAll = (world: World, tenants: Tenant[]) =>
   Promise.all(tenants.map(({ deployId, key }) => world.submit(goodBody, deployId, key)));
 
-/** The same database; `between` happens after each read of what is counted, which has so many rows. */
+/** The same database. `between` runs after each read of a page of counts, with the number of its rows. */
 const watching = (database: Database, between: (rows: number) => Promise<unknown>): Database => ({
   ...database,
   async read(statement) {
@@ -33,7 +33,7 @@ const watching = (database: Database, between: (rows: number) => Promise<unknown
 
 const nothing = () => {};
 
-test("balance whatever the page size, while requests are accepted between the pages", async () => {
+test("ledgers balance with any page size, while requests are accepted between the pages", async () => {
   const { world, tenants } = await createTenants(9);
   const month = 30 * 86_400_000;
   for (let index = 0; index < 3; index++) {
@@ -46,25 +46,25 @@ test("balance whatever the page size, while requests are accepted between the pa
     fc.integer({ min: 1, max: 40 }),
     fc.array(chosen, { maxLength: 20 }),
     async (size, steps) => {
-      const before = await listBalances(world.database, undefined, nothing);
+      const before = await verifyLedger(world.database, undefined, nothing);
       const work = [...steps];
       const database = watching(world.database, (rows) => {
-        // With the row that tells where the log ends.
+        // One more row has the end of the log.
         assert.ok(rows <= Math.max(size, 8) + 1, `${rows} rows`);
         return submitAll(world, work.shift() ?? []);
       });
-      const ledgers = await listBalances(database, undefined, nothing, size);
+      const ledgers = await verifyLedger(database, undefined, nothing, size);
       assert.equal(unbalanced(ledgers), []);
       const sum = (all: typeof ledgers) => all.reduce((sum, { used }) => sum + used, 0);
       assert.ok(sum(ledgers) >= sum(before));
-      const after = await listBalances(world.database, undefined, nothing);
-      assert.equal(await listBalances(world.database, undefined, nothing, size), after);
+      const after = await verifyLedger(world.database, undefined, nothing);
+      assert.equal(await verifyLedger(world.database, undefined, nothing, size), after);
     },
   );
   await fc.assert(run, { numRuns: 40 });
 });
 
-test("show what was tampered with, whatever the page size", async () => {
+test("a count that was tampered with is found with any page size", async () => {
   const { world, tenants } = await createTenants(5);
   await submitAll(world, tenants);
   const { workspaceId } = tenants[2]!;
@@ -74,12 +74,12 @@ test("show what was tampered with, whatever the page size", async () => {
   }]);
   for (const size of [1, 2, 3, 100]) {
     const database = watching(world.database, () => submitAll(world, tenants));
-    const wrong = (await listBalances(database, undefined, nothing, size)).filter(({ balanced }) => !balanced);
+    const wrong = (await verifyLedger(database, undefined, nothing, size)).filter(({ balanced }) => !balanced);
     assert.equal(wrong.map((ledger) => ledger.workspaceId), [workspaceId]);
   }
 });
 
-/** Makes workspaces of which nothing but a count is known, which balances if their calls are pruned. */
+/** Makes workspaces that have nothing but a count. It balances if the calls are pruned. */
 const addCounts = ({ database }: World, prefix: string, count: number, isPruned: boolean) => {
   const numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < :count)";
   const id = "printf('%s%05d', :prefix, i)";
@@ -103,7 +103,7 @@ const addCounts = ({ database }: World, prefix: string, count: number, isPruned:
   ]);
 };
 
-test("are answered as 1,000 at most, those that are wrong before the others, with their number", async () => {
+test("at most 1,000 ledgers are returned, unbalanced ones first, and all are counted", async () => {
   const world = await createWorld();
   const verify = async () => {
     type Verification = { ledgers: { workspaceId: string; balanced: boolean }[]; audit: object };

@@ -1,0 +1,164 @@
+// The recounts of a verification, one for each workspace and month. They begin with the quota that the ledger counted.
+import type { WorkspaceId } from "../common/ids.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
+
+/** One workspace and month, as far as the log has been counted. */
+export type Recount = {
+  workspaceId: WorkspaceId;
+  month: string;
+  /** What the ledger counted of the quota. */
+  counted: { reads: number; submits: number };
+  pruned: { reads: number; submits: number };
+  reads: number;
+  submits: number;
+  prunedRecords: number;
+  /** Includes the deleted ones. */
+  records: number;
+  deleted: number;
+  /** The sequence number that the next call must have. */
+  nextSequence: number;
+  /** Calls and records that are not where they should be. */
+  discrepancies: number;
+};
+
+export type Recounts = Map<string, Recount>;
+
+export function recountOf(recounts: Recounts, row: Row): Recount {
+  const workspaceId = text<WorkspaceId>(row, "workspace_id");
+  const month = text(row, "month");
+  const key = `${workspaceId} ${month}`;
+  const none = { reads: 0, submits: 0 };
+  const recount = recounts.get(key) ??
+    {
+      ...{ workspaceId, month, counted: none, pruned: none, ...none },
+      ...{ prunedRecords: 0, records: 0, deleted: 0, nextSequence: 1, discrepancies: 0 },
+    };
+  recounts.set(key, recount);
+  return recount;
+}
+
+/** A range of workspace ids, both ends included. */
+export type Workspaces = { from: string; to: string };
+
+export const allWorkspaces: Workspaces = { from: "", to: "~" };
+
+/** The counts of some workspaces, with the range of the log and the last pruning at that moment. */
+type Counts = { workspaces: Workspaces; rows: Row[]; first: number; end: number; sequence: number };
+
+/** The rows in one reply: some 1 MB. A libSQL server's limit is 10 MB. */
+export const defaultPageRows = 5_000;
+
+/**
+ * Reads the counts of workspaces, page by page. `first` is where the log begins. Each page has the `end` of the log at that
+ * moment, since only the counts of later pages include requests accepted between two pages. `sequence` is the last pruning.
+ */
+export async function readCounts(database: Database, workspaces: Workspaces, pageRows: number) {
+  const recounts: Recounts = new Map();
+  const pages: Pick<Counts, "workspaces" | "end">[] = [];
+  let first = Infinity, sequence = Infinity;
+  for (let from: string | undefined = workspaces.from; from !== undefined;) {
+    const { counts, next } = await readPage(database, { from, to: workspaces.to }, pageRows);
+    for (const row of counts.rows) addCounts(recounts, row);
+    first = Math.min(first, counts.first);
+    sequence = Math.min(sequence, counts.sequence);
+    pages.push({ workspaces: counts.workspaces, end: counts.end });
+    from = next;
+  }
+  return { recounts, first, pages, sequence };
+}
+
+function addCounts(recounts: Recounts, row: Row): void {
+  const counts = { reads: integer(row, "reads"), submits: integer(row, "submits") };
+  if (row.kind === "counted") recountOf(recounts, row).counted = counts;
+  else {
+    const nextSequence = counts.reads + counts.submits + 1;
+    Object.assign(recountOf(recounts, row), { pruned: counts, prunedRecords: counts.submits, nextSequence });
+  }
+}
+
+/** Reads the counts of the first workspaces, with all months of each, and the workspace that the next page begins with. */
+async function readPage(
+  database: Database,
+  workspaces: Workspaces,
+  pageRows: number,
+): Promise<{ counts: Counts; next: string | undefined }> {
+  const read = await database.read({
+    sql: `
+      select * from (
+        select 'counted' as kind, workspace_id, month, reads, submits, 0 as sequence from quota_usage
+          where workspace_id between :from and :to
+        union all
+        select 'pruned', workspace_id, month, sum(reads), sum(submits), 0 from pruned_calls
+          where workspace_id between :from and :to group by 2, 3
+        order by workspace_id limit :pageRows
+      )
+      union all
+      select 'log', '', '', min(first), max(next), (select coalesce(max(sequence), 0) from prunings) from (
+        -- A query for only the least or only the greatest value reads no other rows.
+        select (select min(position) from commits) as first,
+          (select next_position from commits order by position desc limit 1) as next
+        ${
+      ["calls", "diagnoses", "deleted_diagnoses"].map((table) =>
+        `union all select (select min(position) from ${table}), (select max(position) + 1 from ${table})`
+      ).join("\n        ")
+    }
+      )`,
+    args: { ...workspaces, pageRows },
+  });
+  const log = read.find(({ kind }) => kind === "log")!;
+  const rows = read.filter(({ kind }) => kind !== "log");
+  const position = {
+    first: integerOrNull(log, "reads") ?? 1,
+    end: integerOrNull(log, "submits") ?? 1,
+    sequence: integer(log, "sequence"),
+  };
+  if (rows.length < pageRows) return { counts: { workspaces, rows, ...position }, next: undefined };
+  // The last workspace may have more rows.
+  const next = text(rows.at(-1)!, "workspace_id");
+  const complete = rows.filter((row) => row.workspace_id !== next);
+  const last = complete.at(-1);
+  if (last === undefined) return readPage(database, workspaces, 2 * pageRows);
+  const to = text(last, "workspace_id");
+  return { counts: { workspaces: { from: workspaces.from, to }, rows: complete, ...position }, next };
+}
+
+/**
+ * A query for all that was ever pruned of the workspaces pruned since `:sequence`, if they were pruned beyond `:first`, where
+ * the slice begins. It is part of the query that counts the slice, so that both read the same state. The month is null if the
+ * workspace has been deleted.
+ */
+export const newlyPruned = (isSelected: (id: string) => string): string => `
+  select 'pruned' as kind, s.workspace_id, u.month, sum(u.reads) as reads, sum(u.submits) as submits,
+    s.position
+  from prunings s left join pruned_calls u on u.workspace_id = s.workspace_id
+  where s.sequence > :sequence and (s.position > :first or :first = :start) and ${isSelected("s.workspace_id")}
+  group by s.workspace_id, u.month`;
+
+/**
+ * Restarts the recounts of newly pruned workspaces, since everything before the slice was pruned meanwhile. `reset` gets the
+ * pruned counts of the recount's month, if there are any. Workspaces pruned beyond `end`, where counting ends, become stale:
+ * their pruned counts may include requests that the quota does not. In rows of `newlyPruned`, `discrepancies` is the position.
+ * Returns the other rows.
+ */
+export function applyPruned(
+  { recounts, stale, end }: { recounts: Recounts; stale: Set<WorkspaceId>; end: number },
+  rows: Row[],
+  reset: (recount: Recount, row: Row | undefined) => void,
+): Row[] {
+  const pruned = new Map<string, Map<string, Row>>();
+  for (const row of rows.filter(({ kind }) => kind === "pruned")) {
+    const id = text<WorkspaceId>(row, "workspace_id");
+    const months = pruned.get(id) ?? new Map<string, Row>();
+    pruned.set(id, months);
+    if (row.month === null) continue;
+    months.set(recountOf(recounts, row).month, row);
+    if (integer(row, "discrepancies") > end) stale.add(id);
+  }
+  for (const [name, recount] of recounts) {
+    const months = pruned.get(recount.workspaceId);
+    if (months?.size === 0) recounts.delete(name);
+    else if (months !== undefined) reset(recount, months.get(recount.month));
+  }
+  return rows.filter(({ kind }) => kind !== "pruned");
+}
