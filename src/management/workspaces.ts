@@ -41,21 +41,25 @@ export const createWorkspace = operation({
   method: "POST",
   path: "/workspaces",
   role: "owner",
-  command: "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL]",
+  command:
+    "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION]",
   input: {
     name: v.name,
     monthlyLimit: optional(
       described(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
     ),
     upgradeUrl: optional(upgradeUrl),
+    keepRecordsMs: optional(keepRecordsMs),
+    keepCallsMs: optional(keepCallsMs),
   },
   output: Workspace,
   locate: ({ id }) => `/workspaces/${id}`,
   refusals: [],
-  async run({ clock, commit }, { name, monthlyLimit = defaultMonthlyLimit, upgradeUrl = null }) {
+  async run({ clock, commit }, { name, monthlyLimit = defaultMonthlyLimit, ...nullables }) {
+    const { upgradeUrl = null, keepRecordsMs = null, keepCallsMs = null } = nullables;
     const createdAt = clock();
     const id: WorkspaceId = newId("ws", createdAt);
-    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs: null, keepCallsMs: null, createdAt };
+    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt };
     const workspace = { id, ...created };
     await commit([{ action: "workspace.created", id, workspaceId: id, after: created }], [
       insertInto("workspaces", workspace),

@@ -45,6 +45,14 @@ test("a workspace keeps what it records for ever, until told otherwise", async (
   assert.equal(await kept(), [null, 400 * day]);
 });
 
+test("retention can be set when a workspace is created", async () => {
+  const { manage } = await createWorld();
+  const body = { name: "Short", keepRecordsMs: day, keepCallsMs: 2 * day };
+  const { id, createdAt: _, ...made } = taken(await manage("POST", "/workspaces", body), 201);
+  assert.equal(made, { ...body, monthlyLimit: 10_000, upgradeUrl: null });
+  assert.is(taken(await manage("GET", `/workspaces/${id}`)).keepCallsMs, 2 * day);
+});
+
 test("records and calls go when they are older than that, of that workspace alone", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
