@@ -152,6 +152,21 @@ test("a token that is bound sees the entries of its workspace alone", async () =
   assert.is((await see(`?workspaceId=${other.workspaceId}`)).status, 404);
 });
 
+test("a token may ask for the entries of an actor, though it may not name the actor of a change", async () => {
+  const world = await createWorld();
+  const { token } = taken<{ token: string }>(
+    await world.manage("POST", "/tokens", { name: "Ann", role: "admin" }),
+    201,
+  );
+  await change(world, `/deployments/${world.deployId}/deactivate`, {}, token);
+  const { items } = taken<{ items: AuditEntry[] }>(
+    await world.manage("GET", "/audit?actor=Ann", undefined, as(token)),
+  );
+  assert.equal(items.map(({ action }) => action), ["deployment.deactivated"]);
+  const named = await world.manage("POST", `/deployments/${world.deployId}/activate`, { actor: "Eve" }, as(token));
+  refused(named, 400, "actor is the name of the management token; remove it");
+});
+
 test("the entries of a workspace stay when it is deleted", async () => {
   const world = await createWorld();
   const before = await list(world);
