@@ -2,7 +2,7 @@
 // swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too.
 import { sha256 } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
-import { integer, text, textOrNull } from "../database/row.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { insertInto } from "./table.ts";
 
 /** An entry as it is stored. `before` and `after` are JSON texts. */
@@ -69,10 +69,18 @@ export type ChainState = {
 
 /** Checks the whole log. `report` receives the share that is done. */
 export async function checkChain(database: Database, report?: (share: number) => void): Promise<ChainState> {
-  const stored = await readStoredHead(database);
+  const [row] = await database.read({
+    sql: `select coalesce(max(position), 0) as position, coalesce(max(hash), '') as hash,
+        (select count(*) from audit_log) as entries, (select min(position) from audit_log) as first
+      from audit_head where id = 1`,
+  });
+  const stored = { position: integer(row!, "position"), hash: text(row!, "hash") };
+  const entries = integer(row!, "entries"), first = integerOrNull(row!, "first");
   const { head, brokenAt } = await walk(database, stored, report);
   const isCut = head.position !== stored.position || stored.hash !== "" && stored.hash !== head.hash;
-  return { entries: stored.position, brokenAt: brokenAt ?? (isCut ? stored.position : null), head: stored.hash };
+  // An entry that does not belong to the log stands before the first one or after the newest one.
+  const extraAt = entries === stored.position ? null : first !== null && first < 1 ? 1 : stored.position + 1;
+  return { entries, brokenAt: brokenAt ?? (isCut ? stored.position : extraAt), head: stored.hash };
 }
 
 const pageRows = 256;

@@ -267,4 +267,28 @@ test("verify finds the first entry that was altered, removed or swapped, or whos
   );
 });
 
+const unknown = (position: number) =>
+  `insert into audit_log select ${position}, created_at, source, 'Eve', token_id, action, target_id, workspace_id, before, after,
+    note, request_id, hash from audit_log where position = 1`;
+
+for (
+  const [what, sql, at] of [
+    ["after the newest one", unknown(5), 5],
+    ["before the first one", unknown(0), 1],
+    [
+      "after the one that is given out as the newest",
+      "update audit_head set position = 2, hash = (select hash from audit_log where position = 2)",
+      3,
+    ],
+    ["without a newest one", "delete from audit_head", 1],
+  ] as const
+) {
+  test(`verify finds an entry ${what}`, async () => {
+    const world = await createWorld();
+    await world.database.write([{ sql: "pragma ignore_check_constraints = on" }, { sql }]);
+    const { isIntact, brokenAt } = await check(world);
+    assert.equal([isIntact, brokenAt], [false, at]);
+  });
+}
+
 test.run();
