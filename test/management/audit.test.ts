@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { AuditEntry } from "../../src/management/audit.ts";
-import { adminToken, createTenant, createWorld, noon, promptFile } from "../helpers.ts";
+import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { dump, readAll, refused, taken, toLines } from "./management.ts";
 
@@ -188,6 +188,20 @@ test("changes that come at once follow each other", async () => {
   const statuses = (await Promise.all(Array.from({ length: 8 }, () => name("same")))).map(({ status }) => status);
   assert.equal(statuses.sort(), [201, ...Array(7).fill(409)]);
   assert.equal((await check(world)).isIntact, true);
+});
+
+test("changes of one service do not overtake each other: each is written once", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
+  const before = counts.writes;
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, nth) => {
+    const path = `/workspaces/${world.workspaceId}`;
+    return nth % 2 === 0
+      ? world.manage("PATCH", path, { monthlyLimit: nth })
+      : world.manage("POST", `${path}/keys`, { name: "k" });
+  }));
+  for (const answer of answers) assert.ok(answer.status < 300, answer.text);
+  assert.is(counts.writes - before, 200);
 });
 
 test("a change that cannot be written has no entry", async () => {
