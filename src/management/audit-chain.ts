@@ -21,7 +21,7 @@ export type StoredEntry = {
   requestId: string | null;
 };
 
-/** The newest entry; position 0 in an empty log. */
+/** The newest entry; position 0 in an empty log. The hash is empty until an entry has one. */
 export type Head = { position: number; hash: string };
 
 const start: Head = { position: 0, hash: "" };
@@ -35,9 +35,13 @@ const append = async ({ hash }: Head, entry: StoredEntry): Promise<Head> => {
 };
 
 /** The statements that add entries after a head. They break a constraint if another entry follows it already. */
-export async function addEntries(head: Head, entries: Omit<StoredEntry, "position">[]): Promise<Statement[]> {
+export async function addEntries(
+  database: Database,
+  head: Head,
+  entries: Omit<StoredEntry, "position">[],
+): Promise<Statement[]> {
   const statements: Statement[] = [];
-  let last = head;
+  let last = head.hash === "" ? { ...head, hash: (await walk(database, head)).head.hash } : head;
   for (const entry of entries) {
     const added = { position: last.position + 1, ...entry };
     last = await append(last, added);
@@ -49,11 +53,6 @@ export async function addEntries(head: Head, entries: Omit<StoredEntry, "positio
 
 /** The newest entry of the log. */
 export async function readHead(database: Database): Promise<Head> {
-  const head = await readStoredHead(database);
-  return head.hash === "" ? (await walk(database, head)).head : head;
-}
-
-async function readStoredHead(database: Database): Promise<Head> {
   const [row] = await database.read({ sql: "select position, hash from audit_head where id = 1" });
   return { position: integer(row!, "position"), hash: text(row!, "hash") };
 }
