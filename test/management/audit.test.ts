@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -103,6 +104,31 @@ test("a session that was deleted is not named, but can be asked for by its hash"
   const [entry] = await list(world, "?action=session");
   assert.not.ok(JSON.stringify(entry).includes("session-1"));
   assert.match((entry!.before as { sessionHash: string }).sessionHash, /^[0-9a-f]{64}$/);
+});
+
+test("the deletion of a session is one entry, though retention has removed the first of its records meanwhile", async () => {
+  const memory = await openMemory();
+  let isRetained = false;
+  const removeFirst = {
+    sql: "delete from diagnoses where position in (select position from diagnoses order by position desc limit 250)",
+  };
+  const database: Database = {
+    ...memory,
+    async write(statements) {
+      if (isRetained && statements.some(({ sql }) => sql.includes("audit_log"))) {
+        isRetained = false;
+        await memory.write([removeFirst]);
+      }
+      return await memory.write(statements);
+    },
+  };
+  const world = await createWorld({ database });
+  const { deployId } = world;
+  await Promise.all(Array.from({ length: 300 }, () => world.submit()));
+  isRetained = true;
+  const answer = await world.manage("DELETE", `/deployments/${deployId}/diagnoses?sessionId=session-1`);
+  assert.equal(taken<{ deleted: number }>(answer).deleted, 50);
+  assert.is((await list(world, "?action=session")).length, 1);
 });
 
 test("entries are found by workspace, action, target, actor and time", async () => {
