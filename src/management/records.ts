@@ -127,8 +127,9 @@ export const deleteDiagnosis = operation({
     if (diagnosis === undefined) return { deleted: 0 };
     const { promptVersion } = diagnosis;
     const change = { action: "record.deleted", id, workspaceId, before: { promptVersion } };
-    await management.commit([change], deleteDiagnoses([position], management.clock()));
-    return { deleted: 1 };
+    // Retention may have removed it since.
+    const [deleted] = await management.commit([change], deleteDiagnoses([position], management.clock()));
+    return { deleted: deleted!.length };
   },
 });
 

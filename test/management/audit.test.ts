@@ -106,29 +106,35 @@ test("a session that was deleted is not named, but can be asked for by its hash"
   assert.match((entry!.before as { sessionHash: string }).sessionHash, /^[0-9a-f]{64}$/);
 });
 
-test("the deletion of a session is one entry, though retention has removed the first of its records meanwhile", async () => {
+/** A world in which the newest records are gone, as by retention, right before a deletion of records is written. */
+async function createRetained(gone: number): Promise<World> {
   const memory = await openMemory();
-  let isRetained = false;
-  const removeFirst = {
-    sql: "delete from diagnoses where position in (select position from diagnoses order by position desc limit 250)",
-  };
+  const sql = "delete from diagnoses where position in (select position from diagnoses order by position desc limit ?)";
+  let left = gone;
   const database: Database = {
     ...memory,
     async write(statements) {
-      if (isRetained && statements.some(({ sql }) => sql.includes("audit_log"))) {
-        isRetained = false;
-        await memory.write([removeFirst]);
-      }
+      const isDeletion = statements.some(({ sql }) => sql.includes("insert into deleted_diagnoses"));
+      if (isDeletion) await memory.write([{ sql, args: [left] }]);
+      if (isDeletion) left = 0;
       return await memory.write(statements);
     },
   };
-  const world = await createWorld({ database });
-  const { deployId } = world;
+  return await createWorld({ database });
+}
+
+test("the deletion of a session is one entry, though its first records are gone meanwhile", async () => {
+  const world = await createRetained(250);
   await Promise.all(Array.from({ length: 300 }, () => world.submit()));
-  isRetained = true;
-  const answer = await world.manage("DELETE", `/deployments/${deployId}/diagnoses?sessionId=session-1`);
-  assert.equal(taken<{ deleted: number }>(answer).deleted, 50);
+  const answer = await world.manage("DELETE", `/deployments/${world.deployId}/diagnoses?sessionId=session-1`);
+  assert.equal(taken(answer), { deleted: 50 });
   assert.is((await list(world, "?action=session")).length, 1);
+});
+
+test("of a record that is gone meanwhile the answer says that it was not deleted", async () => {
+  const world = await createRetained(1);
+  const { id } = (await world.submit()).json as { id: string };
+  assert.equal(taken(await world.manage("DELETE", `/diagnoses/${id}`)), { deleted: 0 });
 });
 
 test("entries are found by workspace, action, target, actor and time", async () => {
