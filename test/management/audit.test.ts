@@ -209,15 +209,17 @@ test("the entries of a workspace stay when it is deleted", async () => {
   assert.is((deleted!.before as { name: string }).name, "Acme");
 });
 
-test("changes that come at once follow each other", async () => {
+test("changes that come at once follow each other, through two services too", async () => {
   const world = await createWorld();
   const { promptId, workspaceId } = world;
-  const push = (title: string) => world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title });
-  const name = (name: string) => world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name, promptId });
-  const pushes = await Promise.all(Array.from({ length: 30 }, (_, nth) => push(`Title ${nth}`)));
+  const services = [world, await createWorld({ database: world.database })];
+  const send = (nth: number, path: string, body: object) => services[nth % 2]!.manage("POST", path, body);
+  const push = (nth: number) => send(nth, `/prompts/${promptId}/versions`, { ...promptFile, title: `Title ${nth}` });
+  const name = (nth: number) => send(nth, `/workspaces/${workspaceId}/deployments`, { name: "same", promptId });
+  const pushes = await Promise.all(Array.from({ length: 30 }, (_, nth) => push(nth)));
   const versions = pushes.map((answer) => taken<{ version: number }>(answer, 201).version).sort((a, b) => a - b);
   assert.equal(versions, Array.from({ length: 30 }, (_, nth) => nth + 2));
-  const statuses = (await Promise.all(Array.from({ length: 8 }, () => name("same")))).map(({ status }) => status);
+  const statuses = (await Promise.all(Array.from({ length: 8 }, (_, nth) => name(nth)))).map(({ status }) => status);
   assert.equal(statuses.sort(), [201, ...Array(7).fill(409)]);
   assert.equal((await check(world)).isIntact, true);
 });
