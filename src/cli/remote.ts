@@ -5,6 +5,7 @@ import { isToken } from "../common/ids.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/management-openapi.ts";
 import { stringify } from "../common/json-text.ts";
+import { namesActor } from "../management/operation.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -36,7 +37,7 @@ export function connectTo(
     say(`Warning: the admin token is sent unencrypted to ${hostname}\n`);
   }
   return async (operation, input) => {
-    const named = "actor" in operation.input.schema && findActor(input) === undefined ? { ...input, actor } : input;
+    const named = namesActor(operation) && findActor(input) === undefined ? { ...input, actor } : input;
     const { method, path, body } = toRequest(operation, named);
     const idle = idleTimeout(base, method === "GET", timeoutMs);
     // Redirects are not followed, because the token is for this service alone.

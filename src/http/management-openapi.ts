@@ -57,7 +57,13 @@ const refused = {
   internal: { when: "The service failed", as: [errors.internalError()] },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
-    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.managementOverloaded()],
+    as: [
+      errors.databaseBusy(),
+      errors.databaseAway(),
+      errors.stopping(),
+      errors.managementOverloaded(),
+      errors.managementContended(),
+    ],
     headers: ["Retry-After"],
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;

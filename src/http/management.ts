@@ -7,7 +7,9 @@ import {
   givenTwice,
   invalidRevision,
   invalidTokenOption,
+  managementContended,
   managementOff,
+  managementOverloaded,
   noRevision,
   Refusal,
   revisionInBody,
@@ -17,6 +19,8 @@ import { adminTokenFault } from "../common/config.ts";
 import { yielding } from "../database/yielding.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
+import { createSlots } from "../common/slots.ts";
+import type { Slots } from "../common/slots.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { groups, operations } from "../management/index.ts";
 import { perform } from "../management/operation.ts";
@@ -27,8 +31,7 @@ import { schemaOf } from "../schema/struct.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceDescription } from "./face.ts";
-import { createLongWork, untilGone } from "./long-work.ts";
-import type { LongWork } from "./long-work.ts";
+import { untilGone } from "./long-work.ts";
 import { createGate } from "./management-access.ts";
 import type { Gate } from "./management-access.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
@@ -40,13 +43,13 @@ import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
 /** The state of the face in one service. */
-type Shared = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
+type Shared = { store: Store; longWork: Slots; exports: { count: number }; quietMs: number };
 
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
 
 const maxLongWork = 8; // at once
-const longWorkTimeout = 5_000; // ms that further requests wait
+const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
 // ms after which a response that is not ready begins: clients, proxies and Bun close a connection that is silent for a minute
 // or a few.
 const defaultQuietMs = 20_000;
@@ -59,13 +62,14 @@ type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | u
  * without `adminToken` too. With neither every request gets 404 with the code `management_off`.
  */
 export const management = (options: ManagementOptions): Face =>
-  managementWith(options, () => createLongWork(maxLongWork, longWorkTimeout));
+  managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
 
-/** The same with its own limit on long-running requests, and its own time after which a response begins. */
+/** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
 export function managementWith(
   { adminToken, tokens = false }: ManagementOptions,
-  boundLongWork: () => LongWork,
-  quietMs = defaultQuietMs,
+  boundLongWork: () => Slots,
+  { quietMs = defaultQuietMs, changeTimeout = slotTimeout }: { quietMs?: number | undefined; changeTimeout?: number } =
+    {},
 ): Face {
   const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
@@ -78,7 +82,8 @@ export function managementWith(
       if (isOn) addOperations(router, createGate(adminToken));
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return ({ database, clock, metrics }) => {
-        const store = { database: yielding(database), clock };
+        const changes = createSlots(1, changeTimeout, managementContended);
+        const store = { database: yielding(database), clock, changes };
         const shared: Shared = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
         const count = metrics.counter(

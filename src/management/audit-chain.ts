@@ -2,7 +2,7 @@
 // swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too.
 import { sha256 } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
-import { integer, text, textOrNull } from "../database/row.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { insertInto } from "./table.ts";
 
 /** An entry as it is stored. `before` and `after` are JSON texts. */
@@ -21,7 +21,7 @@ export type StoredEntry = {
   requestId: string | null;
 };
 
-/** The newest entry; position 0 in an empty log. */
+/** The newest entry; position 0 in an empty log. The hash is empty until an entry has one. */
 export type Head = { position: number; hash: string };
 
 const start: Head = { position: 0, hash: "" };
@@ -35,9 +35,13 @@ const append = async ({ hash }: Head, entry: StoredEntry): Promise<Head> => {
 };
 
 /** The statements that add entries after a head. They break a constraint if another entry follows it already. */
-export async function addEntries(head: Head, entries: Omit<StoredEntry, "position">[]): Promise<Statement[]> {
+export async function addEntries(
+  database: Database,
+  head: Head,
+  entries: Omit<StoredEntry, "position">[],
+): Promise<Statement[]> {
   const statements: Statement[] = [];
-  let last = head;
+  let last = head.hash === "" ? { ...head, hash: (await walk(database, head)).head.hash } : head;
   for (const entry of entries) {
     const added = { position: last.position + 1, ...entry };
     last = await append(last, added);
@@ -49,11 +53,6 @@ export async function addEntries(head: Head, entries: Omit<StoredEntry, "positio
 
 /** The newest entry of the log. */
 export async function readHead(database: Database): Promise<Head> {
-  const head = await readStoredHead(database);
-  return head.hash === "" ? (await walk(database, head)).head : head;
-}
-
-async function readStoredHead(database: Database): Promise<Head> {
   const [row] = await database.read({ sql: "select position, hash from audit_head where id = 1" });
   return { position: integer(row!, "position"), hash: text(row!, "hash") };
 }
@@ -69,10 +68,18 @@ export type ChainState = {
 
 /** Checks the whole log. `report` receives the share that is done. */
 export async function checkChain(database: Database, report?: (share: number) => void): Promise<ChainState> {
-  const stored = await readStoredHead(database);
+  const [row] = await database.read({
+    sql: `select coalesce(max(position), 0) as position, coalesce(max(hash), '') as hash,
+        (select count(*) from audit_log) as entries, (select min(position) from audit_log) as first
+      from audit_head where id = 1`,
+  });
+  const stored = { position: integer(row!, "position"), hash: text(row!, "hash") };
+  const entries = integer(row!, "entries"), first = integerOrNull(row!, "first");
   const { head, brokenAt } = await walk(database, stored, report);
   const isCut = head.position !== stored.position || stored.hash !== "" && stored.hash !== head.hash;
-  return { entries: stored.position, brokenAt: brokenAt ?? (isCut ? stored.position : null), head: stored.hash };
+  // An entry that does not belong to the log stands before the first one or after the newest one.
+  const extraAt = entries === stored.position ? null : first !== null && first < 1 ? 1 : stored.position + 1;
+  return { entries, brokenAt: brokenAt ?? (isCut ? stored.position : extraAt), head: stored.hash };
 }
 
 const pageRows = 256;

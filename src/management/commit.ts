@@ -44,7 +44,7 @@ export async function openCommit(database: Database, clock: Clock, origin: Origi
       before: before === undefined ? null : toDifference(before, after),
       after: after === undefined ? null : toDifference(after, before),
     }));
-    const added = await addEntries(head, entries);
+    const added = await addEntries(database, head, entries);
     try {
       return (await database.write([...added, ...statements])).slice(added.length);
     } catch (error) {

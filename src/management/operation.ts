@@ -3,6 +3,7 @@
 import type { Clock, Page } from "../common/domain.ts";
 import { actorGiven, allWorkspacesRequired, managementContended, roleRequired } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
+import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
@@ -52,6 +53,8 @@ export type Store = {
   clock: Clock;
   /** Receives the progress of long work, as a sentence. */
   report?: ((progress: string) => void) | undefined;
+  /** Changes by one process enter one after the other, so that they do not overtake each other. */
+  changes?: Slots | undefined;
 };
 
 /** What operations work on, and who calls them. */
@@ -105,8 +108,15 @@ export const operation = <S extends Schema, Output>(
 
 type Performed<Output> = Pick<
   Operation<never, Output>,
-  "input" | "method" | "role" | "roleOverAll" | "isScoped" | "seesDeleted" | "run"
+  "input" | "role" | "roleOverAll" | "isScoped" | "isLong" | "seesDeleted" | "run"
 >;
+
+/** Whether an operation changes nothing. Viewers may call all of these, and no others. */
+const isRead = ({ role }: Pick<AnyOperation, "role">): boolean => role === "viewer";
+
+/** Whether the `actor` in an operation's input is who makes a change. That of a read is who made the changes it looks for. */
+export const namesActor = (operation: Pick<AnyOperation, "role" | "input">): boolean =>
+  !isRead(operation) && "actor" in operation.input.schema;
 
 /**
  * Runs an operation, once caller and input have been checked. All that a caller may not see is refused here, so operations
@@ -117,10 +127,25 @@ export async function perform<Output>(
   session: Session,
   unchecked: Unchecked,
 ): Promise<Output> {
-  const { caller } = session;
+  const { caller, changes } = session;
   requireRole(caller, operation.role);
   const given = checkObject(operation.input, unchecked);
+  if (isRead(operation)) return await runOnce(operation, session, given);
   if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
+  // Long work commits first and then goes on for seconds, in which nobody should wait for it.
+  const leave = operation.isLong ? undefined : await changes?.enter();
+  try {
+    return await runUntilFirst(operation, session, given);
+  } finally {
+    leave?.();
+  }
+}
+
+const mostAttempts = 20;
+const longestPause = 200; // ms
+
+/** Runs a change again while other processes, or long work, make theirs first. */
+async function runUntilFirst<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {
   for (let attempt = 1; attempt <= mostAttempts; attempt++) {
     try {
       return await runOnce(operation, session, given);
@@ -132,17 +157,11 @@ export async function perform<Output>(
   throw managementContended();
 }
 
-const mostAttempts = 20;
-const longestPause = 200; // ms
-
-async function runOnce<Output>(
-  { input, method, roleOverAll, isScoped, seesDeleted, run }: Performed<Output>,
-  session: Session,
-  given: object,
-): Promise<Output> {
+async function runOnce<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {
+  const { input, roleOverAll, isScoped, seesDeleted, run } = operation;
   const { database, clock, caller } = session;
   const bound = caller.workspaceId;
-  const commit = method === "GET" ? refuseCommit : await openCommit(database, clock, originOf(caller, given));
+  const commit = isRead(operation) ? refuseCommit : await openCommit(database, clock, originOf(caller, given));
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
   if (named.length === 0 && roleOverAll !== undefined) requireRole(caller, roleOverAll);
@@ -152,7 +171,7 @@ async function runOnce<Output>(
 }
 
 function refuseCommit(): never {
-  throw new TypeError("An operation by GET changes nothing");
+  throw new TypeError("An operation that viewers may call changes nothing");
 }
 
 /** What the audit log says of a caller. */

@@ -127,8 +127,9 @@ export const deleteDiagnosis = operation({
     if (diagnosis === undefined) return { deleted: 0 };
     const { promptVersion } = diagnosis;
     const change = { action: "record.deleted", id, workspaceId, before: { promptVersion } };
-    await management.commit([change], deleteDiagnoses([position], management.clock()));
-    return { deleted: 1 };
+    // Retention may have removed it since.
+    const [deleted] = await management.commit([change], deleteDiagnoses([position], management.clock()));
+    return { deleted: deleted!.length };
   },
 });
 
@@ -151,14 +152,15 @@ export const deleteSession = operation({
     // The session may be the name of a person who wants to be forgotten.
     const before = { sessionHash: await sha256(sessionId) };
     const entry: Change[] = [{ action: "session.deleted", id: deployId, workspaceId, before }];
-    let count = 0;
+    let count = 0, isLogged = false;
     const batches = eachPage((cursor) =>
       diagnoses.listPositions(database, { deployId, sessionId }, { limit: deletionBatch, cursor })
     );
     for await (const positions of batches) {
       if (positions.length === 0) continue;
       const statements = deleteDiagnoses(positions, clock());
-      const [deleted] = await (count === 0 ? commit(entry, statements) : database.write(statements));
+      const [deleted] = await (isLogged ? database.write(statements) : commit(entry, statements));
+      isLogged = true;
       count += deleted!.length;
       report?.(`Deleted ${count} records`);
     }

@@ -86,9 +86,11 @@ export const verify = operation({
   isLong: true,
   async run(management, { workspaceId }) {
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
-    const report = (share: number) => management.report?.(`Verified ${percent(share)}`);
-    const chain = workspaceId === undefined ? await checkChain(management.database) : undefined;
-    const all = await verifyLedger(management.database, workspaceId, report);
+    const reportOf = (what: string) => (share: number) => management.report?.(`Verified ${percent(share)} of ${what}`);
+    const chain = workspaceId === undefined
+      ? await checkChain(management.database, reportOf("the audit log"))
+      : undefined;
+    const all = await verifyLedger(management.database, workspaceId, reportOf("the calls"));
     const wrong = all.filter(({ balanced }) => !balanced);
     const right = all.filter(({ balanced }) => balanced);
     const shown = new Set([...wrong, ...right].slice(0, mostLedgers));

@@ -91,6 +91,14 @@ test("names whoever is logged in as the one who changes something, unless told o
   assert.equal(asked.map(({ body }) => JSON.parse(body).actor), ["ann", "bob", "cleo", undefined]);
 });
 
+test("lists what everyone has changed, whoever is logged in, unless an actor is asked for", async () => {
+  answer = emptyList;
+  await cli(["audit", "list", "--server", url], { USER: "ann" });
+  await cli(["audit", "list", "--server", url, "--actor", "cleo"], { USER: "ann" });
+  const actors = asked.map(({ url: target }) => new URL(target!, url).searchParams.get("actor"));
+  assert.equal(actors, [null, "cleo"]);
+});
+
 test("with a management token nobody else is named, since the histories have its name", async () => {
   answer = json({ id: "dep_1", changed: true, isActive: true });
   const activate = ["deploy", "activate", "dep_1", "--server", url];

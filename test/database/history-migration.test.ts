@@ -9,7 +9,7 @@ import { checkChain } from "../../src/management/audit-chain.ts";
 import { listAuditEntries } from "../../src/management/audit.ts";
 import { listDeploymentChanges, renameDeployment } from "../../src/management/deployment-changes.ts";
 import { call, managementOf } from "../actions.ts";
-import { noon } from "../helpers.ts";
+import { counting, noon } from "../helpers.ts";
 
 const test = suite("the migration of histories");
 
@@ -82,6 +82,29 @@ test("the first change after it covers the entries before the log too", async ()
     { sql: "update audit_log set actor = 'Eve' where position = 2" },
   ]);
   assert.is((await checkChain(database)).brokenAt, 6);
+});
+
+test("a removed entry of those before the log is found, and keeps nobody from making changes", async () => {
+  const database = await openOld();
+  await migrate(database, migrations, noon);
+  await database.write([{ sql: "drop trigger audit_log_no_delete" }, {
+    sql: "delete from audit_log where position = 2",
+  }]);
+  for (const name of ["new", "newer"]) await call(renameDeployment, managementOf(database), { id, name });
+  assert.is((await checkChain(database)).brokenAt, 2);
+});
+
+test("reads the log before its first hash only to make a change, and only once", async () => {
+  const { database, counts } = counting(await openOld());
+  await migrate(database, migrations, noon);
+  const readsOf = async (change: () => Promise<unknown>) => {
+    const before = counts.reads;
+    await change();
+    return counts.reads - before;
+  };
+  const rename = (name: string) => readsOf(() => call(renameDeployment, managementOf(database), { id, name }));
+  const unchanged = await rename("a"), first = await rename("b"), second = await rename("c");
+  assert.equal([first - second, second - unchanged], [1, 1]);
 });
 
 test.run();

@@ -1,6 +1,7 @@
 // A service on a database whose reads can be held up, to see what is asked of it meanwhile.
-import { createLongWork } from "../../src/http/long-work.ts";
-import type { LongWork } from "../../src/http/long-work.ts";
+import { managementOverloaded } from "../../src/common/errors.ts";
+import { createSlots } from "../../src/common/slots.ts";
+import type { Slots } from "../../src/common/slots.ts";
 import { managementWith } from "../../src/http/management.ts";
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
@@ -8,8 +9,8 @@ import { adminToken, bearer, captureLog, createTenant, managementOf } from "../h
 import { noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
 /**
- * Makes such a service, which does so much long work at once; more of it waits for `timeout` ms, and its responses begin
- * after `quietMs`.
+ * Makes such a service, which does so much long work at once; more of it waits for `timeout` ms, as changes do, and its
+ * responses begin after `quietMs`.
  */
 export async function openGated(most: number, timeout: number, quietMs?: number) {
   const memory = await openMemory();
@@ -24,18 +25,23 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
     },
   };
   const { log, logged } = captureLog("info");
-  const work = createLongWork(most, timeout);
-  const longWork: LongWork = {
+  const work = createSlots(most, timeout, managementOverloaded);
+  const longWork: Slots = {
     async enter() {
       const leave = await work.enter();
       state.begun++;
       return leave;
     },
   };
-  const faces = [managementWith({ adminToken }, () => longWork, quietMs)];
+  const faces = [managementWith({ adminToken }, () => longWork, { quietMs, changeTimeout: timeout })];
   const { fetch } = serveContext(database, { clock: () => noon, log, faces });
-  const send = async (path: string, signal?: AbortSignal, method = "GET") => {
-    const init = { method, headers: bearer(adminToken), ...(signal === undefined ? {} : { signal }) };
+  const send = async (path: string, signal?: AbortSignal, method = "GET", body?: string) => {
+    const init = {
+      method,
+      ...(body === undefined ? {} : { body }),
+      headers: { Authorization: `Bearer ${adminToken}` },
+      ...(signal === undefined ? {} : { signal }),
+    };
     return readAnswer(await fetch(new Request(`http://ledger.test${path}`, init)));
   };
   return {

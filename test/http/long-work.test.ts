@@ -1,7 +1,8 @@
 // Management that takes long: few at once, and only for a client that is still there.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createLongWork } from "../../src/http/long-work.ts";
+import { managementOverloaded } from "../../src/common/errors.ts";
+import { createSlots } from "../../src/common/slots.ts";
 import { operations } from "../../src/management/index.ts";
 import { adminToken, createWorld } from "../helpers.ts";
 import { openGated } from "./gated.ts";
@@ -34,7 +35,7 @@ test("waits while too much is under way, and is 503 with Retry-After after a whi
 });
 
 test("is done in order of arrival when there is room again, and holds no more than its share at once", async () => {
-  const work = createLongWork(2, 10_000);
+  const work = createSlots(2, 10_000, managementOverloaded);
   const order: number[] = [];
   let running = 0, most = 0;
   await Promise.all(Array.from({ length: 20 }, async (_, index) => {
@@ -104,6 +105,22 @@ test("a write that is made at once is made, though its client has left", async (
   controller.abort();
   const path = `/admin/v1/deployments/${gated.deployId}/deactivate`;
   assert.is((await gated.send(path, controller.signal, "POST")).status, 200);
+});
+
+test("changes wait for the one before, and are 503 with Retry-After after a while; a rendering waits for none", async () => {
+  const gated = await openGated(1, 20);
+  const change = `/admin/v1/deployments/${gated.deployId}/deactivate`;
+  const rendering = JSON.stringify({ values: { name: "Ann" } });
+  gated.close();
+  const first = gated.send(change, undefined, "POST");
+  await gated.asked();
+  const { status, json, headers } = await gated.send(change, undefined, "POST");
+  const contended = { error: "Too many changes at once: try again", code: "overloaded" };
+  assert.equal([status, json, headers.get("Retry-After")], [503, contended, "1"]);
+  const render = gated.send(`/admin/v1/prompts/${gated.promptId}/render`, undefined, "POST", rendering);
+  gated.state.pass(true);
+  for (const { status } of await Promise.all([first, render])) assert.is(status, 200);
+  assert.is((await gated.send(change, undefined, "POST")).status, 200);
 });
 
 test("begins its response before its output is ready, and sends a space now and then", async () => {

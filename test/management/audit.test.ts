@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
-import { adminToken, createTenant, createWorld, noon, promptFile } from "../helpers.ts";
+import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { dump, readAll, refused, taken, toLines } from "./management.ts";
 
@@ -105,6 +106,37 @@ test("a session that was deleted is not named, but can be asked for by its hash"
   assert.match((entry!.before as { sessionHash: string }).sessionHash, /^[0-9a-f]{64}$/);
 });
 
+/** A world in which the newest records are gone, as by retention, right before a deletion of records is written. */
+async function createRetained(gone: number): Promise<World> {
+  const memory = await openMemory();
+  const sql = "delete from diagnoses where position in (select position from diagnoses order by position desc limit ?)";
+  let left = gone;
+  const database: Database = {
+    ...memory,
+    async write(statements) {
+      const isDeletion = statements.some(({ sql }) => sql.includes("insert into deleted_diagnoses"));
+      if (isDeletion) await memory.write([{ sql, args: [left] }]);
+      if (isDeletion) left = 0;
+      return await memory.write(statements);
+    },
+  };
+  return await createWorld({ database });
+}
+
+test("the deletion of a session is one entry, though its first records are gone meanwhile", async () => {
+  const world = await createRetained(250);
+  await Promise.all(Array.from({ length: 300 }, () => world.submit()));
+  const answer = await world.manage("DELETE", `/deployments/${world.deployId}/diagnoses?sessionId=session-1`);
+  assert.equal(taken(answer), { deleted: 50 });
+  assert.is((await list(world, "?action=session")).length, 1);
+});
+
+test("of a record that is gone meanwhile the answer says that it was not deleted", async () => {
+  const world = await createRetained(1);
+  const { id } = (await world.submit()).json as { id: string };
+  assert.equal(taken(await world.manage("DELETE", `/diagnoses/${id}`)), { deleted: 0 });
+});
+
 test("entries are found by workspace, action, target, actor and time", async () => {
   const world = await createWorld();
   const { deployId, workspaceId } = world;
@@ -152,6 +184,21 @@ test("a token that is bound sees the entries of its workspace alone", async () =
   assert.is((await see(`?workspaceId=${other.workspaceId}`)).status, 404);
 });
 
+test("a token may ask for the entries of an actor, though it may not name the actor of a change", async () => {
+  const world = await createWorld();
+  const { token } = taken<{ token: string }>(
+    await world.manage("POST", "/tokens", { name: "Ann", role: "admin" }),
+    201,
+  );
+  await change(world, `/deployments/${world.deployId}/deactivate`, {}, token);
+  const { items } = taken<{ items: AuditEntry[] }>(
+    await world.manage("GET", "/audit?actor=Ann", undefined, as(token)),
+  );
+  assert.equal(items.map(({ action }) => action), ["deployment.deactivated"]);
+  const named = await world.manage("POST", `/deployments/${world.deployId}/activate`, { actor: "Eve" }, as(token));
+  refused(named, 400, "actor is the name of the management token; remove it");
+});
+
 test("the entries of a workspace stay when it is deleted", async () => {
   const world = await createWorld();
   const before = await list(world);
@@ -162,17 +209,33 @@ test("the entries of a workspace stay when it is deleted", async () => {
   assert.is((deleted!.before as { name: string }).name, "Acme");
 });
 
-test("changes that come at once follow each other", async () => {
+test("changes that come at once follow each other, through two services too", async () => {
   const world = await createWorld();
   const { promptId, workspaceId } = world;
-  const push = (title: string) => world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title });
-  const name = (name: string) => world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name, promptId });
-  const pushes = await Promise.all(Array.from({ length: 30 }, (_, nth) => push(`Title ${nth}`)));
+  const services = [world, await createWorld({ database: world.database })];
+  const send = (nth: number, path: string, body: object) => services[nth % 2]!.manage("POST", path, body);
+  const push = (nth: number) => send(nth, `/prompts/${promptId}/versions`, { ...promptFile, title: `Title ${nth}` });
+  const name = (nth: number) => send(nth, `/workspaces/${workspaceId}/deployments`, { name: "same", promptId });
+  const pushes = await Promise.all(Array.from({ length: 30 }, (_, nth) => push(nth)));
   const versions = pushes.map((answer) => taken<{ version: number }>(answer, 201).version).sort((a, b) => a - b);
   assert.equal(versions, Array.from({ length: 30 }, (_, nth) => nth + 2));
-  const statuses = (await Promise.all(Array.from({ length: 8 }, () => name("same")))).map(({ status }) => status);
+  const statuses = (await Promise.all(Array.from({ length: 8 }, (_, nth) => name(nth)))).map(({ status }) => status);
   assert.equal(statuses.sort(), [201, ...Array(7).fill(409)]);
   assert.equal((await check(world)).isIntact, true);
+});
+
+test("changes of one service do not overtake each other: each is written once", async () => {
+  const { database, counts } = counting(await openMemory());
+  const world = await createWorld({ database });
+  const before = counts.writes;
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, nth) => {
+    const path = `/workspaces/${world.workspaceId}`;
+    return nth % 2 === 0
+      ? world.manage("PATCH", path, { monthlyLimit: nth })
+      : world.manage("POST", `${path}/keys`, { name: "k" });
+  }));
+  for (const answer of answers) assert.ok(answer.status < 300, answer.text);
+  assert.is(counts.writes - before, 200);
 });
 
 test("a change that cannot be written has no entry", async () => {
@@ -251,5 +314,29 @@ test("verify finds the first entry that was altered, removed or swapped, or whos
     { numRuns: 40 },
   );
 });
+
+const unknown = (position: number) =>
+  `insert into audit_log select ${position}, created_at, source, 'Eve', token_id, action, target_id, workspace_id, before, after,
+    note, request_id, hash from audit_log where position = 1`;
+
+for (
+  const [what, sql, at] of [
+    ["after the newest one", unknown(5), 5],
+    ["before the first one", unknown(0), 1],
+    [
+      "after the one that is given out as the newest",
+      "update audit_head set position = 2, hash = (select hash from audit_log where position = 2)",
+      3,
+    ],
+    ["without a newest one", "delete from audit_head", 1],
+  ] as const
+) {
+  test(`verify finds an entry ${what}`, async () => {
+    const world = await createWorld();
+    await world.database.write([{ sql: "pragma ignore_check_constraints = on" }, { sql }]);
+    const { isIntact, brokenAt } = await check(world);
+    assert.equal([isIntact, brokenAt], [false, at]);
+  });
+}
 
 test.run();
