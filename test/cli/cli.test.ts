@@ -69,7 +69,7 @@ everywhere("makes a key that may do less", async () => {
   const bound = await data(words`key create --workspace ${workspaceId} --deploy ${deployId} --submit-only`);
   assert.equal([bound.readOnly, bound.submitOnly, bound.deployId], [false, true, deployId]);
   const both = await cli(words`key create --workspace ${workspaceId} --read-only --submit-only`);
-  assert.match(both.said, "A key cannot be for reads alone and for submits alone");
+  assert.match(both.said, "A key cannot be both read-only and submit-only");
 });
 
 everywhere("makes a key that expires", async () => {
@@ -278,7 +278,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   ["an empty name", words`workspace create --name ${""}`, "--name must be a name of 1 to 200 characters"],
   ["an empty id", words`workspace show ${""}`, "ID must be an id of 1 to 128 characters"],
   ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
-  ["a bad cursor", words`call list ${scope} --cursor x`, "--cursor must be the nextCursor of an earlier answer"],
+  ["a bad cursor", words`call list ${scope} --cursor x`, "--cursor must be the nextCursor of an earlier response"],
   ["a bad URL", words`workspace create --name x --upgrade-url x:1`, "--upgrade-url must be an http or https URL"],
   ["a file that is not there", words`prompt push ${folder}/none.json ${scope}`, "none.json cannot be read"],
   ["a file that is not UTF-8", words`prompt push ${folder}/latin1.json ${scope}`, "it is not UTF-8"],

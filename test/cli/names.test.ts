@@ -79,8 +79,8 @@ everywhere("a prompt has the name of the option, else of the file, else of the p
   }
   const unnamed: [path: string, error: string][] = [
     ["-", "Standard input has no path to name the prompt after. Give --name, or a name in the file"],
-    ["Upper.json", "Upper.json gives a prompt no name, which must be lower-case letters, digits"],
-    [`${folder}/named.txt`, `${folder}/named.txt is an absolute path, which gives a prompt no name`],
+    ["Upper.json", "A prompt cannot be named after Upper.json: its name must be lower-case letters, digits"],
+    [`${folder}/named.txt`, `A prompt cannot be named after the absolute path ${folder}/named.txt`],
   ];
   await writeFile(`${folder}/named.txt`, JSON.stringify(promptFile));
   for (const [path, error] of unnamed) {
@@ -103,7 +103,7 @@ everywhere("the wrong file cannot replace what is live without --force", async (
   assert.is((await request(key, deployId)).json!["title" as never], "Greeting");
   const refused = await place.cli([...push, "--name", "greeting"], "", inFolder);
   assert.is(refused.code, 1);
-  assert.match(refused.said, "takes away variables that greeting@production has live: name");
+  assert.match(refused.said, "removes variables that are live in greeting@production: name");
   assert.is((await place.data<Data[]>(words`prompt versions greeting --workspace ${workspaceId}`)).length, 1);
   const forced = await place.cli([...push, "--name", "greeting", "--force"], "", inFolder);
   assert.equal(forced.code, 0, forced.said);

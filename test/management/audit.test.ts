@@ -124,7 +124,7 @@ test("entries are found by workspace, action, target, actor and time", async () 
   refused(
     await world.manage("GET", "/audit?action=Deploy*"),
     400,
-    "Field action must be a noun, or a noun and what happened to it, such as deployment.promoted",
+    "Field action must be an action such as deployment.promoted, or a noun such as deployment",
   );
   refused(await world.manage("GET", "/audit?workspaceId=ws_x"), 404, "Workspace ws_x not found");
 });

@@ -149,7 +149,7 @@ for (const [title, { path, name, add, isOfLog = false }] of Object.entries(lists
     if (["version", "revision"].includes(name) || isOfLog) wrong.push("x", "1e3", "9007199254740992", "1".repeat(17));
     for (const cursor of wrong) {
       const answer = await world.manage("GET", `${path(world)}?cursor=${cursor}`);
-      refused(answer, 400, "Field cursor must be the nextCursor of an earlier answer");
+      refused(answer, 400, "Field cursor must be the nextCursor of an earlier response");
     }
   });
 }

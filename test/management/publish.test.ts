@@ -78,7 +78,7 @@ test("what takes variables away from what is live is refused without force, and 
   refused(
     answer,
     409,
-    "This takes away variables that greeting@production has live: name. Publish it all the same with force, on the command line --force",
+    "This removes variables that are live in greeting@production: name. To publish anyway, use force or --force",
   );
   assert.is((answer.json as { code: string }).code, "variables_removed");
   assert.equal(await readAll(world, "/prompts/greeting/versions"), before);

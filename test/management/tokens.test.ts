@@ -116,7 +116,7 @@ test("nobody makes, replaces or revokes a token that may do more than they may",
   }
   refused(await by("/tokens", { name: "x", role: "owner" }), 403, "This needs the role owner");
   const bound = { name: "x", role: "owner", workspaceId };
-  refused(await world.manage("POST", "/tokens", bound), 400, "The role owner is for all workspaces");
+  refused(await world.manage("POST", "/tokens", bound), 400, "A token with the role owner must be for all workspaces");
   const tables = (text: string) => text.replace(/"last_used_at":\d+/g, '"last_used_at":null');
   assert.is(tables(await dump(world)), tables(before));
   assert.is((await make(world, { role: "admin" }, admin)).workspaceId, null);
