@@ -64,7 +64,7 @@ export const bodiesOverloaded = () => new Refusal("overloaded", "Too many reques
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
 export const managementOverloaded = () => new Refusal("overloaded", "Too many long-running management requests");
 export const managementContended = () => new Refusal("overloaded", "Too many changes at once: try again");
-/** This goes only to the log, because nobody is left to read the response. */
+/** Only the log has this, because nobody is left to read the response. */
 export const clientGone = () =>
   new Refusal("client_gone", "Client closed the connection before the request was decided");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");

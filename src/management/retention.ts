@@ -61,7 +61,7 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
   } catch (error) {
     run.error = error;
   }
-  // A lost lease belongs to another process. A run that was cut off releases the lease, so that the next process can go on.
+  // Another process has a lost lease. A run that was cut off releases the lease, so that the next run can start.
   if (!isLost) await extendLease(database, holder, options.isOver() ? clock() : startedAt + interval);
   return run;
 }

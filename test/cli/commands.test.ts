@@ -58,7 +58,7 @@ everywhere("lets somebody in with a token, who may not change what is protected"
   const promote = words`deploy promote ${deployId} --version 1`;
   assert.is((await ann(promote)).code, 0);
   const protect = await cli(words`deploy protect ${deployId}`);
-  assert.is(protect.said, "From now on it is protected: changing it takes the role publisher\n");
+  assert.is(protect.said, "From now on it is protected: changing it requires the role publisher\n");
   assert.is((await data(words`deploy show ${deployId}`)).isProtected, true);
   const refused = await ann(promote);
   assert.equal([refused.code, refused.said], [1, "promptledger: This needs the role publisher\n"]);

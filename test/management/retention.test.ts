@@ -180,11 +180,11 @@ test("a service does it in the background, tells metrics of it, and tries again 
   const failed = startUpkeep({ database: failing, clock, log, metrics: createMetrics() }, 0);
   await until(() => logged.length > 0);
   failed.stop();
-  assert.match(logged.pop()!, /"Background upkeep failed; it is tried again in an hour","cause":".*no database/);
+  assert.match(logged.pop()!, /"Background upkeep failed; it runs again in an hour","cause":".*no database/);
   const upkeep = startUpkeep({ database: world.database, clock, log, metrics }, 0);
   await until(() => logged.length > 0);
   upkeep.stop();
-  assert.match(logged.pop()!, /"Removed what was older than its workspace keeps it","calls":0,"records":1/);
+  assert.match(logged.pop()!, /"Removed calls and records past their retention","calls":0,"records":1/);
   assert.match(metrics.text(), /^promptledger_deleted_records_total 1$/m);
   assert.match(metrics.text(), /^promptledger_pruned_calls_total 0$/m);
   assert.match(metrics.text(), /^promptledger_upkeep_failures_total 0$/m);
