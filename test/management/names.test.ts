@@ -1,4 +1,4 @@
-// Names of prompts and deployments: what they may be, that they are unique, and that they stand where ids do.
+// Names of prompts and deployments: their rules, their uniqueness, and their use in place of ids.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
@@ -10,7 +10,7 @@ import { readAll, refused, taken } from "./management.ts";
 
 const test = suite("names");
 
-/** Holds an answer to be a refusal with this code. */
+/** Asserts that an answer is a refusal with this code. */
 function refusedAs(answer: Answer, status: number, code: string): void {
   assert.equal([answer.status, (answer.json as { code: string }).code], [status, code], answer.text);
 }
@@ -25,7 +25,7 @@ const makeDeployment = (world: World, body: object) =>
 const segments = ["a", "0", "_", "-", "a.b", ".a", "..a", "...", "a..", "x".repeat(99)];
 const noSegments = ["", ".", "..", "A", "ä", "a b", "a@b", "a\n", "a%2fb"];
 
-test("a name has lower-case letters, digits, ., _ and -, in segments for a prompt, none of them . or ..", () => {
+test("a name has lower-case letters, digits, ., _ and -, for a prompt in segments, none of which is . or ..", () => {
   for (const segment of segments) {
     assert.ok(v.deploymentName.is(segment), segment);
     for (const name of [segment, `${segment}/a`, `a/${segment}/a`]) assert.ok(v.promptName.is(name), name);
@@ -39,7 +39,7 @@ test("a name has lower-case letters, digits, ., _ and -, in segments for a promp
   assert.equal([v.deploymentName.is("x".repeat(99)), v.deploymentName.is("x".repeat(100))], [true, false]);
 });
 
-test("a name that cannot be is a 400 that says what a name is", async () => {
+test("an invalid name is a 400 that says what a name must be", async () => {
   const world = await createWorld();
   const prompt =
     "lower-case letters, digits, ., _ and - in segments separated by /, none of them . or .., at most 200 characters";
@@ -51,7 +51,7 @@ test("a name that cannot be is a 400 that says what a name is", async () => {
   refused(answer, 400, `Field deploy must be ${deployment}`);
 });
 
-test("a prompt without a name is named after its title, with the first free number behind it", async () => {
+test("a prompt without a name is named after its title, with a number if that is taken", async () => {
   const world = await createWorld();
   const named = async (title: string) => taken<Prompt>(await makePrompt(world, { title }), 201).name;
   assert.equal(
@@ -60,7 +60,7 @@ test("a prompt without a name is named after its title, with the first free numb
   );
 });
 
-test("a prompt's name is unique in its workspace, and a deployment's in its prompt, also where many ask at once", async () => {
+test("a prompt's name is unique in its workspace, and a deployment's in its prompt, even for concurrent requests", async () => {
   const world = await createWorld();
   const prompts = await Promise.all([1, 2, 3].map(() => makePrompt(world, { name: "a/b" })));
   assert.equal(prompts.map(({ status }) => status).sort(), [201, 409, 409]);
@@ -76,7 +76,7 @@ test("a prompt's name is unique in its workspace, and a deployment's in its prom
   assert.is((await makeDeployment(other, { name: "a" })).status, 201);
 });
 
-test("a name of a prompt and a reference of a deployment stand where their ids do", async () => {
+test("the name of a prompt and the reference of a deployment work in place of their ids", async () => {
   const world = await createWorld();
   const { workspaceId, promptId, deployId } = world;
   const prompt = "support/assistant", deployment = `${prompt}@production`;
@@ -120,7 +120,7 @@ test("a name of a prompt and a reference of a deployment stand where their ids d
   assert.equal(taken(deleted), { deleted: 1 });
 });
 
-test("a name that several workspaces have needs the workspace, and an id must be of the workspace given", async () => {
+test("a name that several workspaces have needs workspaceId, and an id must be in that workspace", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   for (const path of ["/prompts/greeting", `/deployments/${inPath("greeting@production")}`]) {
@@ -134,11 +134,11 @@ test("a name that several workspaces have needs the workspace, and an id must be
   const { promptId, deployId } = world;
   refused(await world.manage("GET", `/prompts/${promptId}?${elsewhere}`), 404, `Prompt ${promptId} not found`);
   refused(await world.manage("GET", `/deployments/${deployId}?${elsewhere}`), 404, `Deployment ${deployId} not found`);
-  // In a workspace of its own a name is not ambiguous.
+  // Within one workspace a name is not ambiguous.
   taken(await makeDeployment(world, { name: "b", promptId: "greeting" }), 201);
 });
 
-test("an id comes before a name that looks like it", async () => {
+test("an id takes precedence over a name that equals it", async () => {
   const world = await createWorld();
   taken(await makePrompt(world, { name: world.promptId }), 201);
   assert.is(taken<Prompt>(await world.manage("GET", `/prompts/${world.promptId}`)).id, world.promptId);
@@ -146,7 +146,7 @@ test("an id comes before a name that looks like it", async () => {
   assert.is(taken<Prompt>(scoped).id, world.promptId);
 });
 
-test("a rename says which references change, and the old ones are not found from then on", async () => {
+test("a rename returns the references that changed, and the old ones are no longer found", async () => {
   const world = await createWorld();
   const { promptId, deployId } = world;
   await makeDeployment(world, { name: "staging" });
