@@ -4,8 +4,8 @@ import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import { createWorld, noon, promptFile } from "../helpers.ts";
-import type { Answer, World } from "../helpers.ts";
-import { readAll, refused, taken } from "./management.ts";
+import type { World } from "../helpers.ts";
+import { readAll, refused, refusedAs, taken } from "./management.ts";
 
 const test = suite("archive");
 
@@ -25,13 +25,6 @@ const actionsOf = async (world: World, id: string) =>
   (await readAll<DeploymentChange>(world, `/deployments/${id}/history`))
     .map(({ action, from, to, actor, note }) => [action, from, to, actor, note]);
 
-/** Asserts that answers are refusals with this code. */
-function refusedAs(code: string, ...answers: Answer[]): void {
-  for (const answer of answers) {
-    assert.equal([answer.status, (answer.json as { code: string }).code], [409, code], answer.text);
-  }
-}
-
 test("an archived deployment is hidden, refused and unchanged until it is unarchived", async () => {
   const world = await createWorld();
   const { deployId, workspaceId, promptId } = world;
@@ -49,6 +42,7 @@ test("an archived deployment is hidden, refused and unchanged until it is unarch
     assert.equal([(await world.read(call)).status, (await world.submit(undefined, call)).status], [404, 404]);
   }
   refusedAs(
+    409,
     "deployment_archived",
     await publish(world, { deploy: "production" }),
     await publish(world, { deploy: "production", name: "greeting" }),
@@ -56,7 +50,7 @@ test("an archived deployment is hidden, refused and unchanged until it is unarch
     await world.manage("POST", `${path}/promote`, { version: 1 }),
   );
   const twin = { name: "production", promptId };
-  refusedAs("deployment_name_taken", await world.manage("POST", `/workspaces/${workspaceId}/deployments`, twin));
+  refusedAs(409, "deployment_name_taken", await world.manage("POST", `/workspaces/${workspaceId}/deployments`, twin));
   refused(
     await world.manage("POST", `${path}/promote`, { version: 1 }),
     409,
@@ -87,6 +81,7 @@ test("archiving a prompt archives its deployments, and unarchiving it restores t
   assert.equal((await list(world, "deployments", "?archived=true")).sort(), [deployId, own.id].sort());
   assert.is((await world.read()).status, 404);
   refusedAs(
+    409,
     "prompt_archived",
     await world.manage("POST", `${path}/versions`, { ...promptFile, title: "Two" }),
     await publish(world, { name: "greeting" }),
@@ -94,9 +89,9 @@ test("archiving a prompt archives its deployments, and unarchiving it restores t
     await publish(world, { deploy: "new", promptId }),
     await world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: "new", promptId }),
   );
-  refusedAs("deployment_archived", await world.manage("POST", `/deployments/${deployId}/promote`, { version: 1 }));
+  refusedAs(409, "deployment_archived", await world.manage("POST", `/deployments/${deployId}/promote`, { version: 1 }));
   const made = await world.manage("POST", `/workspaces/${workspaceId}/prompts`, { ...promptFile, name: "greeting" });
-  refusedAs("prompt_name_taken", made);
+  refusedAs(409, "prompt_name_taken", made);
   assert.is((await readAll(world, `${path}/versions`)).length, 1);
   // Unarchiving a deployment of an archived prompt leaves it archived.
   assert.is((await act(world, `/deployments/${own.id}`, "unarchive")).archivedAt, noon);
@@ -120,6 +115,7 @@ test("an archived deployment cannot be promoted from", async () => {
   const staging = await makeDeployment(world, "staging");
   await act(world, `/deployments/${staging.id}`, "archive");
   refusedAs(
+    409,
     "deployment_archived",
     await world.manage("POST", `/deployments/${world.deployId}/promote`, { from: "staging" }),
   );

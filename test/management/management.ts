@@ -15,6 +15,13 @@ export function refused(answer: Answer, status: number, error: string): void {
   assert.match(code, /^[a-z]+(_[a-z]+)*$/);
 }
 
+/** Asserts that answers are refusals with this status and code. */
+export function refusedAs(status: number, code: string, ...answers: Answer[]): void {
+  for (const answer of answers) {
+    assert.equal([answer.status, (answer.json as { code: string }).code], [status, code], answer.text);
+  }
+}
+
 /** All pages of a list. `between` runs after each. */
 export async function readPages<T>(world: World, path: string, between?: () => Promise<void>): Promise<T[][]> {
   const pages: T[][] = [];

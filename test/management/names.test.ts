@@ -5,15 +5,10 @@ import type { Deployment } from "../../src/management/deployments.ts";
 import type { Prompt } from "../../src/management/prompts.ts";
 import * as v from "../../src/management/values.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
-import type { Answer, World } from "../helpers.ts";
-import { readAll, refused, taken } from "./management.ts";
+import type { World } from "../helpers.ts";
+import { readAll, refused, refusedAs, taken } from "./management.ts";
 
 const test = suite("names");
-
-/** Asserts that an answer is a refusal with this code. */
-function refusedAs(answer: Answer, status: number, code: string): void {
-  assert.equal([answer.status, (answer.json as { code: string }).code], [status, code], answer.text);
-}
 
 const inPath = encodeURIComponent;
 
@@ -64,13 +59,13 @@ test("a prompt's name is unique in its workspace, and a deployment's in its prom
   const world = await createWorld();
   const prompts = await Promise.all([1, 2, 3].map(() => makePrompt(world, { name: "a/b" })));
   assert.equal(prompts.map(({ status }) => status).sort(), [201, 409, 409]);
-  refusedAs(await makePrompt(world, { name: "a/b" }), 409, "prompt_name_taken");
+  refusedAs(409, "prompt_name_taken", await makePrompt(world, { name: "a/b" }));
   const deployments = await Promise.all([1, 2, 3].map(() => makeDeployment(world, { name: "a" })));
   assert.equal(deployments.map(({ status }) => status).sort(), [201, 409, 409]);
-  refusedAs(await makeDeployment(world, { name: "a" }), 409, "deployment_name_taken");
+  refusedAs(409, "deployment_name_taken", await makeDeployment(world, { name: "a" }));
   const rename = `/deployments/${world.deployId}/rename`;
-  refusedAs(await world.manage("POST", rename, { name: "a" }), 409, "deployment_name_taken");
-  refusedAs(await world.manage("POST", `/prompts/${world.promptId}/rename`, { name: "a/b" }), 409, "prompt_name_taken");
+  refusedAs(409, "deployment_name_taken", await world.manage("POST", rename, { name: "a" }));
+  refusedAs(409, "prompt_name_taken", await world.manage("POST", `/prompts/${world.promptId}/rename`, { name: "a/b" }));
   const other = { ...world, ...await createTenant(world.admin) };
   assert.is((await makePrompt(other, { name: "a/b" })).status, 201);
   assert.is((await makeDeployment(other, { name: "a" })).status, 201);
@@ -124,7 +119,7 @@ test("a name that several workspaces have needs workspaceId, and an id must be i
   const world = await createWorld();
   const other = await createTenant(world.admin);
   for (const path of ["/prompts/greeting", `/deployments/${inPath("greeting@production")}`]) {
-    refusedAs(await world.manage("GET", path), 409, "ambiguous_reference");
+    refusedAs(409, "ambiguous_reference", await world.manage("GET", path));
     for (const { workspaceId, promptId, deployId } of [world, other]) {
       const { id } = taken<{ id: string }>(await world.manage("GET", `${path}?workspaceId=${workspaceId}`));
       assert.ok([promptId, deployId].includes(id as never));
