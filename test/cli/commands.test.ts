@@ -1,19 +1,15 @@
 // More commands than in cli.test.ts, on a local database and on a service.
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../helpers.ts";
+import { toLines } from "../management/management.ts";
 import { openPlaces, runIn, words } from "./places.ts";
-import type { Data, Place } from "./places.ts";
+import type { Data } from "./places.ts";
 
 const test = suite("commands");
 
-const { places, folder, url, request, textOf, close } = await openPlaces();
-test.after(close);
-
-const everywhere = (name: string, body: (place: Place) => Promise<void>) => {
-  for (const place of places) test(`${name} (${place.name})`, () => body(place));
-};
+const { everywhere, folder, url, request, textOf } = await openPlaces(test);
 
 const hour = 3_600_000;
 
@@ -87,23 +83,6 @@ everywhere("lists keys with their state, even on a narrow terminal", async ({ cl
   const { out } = await cli(words`key list ${scope}`, "", { columns: 80 });
   const states = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)).map(([name, , state]) => [name, state]);
   assert.equal(states, [["name", "state"], ["new", "valid"], ["old", "expired"], ["test", "revoked"]]);
-});
-
-everywhere("does not rotate a revoked key", async ({ cli, setUp }) => {
-  const { keyId } = await setUp();
-  await cli(words`key revoke ${keyId}`);
-  const { code, said } = await cli(words`key rotate ${keyId}`);
-  assert.equal([code, said], [1, `promptledger: API key ${keyId} is revoked\n`]);
-});
-
-everywhere("lists deployments newest first", async ({ cli, data }) => {
-  const { id } = await data(words`workspace create --name Many`);
-  const names = Array.from({ length: 3 }, (_, index) => `deployment-${index}`);
-  for (const name of names) {
-    await cli(words`prompt push - --workspace ${id!} --name many --deploy ${name}`, JSON.stringify(promptFile));
-  }
-  const listed = await data<Data[]>(words`deploy list --workspace ${id!}`);
-  assert.equal(listed.map(({ name }) => name), names.reverse());
 });
 
 everywhere("lists show which prompt a deployment serves, and where a prompt is live", async (place) => {
@@ -422,5 +401,19 @@ everywhere(
     assert.equal(await data<unknown>(words`prompt list --workspace ${id!}`), []);
   },
 );
+
+everywhere("audit list says what changed from what to what, and audit export writes it to a file", async (place) => {
+  const { id } = await place.data(words`workspace create --name Audited`);
+  await place.data(words`workspace update ${id!} --limit 20`);
+  const scope = ["--workspace", id!];
+  const { out } = await place.cli(words`audit list ${scope}`);
+  assert.match(out, /workspace\.updated +monthlyLimit 10000 → 20 /);
+  assert.match(out, /workspace\.created +Audited /);
+  const listed = await place.data<Data[]>(words`audit list ${scope}`);
+  assert.equal(listed.map(({ action }) => action), ["workspace.updated", "workspace.created"]);
+  const file = `${folder}/${id}.ndjson`;
+  assert.equal(await place.data(words`audit export ${scope} --out ${file}`), { file, format: "ndjson", entries: 2 });
+  assert.equal(toLines(await readFile(file, "utf8")), listed);
+});
 
 test.run();

@@ -10,12 +10,7 @@ import type { Data, Place } from "./places.ts";
 
 const test = suite("names on the command line");
 
-const { places, folder, request, close } = await openPlaces();
-test.after(close);
-
-const everywhere = (name: string, body: (place: Place) => Promise<void>) => {
-  for (const place of places) test(`${name} (${place.name})`, () => body(place));
-};
+const { everywhere, folder, request } = await openPlaces(test);
 
 /** Resolves paths like a shell in the folder. */
 const inFolder = {

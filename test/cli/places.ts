@@ -1,5 +1,6 @@
 // Where the command line runs in tests: on a local database, and on a service of the same database.
 import { readFile } from "node:fs/promises";
+import type { Test } from "uvu";
 import { run } from "../../src/cli/run.ts";
 import { terminal as realTerminal } from "../../src/runtime/terminal.ts";
 import type { Terminal } from "../../src/runtime/terminal.ts";
@@ -87,27 +88,35 @@ function placeOf(name: string, env: Record<string, string>, options: string[]): 
 }
 
 export type Places = {
-  places: Place[];
+  /** The database itself. */
+  here: Place;
+  /** Tests on the database itself, and on the service. */
+  everywhere(name: string, body: (place: Place) => Promise<void>): void;
   folder: string;
   url: string;
   DATABASE_URL: string;
   /** Reads the prompt of a deployment from the service, or submits a body to it. */
   request(key: string, deployId: string, body?: string): Promise<Answer>;
   textOf(file: string): Promise<string>;
-  close(): Promise<void>;
 };
 
-/** Starts a service, and returns both ways to its database. */
-export async function openPlaces(): Promise<Places> {
+/** Starts a service, and returns both ways to its database. The service ends with the suite. */
+export async function openPlaces(test: Test): Promise<Places> {
   const folder = await createFolder();
   const DATABASE_URL = `file:${folder.path}/ledger.db`;
   const service = await startService(currentRuntime, { DATABASE_URL, ADMIN_TOKEN: adminToken });
   const { url } = service;
+  test.after(async () => {
+    await service.stop();
+    await folder.remove();
+  });
+  const here = placeOf("here", { DATABASE_URL, USER: "" }, []);
+  const places = [here, placeOf("by a service", { ADMIN_TOKEN: adminToken }, ["--server", url])];
   return {
-    places: [
-      placeOf("here", { DATABASE_URL, USER: "" }, []),
-      placeOf("by a service", { ADMIN_TOKEN: adminToken }, ["--server", url]),
-    ],
+    here,
+    everywhere(name, body) {
+      for (const place of places) test(`${name} (${place.name})`, () => body(place));
+    },
     folder: folder.path,
     url,
     DATABASE_URL,
@@ -117,9 +126,5 @@ export async function openPlaces(): Promise<Places> {
       return readAnswer(await fetch(`${url}/v1/prompts?deployId=${deployId}`, { ...init, headers }));
     },
     textOf: (file) => readFile(`${folder.path}/${file}`, "utf8"),
-    async close() {
-      await service.stop();
-      await folder.remove();
-    },
   };
 }
