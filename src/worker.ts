@@ -35,7 +35,7 @@ export default {
     const { config, settings, shared } = serviceOf(env);
     return answer(request, requireRemote(config.database), settings, shared);
   },
-  /** Does what `serve` does in the background, for some seconds; what is left is for the next time. */
+  /** Runs the upkeep that `serve` runs in the background, for some seconds. The next run continues it. */
   async scheduled(_event: unknown, env: object): Promise<void> {
     const { config, settings: { log } } = serviceOf(env);
     const database = openRemote(requireRemote(config.database), "serve");
@@ -43,6 +43,6 @@ export default {
     const run = await runUpkeep({ database, clock: Date.now }, options);
     if ("nextAt" in run) return;
     if (run.error !== undefined) throw run.error;
-    log?.info("Removed what was older than its workspace keeps it", { calls: run.calls, records: run.records });
+    log?.info("Removed calls and records past their retention", { calls: run.calls, records: run.records });
   },
 };

@@ -35,8 +35,8 @@ const stateOf = ({ revokedAt, expiresAt }: Lifetime): string =>
 const toRow = ({ name, prefix, readOnly, submitOnly, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
   const { revokedAt, id } = rest;
   const state = stateOf({ expiresAt, createdAt, ...rest });
-  const power = readOnly ? "reads" : submitOnly ? "submits" : "all";
-  return { name, prefix, state, for: power, deployId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
+  const scope = readOnly ? "reads" : submitOnly ? "submits" : "all";
+  return { name, prefix, state, for: scope, deployId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
 const toTokenRow = ({ name, prefix, role, workspaceId, expiresAt, lastUsedAt, createdAt, ...rest }: Token) => {

@@ -25,9 +25,9 @@ export type Outcome = {
 };
 
 /**
- * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it needs itself.
- * Only a command with `createsDatabase` creates a missing database. All others fail without one. `check` says what is wrong
- * with a combination of arguments. `role` is what the command takes on a service.
+ * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it needs
+ * itself. Only a command with `createsDatabase` creates a missing database. All others fail without one. `check` says
+ * what is wrong with a combination of arguments. `role` is the role that the command requires on a service.
  */
 export type Command =
   & { usage: string; summary: string; role?: string | undefined; createsDatabase?: true | undefined }

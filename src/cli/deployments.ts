@@ -12,7 +12,7 @@ import { present } from "./operation-commands.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
 
-const isArchived = "it, or its prompt, is archived, so requests are refused: see deploy unarchive and prompt unarchive";
+const isArchived = "it or its prompt is archived, so requests are refused: see deploy unarchive and prompt unarchive";
 
 /** The warning that a version is live in an inactive deployment. */
 export const describeInactive = ({ isActive }: { isActive: boolean }): string => isActive ? "" : `, but ${inactive}`;
@@ -27,7 +27,7 @@ function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
   );
 }
 
-/** The references that changed with a name, in words. */
+/** Describes the references that a rename changed. */
 export const describeReferences = (references: RenamedDeployment["references"]): string =>
   references.length === 0
     ? "No reference changes"
@@ -41,7 +41,7 @@ export function showRename<T extends Renamed>({ changed, ...renamed }: T): Outco
 }
 
 function showProtection({ changed, ...deployment }: DeploymentResult): Outcome {
-  const state = deployment.isProtected ? `protected: changing it takes the role ${protectedRole}` : "not protected";
+  const state = deployment.isProtected ? `protected: changing it requires the role ${protectedRole}` : "not protected";
   return show(deployment, `${changed ? "From now on it is" : "Nothing to change: it is"} ${state}`);
 }
 
@@ -52,7 +52,7 @@ export function showArchiving<T extends Archived>({ changed, ...item }: T): Outc
   return show(item, `${changed ? "From now on it is" : "Nothing to change: it is"} ${state}`);
 }
 
-/** A deployment stays refused where its prompt is archived. */
+/** A deployment stays archived if its prompt is archived. */
 function showUnarchiving({ changed, ...deployment }: DeploymentResult): Outcome {
   if (deployment.archivedAt === null) return showArchiving({ changed, ...deployment });
   const why = "its prompt is archived, so requests are refused: see prompt unarchive";

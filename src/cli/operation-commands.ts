@@ -56,7 +56,7 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
 
 type Removal = { calls: number; records: number; isDone: boolean };
 
-/** Repeats an operation that removes calls and records for a few seconds at a time. `verb` is what it did to them. */
+/** Repeats an operation that removes calls and records until nothing is left. `verb` begins the progress message. */
 export const repeatUntilDone = <Input extends object>(
   operation: Operation<Input, Removal>,
   verb: string,

@@ -27,11 +27,14 @@ function candidatesOf({ name, isOption }: Parameter): string[] {
   return [...membersOf[name] ?? [], member, `${member}Id`];
 }
 
-/** The member of an input that a parameter stands for. `limit` and `cursor` of a list are none: they select its pages. */
+/**
+ * The member of an input that a parameter stands for. `limit` and `cursor` of a list stand for none, because they
+ * select pages.
+ */
 export const memberOf = (parameter: Parameter, schema: Schema): string | undefined =>
   candidatesOf(parameter).find((member) => member in schema && !["limit", "cursor"].includes(member));
 
-/** `Field monthlyLimit must be …` → `--limit must be …`, where the usage has such an option. */
+/** `Field monthlyLimit must be …` → `--limit must be …`, if the usage has such an option. */
 export const nameOptions = (message: string, usage: string): string =>
   message.replace(
     /^Field (\w+)(?= must be )|^Missing required field (\w+)$/,

@@ -1,4 +1,4 @@
-// Prompts as files: pushed, and pulled as what can be pushed.
+// Pushes prompts from files, and pulls them to files.
 import { invalid } from "../common/errors.ts";
 import { indent, stringify } from "../common/json-text.ts";
 import { isId } from "../common/ids.ts";
@@ -50,7 +50,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   };
 }
 
-/** What a push did, in a sentence. */
+/** Describes what a push did. */
 function describePush({ isNew, isNewPrompt, name, version }: Publication): string {
   if (isNewPrompt) return `Pushed version ${version} of the new prompt ${name}`;
   return isNew
@@ -58,7 +58,7 @@ function describePush({ isNew, isNewPrompt, name, version }: Publication): strin
     : `Unchanged: version ${version} of ${name} has this content already`;
 }
 
-/** Which variables came and went. Those of a new prompt are all new. */
+/** Describes which variables were added and removed. Those of a new prompt are all new. */
 function describeVariables({ variableChanges: { since, added, removed } }: Publication): string {
   if (since === null || added.length + removed.length === 0) return "";
   const changes = [["added", added], ["removed", removed]] as const;
@@ -73,7 +73,7 @@ function describeLive({ deployment }: Publication): string {
   return `${reference} (${id}) ${serves}${describeInactive(deployment)}`;
 }
 
-/** A new prompt with the title of another one may be that one under a name that was not meant. */
+/** If a new prompt has the title of another one, the user may have meant to push to that one. */
 async function describeNamesake(call: Call, { isNewPrompt, id, title }: Publication, workspaceId: WorkspaceId) {
   if (!isNewPrompt) return "";
   const prompts = await readAll(call, listPrompts, { workspaceId });
@@ -86,13 +86,13 @@ const checkPush = (args: Arguments): string | undefined =>
     ? "--name and --prompt exclude each other"
     : undefined;
 
-/** The version that REF and `--version` name: of a deployment the live one, else the newest. */
+/** The version that REF and `--version` name. Default: the live one of a deployment, the newest of a prompt. */
 export async function findPrompt({ args, call }: Pick<CommandContext, "args" | "call">): Promise<PromptVersion> {
   const workspaceId = args.findText<WorkspaceId>("workspace");
   const reference = args.text("REF");
   const version = args.findNumber("version");
   if (isDeployment(reference)) {
-    if (version !== undefined) throw invalid("--version is for a prompt: a deployment has its live version");
+    if (version !== undefined) throw invalid("--version is for prompts: a deployment has one live version");
     const deployment = await call(getDeployment, { id: reference, workspaceId });
     return await call(versions.getPromptVersion, { id: deployment.promptId, version: deployment.currentVersion });
   }
@@ -124,15 +124,17 @@ export const fileCommands: Command[] = [
       "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
       "[--actor NAME]",
     summary:
-      "Push a prompt's next version, or a new prompt; FILE is JSON, - is standard input. The name is the option's, " +
-      "or the file's, or the path without its extension. --deploy makes it live; --force lets variables that are live go",
+      "Push the next version of a prompt, or a new prompt. FILE is JSON, - is standard input. The name is that of --name, " +
+      "or in the file, or the path without its extension. --deploy makes the version live. --force allows this although it " +
+      "removes variables that are live",
     role: describeRole(publishPrompt),
     check: checkPush,
     run: push,
   },
   {
     usage: "prompt pull REF FILE [--version N] [--force] [--workspace ID]",
-    summary: "Write a version to a file that prompt push takes: the newest, or what is live in a deployment; - is " +
+    summary:
+      "Write a version to a file for prompt push: the newest of a prompt, or the live one of a deployment. - is " +
       "standard output",
     role: describeRole(versions.getPromptVersion),
     run: pull,

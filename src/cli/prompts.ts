@@ -1,4 +1,4 @@
-// Commands for prompts and their versions, and how the command line shows them.
+// The commands for prompts and their versions, and how the command line shows them.
 import { describeRole } from "../management/operation.ts";
 import { describePrompt } from "../management/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
@@ -27,7 +27,7 @@ async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
   };
 }
 
-/** A version as people read it. */
+/** Formats a version for people. */
 function toText({ title, description, messages, llmConfig, variables, ...meta }: PromptVersion): string {
   const head = format({ ...meta, variables: variables.join(", ") });
   return stripControls(`${head}
@@ -58,8 +58,8 @@ export const promptCommands: Command[] = [
   {
     usage: "prompt show REF [--version N] [--workspace ID] [--render NAME=VALUE]...",
     summary:
-      "Show a version of a prompt, by default the newest, or of a deployment the live one; --render fills in its " +
-      "variables, and needs all of them",
+      "Show a version: by default the newest of a prompt, or the live one of a deployment. --render fills in its variables, " +
+      "and needs all of them",
     role: describeRole(getPromptVersion),
     run: showPrompt,
   },

@@ -1,4 +1,4 @@
-// How the command line shows records, statistics and usage.
+// How the command line shows records, statistics, usage and verification.
 import { monthOf } from "../common/month.ts";
 import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";

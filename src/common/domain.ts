@@ -3,8 +3,8 @@
 /** Now, in Unix milliseconds. Handed in wherever time matters, so that tests can set it. */
 export type Clock = () => number;
 
-/** A part of a list, and where the next one begins; null where there is none. */
+/** A part of a list, and the cursor of the next one, or null after the last. */
 export type Page<T> = { items: T[]; nextCursor: string | null };
 
-/** How a list is asked for: so many entries at most, beginning where an earlier answer ended. */
+/** The part of a list to return: at most `limit` entries, after the cursor of an earlier part. */
 export type PageRequest = { limit?: number | undefined; cursor?: string | undefined };

@@ -64,7 +64,7 @@ export const bodiesOverloaded = () => new Refusal("overloaded", "Too many reques
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
 export const managementOverloaded = () => new Refusal("overloaded", "Too many long-running management requests");
 export const managementContended = () => new Refusal("overloaded", "Too many changes at once: try again");
-/** This goes only to the log, because nobody is left to read the response. */
+/** Only the log has this, because nobody is left to read the response. */
 export const clientGone = () =>
   new Refusal("client_gone", "Client closed the connection before the request was decided");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");
@@ -135,12 +135,12 @@ export const deleted = (noun: string, id: string) =>
   new Refusal("gone", `${noun} ${id} was deleted`, `${codeOf(noun)}_deleted`);
 export const archived = (noun: string, name: string) =>
   conflict(`${noun} ${name} is archived. Unarchive it first`, `${codeOf(noun)}_archived`);
-/** A push would make a version live that lacks variables of what is live. */
+/** A push would make a version live that lacks variables of the live version. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(
-    `This takes away variables that ${reference} has live: ${
+    `This removes variables that are live in ${reference}: ${
       names.join(", ")
-    }. Publish it all the same with force, on the command line --force`,
+    }. To publish anyway, use force or --force`,
     "variables_removed",
   );
 /** A deployment was named without its prompt, and several prompts have one of that name. */

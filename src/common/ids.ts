@@ -4,8 +4,8 @@ const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * An id of one noun, whose prefix says which. It is not assignable to that of another. The type says what an id is of, not how it looks: those
- * that clients name, and those in a database, are taken as they are.
+ * An id of one noun, which its prefix names. It is not assignable to an id of another noun. The type does not promise a
+ * form: ids from clients and from a database are taken as they are.
  */
 export type Id<Prefix extends string> = `${Prefix}_${string}`;
 export type WorkspaceId = Id<"ws">;
@@ -55,7 +55,7 @@ function randomText(length: number): string {
   return text;
 }
 
-/** What a secret begins with: an API key with `pl_`, a management token with `plm_`. Neither can be taken for the other. */
+/** An API key begins with `pl_`, a management token with `plm_`, so that neither can be taken for the other. */
 type SecretPrefix = "pl_" | "plm_";
 
 /** A new secret: the prefix, 256 random bits and a CRC-32, in base 62. */

@@ -110,7 +110,7 @@ export function readItems(text: string): string[] {
   return items;
 }
 
-const deepestRead = 6;
+const maxReadDepth = 6;
 
 /**
  * Reads JSON text as plain values without loss. What a plain value cannot hold stays JsonText: a scalar that
@@ -125,7 +125,7 @@ function readNested(text: string, level: number): unknown {
     const value: unknown = JSON.parse(text);
     return JSON.stringify(value) === text ? value : jsonText(text);
   }
-  if (level > deepestRead) return jsonText(text);
+  if (level > maxReadDepth) return jsonText(text);
   if (first === bracketOpen) return readItems(text).map((item) => readNested(item, level + 1));
   const all = listMembers(text);
   const members = [...lastOfEach(all)];
@@ -136,7 +136,7 @@ function readNested(text: string, level: number): unknown {
 }
 
 // Indenting grows with the square of the depth: 100,000 levels would take 20 GB.
-const deepestIndent = 32;
+const maxIndentDepth = 32;
 
 /**
  * Formats JSON text as JSON.stringify(value, null, 2) does. The tokens stay as written. Anything nested deeper than 32
@@ -152,7 +152,7 @@ export function indent(text: string): string {
     if (code === comma) result += `,${newLine(depth)}`;
     else if (code === colon) result += ": ";
     else if (isClosing(code)) result += newLine(--depth) + text[at];
-    else if (isOpening(code) && !isEmpty && depth < deepestIndent) result += text[at] + newLine(++depth);
+    else if (isOpening(code) && !isEmpty && depth < maxIndentDepth) result += text[at] + newLine(++depth);
     else {
       end = endOfValue(text, at);
       result += compact(text.slice(at, end));

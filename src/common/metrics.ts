@@ -16,7 +16,7 @@ export type Metrics = {
   gauge(name: string, help: string, read: () => number, type?: "gauge" | "counter"): void;
   /** Reads values by their labels at each scrape. */
   series(name: string, help: string, labels: string[], read: () => [values: string[], value: number][]): void;
-  /** Adds work to do before a scrape, such as reading what the metrics tell. */
+  /** Adds work to do before a scrape, such as reading values. */
   beforeText(prepare: () => Promise<void>): void;
   /** Does this work. */
   prepare(): Promise<void>;

@@ -11,7 +11,7 @@ import { bind } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
 import { claimFile, uriOf } from "./file-claim.ts";
 
-const mostStatements = 100; // that stay prepared
+const maxPrepared = 100; // statements
 
 /** Opens the file of a URL, or a database in memory for `:memory:`, on first use. A service requires that the file exists. */
 export function openFile(url: string, purpose: Purpose): Database {
@@ -23,7 +23,7 @@ export function openFile(url: string, purpose: Purpose): Database {
 
 function connect(path: string, purpose: Purpose): Connection {
   let database: Libsql.Database | undefined;
-  const statements = createCache<Libsql.Statement>(mostStatements);
+  const statements = createCache<Libsql.Statement>(maxPrepared);
 
   function prepare(sql: string): Libsql.Statement {
     const known = statements.get(sql);

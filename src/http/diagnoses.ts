@@ -1,4 +1,4 @@
-// POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in their order.
+// POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in order.
 import { Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
@@ -16,16 +16,16 @@ import type { Answer } from "./respond.ts";
 type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency">;
 type Result = { status: number; id: string } | { status: number; error: string; code: string };
 
-const levelsOfBatch = maxLevels + 2; // a record stands in an array in an object
+const maxBatchLevels = maxLevels + 2; // a record is in an array in an object
 
 /**
- * Answers with what became of each record. Where every one failed, for lack of room or of the database, the request fails as
- * a whole.
+ * Responds with the result of each record. If every record failed because of overload or the database, the request
+ * fails as a whole.
  */
 export async function submitDiagnoses(ctx: RequestContext, context: Context): Promise<Answer> {
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
   const items = await readAuthorized(ctx, context, keyHash, async () => {
-    const { members } = parse(DiagnosisBatch, await readText(ctx, context), levelsOfBatch);
+    const { members } = parse(DiagnosisBatch, await readText(ctx, context), maxBatchLevels);
     return await Promise.all(readItems(members.get("records")!).map(readItem));
   });
   const failures: unknown[] = [];
@@ -39,19 +39,19 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
         });
   const decisions: (Recorded | Refused | Refusal)[] = [];
   for (const part of partsOf(withRuns(items))) decisions.push(...await Promise.all(part.map(decide)));
-  // Only a failure of unknown outcome says that something may be stored, so it is told before any other.
+  // A failure of unknown outcome takes precedence, because only that one says that a record may have been stored.
   const failure = failures.find((error) => toRefusal(error).kind === "internal") ?? failures[0];
   if (failures.length === items.length) throw failure;
   ctx.logContext.failure = failure;
   const quotas = decisions.flatMap((decision) => "quota" in decision ? [decision.quota] : []);
-  // Asked for only where no record is known to be stored: once one is, nothing may fail the request as a whole.
+  // This may fail the request as a whole, so it runs only if no record is known to be stored.
   const quota = quotas.length > 0 ? quotas.reduce(latest) : await readQuota(ctx, context).catch((error: unknown) => {
     throw failure ?? error;
   });
   return ok({ results: decisions.map(toResult) }, quotaHeaders(quota));
 }
 
-/** A record as it is to be submitted, or why it cannot be. */
+/** Parses a record. Returns a refusal if it is invalid. */
 async function readItem(source: string): Promise<Item | Refusal> {
   try {
     const { value, members } = parse(DiagnosisItem, source);
@@ -68,8 +68,8 @@ async function readItem(source: string): Promise<Item | Refusal> {
 }
 
 /**
- * Gives records that follow each other and are alike one object as their `run`, by which the ledger knows what it may put into
- * a batch without anyone getting ahead.
+ * Marks like consecutive records with the same object as their `run`. Only those may share a batch, so that no record gets
+ * ahead of another.
  */
 function withRuns(items: (Item | Refusal)[]): (Item & Pick<Submit, "run"> | Refusal)[] {
   let last: Item | undefined;
@@ -84,7 +84,10 @@ function withRuns(items: (Item | Refusal)[]): (Item & Pick<Submit, "run"> | Refu
   });
 }
 
-/** Parts that are decided one after the other: the repeat of a key would wait for the first, and later records get ahead. */
+/**
+ * Splits records before a repeated idempotency key. It would wait for the first, and later records would get ahead of
+ * it.
+ */
 function partsOf<I extends Item | Refusal>(items: I[]): I[][] {
   let part: I[] = [], keys = new Set<string>();
   const parts = [part];
@@ -106,7 +109,7 @@ function toResult(decision: Recorded | Refused | Refusal): Result {
   return { status: statusOf[kind], error: message, code };
 }
 
-/** The quota of the two that was decided last. */
+/** The quota of the later of two decisions. */
 const latest = (one: Quota, other: Quota): Quota =>
   other.resetsAt > one.resetsAt || other.resetsAt === one.resetsAt && other.used >= one.used ? other : one;
 

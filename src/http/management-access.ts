@@ -6,28 +6,28 @@ import type { Caller, Store } from "../management/operation.ts";
 import { findTokenCaller } from "../management/tokens.ts";
 import { isSame, readBearer } from "./authorization.ts";
 
-/** Who sent a request; or, where too many have failed, how many seconds are left of the minute. */
+/** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
 export type Authenticated = { caller: Caller } | { retryAfter: number };
 
 export type Gate = (request: Request, store: Store) => Promise<Authenticated>;
 
-const mostFailures = 30; // in a minute, of all clients together
+const maxFailures = 30; // in a minute, of all clients together
 const minute = 60_000; // ms
-const mostRemembered = 1_000; // tokens
+const maxKnown = 1_000; // tokens
 
 /**
- * Beyond `mostFailures` in a minute, the database is asked about nothing but tokens that this process has found valid
- * before: a guess costs no query. Those still get through, and so does the admin token. They are remembered by their hashes
- * to tell them from guesses, not to let them in: each request looks its token up, so that a revoked one is refused at once.
- * A valid token that this process has not met yet is refused like a guess, but only until the minute ends.
+ * After `maxFailures` in a minute, the gate looks up only tokens that this process has found valid before, so that a
+ * guess costs no query. Those tokens and the admin token still get through. The process keeps their hashes only to
+ * distinguish them from guesses: each request looks its token up, so that a revoked one is refused at once. A valid
+ * token that is new to this process is refused like a guess, but only until the minute ends.
  */
 export function createGate(adminToken: string | undefined): Gate {
-  const known = createCache<true>(mostRemembered);
+  const known = createCache<true>(maxKnown);
   const lookups = new Map<string, Promise<Caller | undefined>>();
   let current = NaN;
   let failures = 0;
 
-  /** Requests with the same token that come at once share a query. */
+  /** Concurrent requests with the same token share a query. */
   function lookUp(store: Store, hash: string): Promise<Caller | undefined> {
     const running = lookups.get(hash);
     if (running !== undefined) return running;
@@ -45,9 +45,9 @@ export function createGate(adminToken: string | undefined): Gate {
     const now = store.clock();
     const began = Math.floor(now / minute);
     if (began !== current) [current, failures] = [began, 0];
-    // A token that is being looked up counts as a failure until it is found, so that guesses cannot come all at once.
+    // A token counts as a failure until its lookup finds it, so that many concurrent guesses are limited too.
     const isGuess = hash === undefined || known.get(hash) === undefined && !lookups.has(hash);
-    if (isGuess && failures >= mostFailures) return { retryAfter: Math.ceil(((began + 1) * minute - now) / 1000) };
+    if (isGuess && failures >= maxFailures) return { retryAfter: Math.ceil(((began + 1) * minute - now) / 1000) };
     failures += Number(isGuess);
     const takeBack = () => void (failures -= Number(isGuess && began === current));
     if (hash !== undefined) {

@@ -37,7 +37,7 @@ const refused = {
     headers: ["WWW-Authenticate"],
   },
   forbidden: {
-    when: "The token has a lesser role, or is bound to a workspace",
+    when: "The role of the token is too low, or the token is bound to a workspace",
     as: [errors.roleRequired("publisher"), errors.allWorkspacesRequired()],
   },
   rate_limited: {
@@ -52,7 +52,10 @@ const refused = {
     as: [errors.promptNameTaken("support/assistant"), errors.ambiguousReference("prompt", "support/assistant")],
   },
   gone: { when: "The resource was deleted", as: [errors.deleted("Diagnosis", "diag_01m7")] },
-  outdated: { when: "Its ETag differs from If-Match", as: [errors.outdated("Deployment", "dep_01m7")] },
+  outdated: {
+    when: "The ETag of the deployment differs from If-Match",
+    as: [errors.outdated("Deployment", "dep_01m7")],
+  },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
   internal: { when: "The service failed", as: [errors.internalError()] },
   unavailable: {
@@ -80,7 +83,7 @@ export const describeOperations = (groups: readonly Group[]): FaceDescription =>
   responses,
 });
 
-/** Path parameters that are more than the id of the segment before them, without its plural `s`. */
+/** Path parameters that are not just the id of the singular of the segment before them. */
 const pathNames: Record<string, string> = {
   prompts: "The id of the prompt, or its name, percent-encoded",
   deployments: "The id of the deployment, or its reference NAME@DEPLOYMENT, percent-encoded",
@@ -122,7 +125,7 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
   };
 }
 
-/** Whether some tokens are too weak for an operation. What it names in other workspaces is as if absent. */
+/** Whether an operation may be forbidden to a token. What is in another workspace gets 404 instead. */
 const mayForbid = ({ role, roleOverAll, isScoped, input: { schema } }: AnyOperation): boolean =>
   role !== "viewer" || roleOverAll !== undefined ||
   !isScoped && Object.values(schema).every((member) => nounOf(member) === undefined);
@@ -132,7 +135,10 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
   return { required: "required" in schema, content: json(schema) };
 }
 
-/** The responses on success. A created resource has a Location. If it may exist already, the status tells which is the case. */
+/**
+ * The responses on success. A created resource has a Location. If it may exist already, the status tells which is the
+ * case.
+ */
 function successesOf({ id, method, input, output, locate }: AnyOperation): Part {
   const { type, properties = {} } = schemaOf(output);
   const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
@@ -146,7 +152,7 @@ function successesOf({ id, method, input, output, locate }: AnyOperation): Part 
   if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
   const done = method === "GET" ? "Found" : "Done";
   if (locate === undefined) return { [statusOf.ok]: answer(done, headers, content) };
-  return { [statusOf.created]: made, [statusOf.ok]: answer("It exists already", headers, content) };
+  return { [statusOf.created]: made, [statusOf.ok]: answer("It already exists", headers, content) };
 }
 
 const exported = {

@@ -50,8 +50,8 @@ type State = Shared & { caller: Caller };
 
 const maxLongWork = 8; // at once
 const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
-// ms after which a response that is not ready begins: clients, proxies and Bun close a connection that is silent for a minute
-// or a few.
+// ms after which a response starts even if it is not ready. Clients, proxies and Bun close a connection that is silent
+// for a minute or longer.
 const defaultQuietMs = 20_000;
 
 /** `adminToken` is the operator's own and may do everything. It has at least 32 printable ASCII characters. */
@@ -88,7 +88,7 @@ export function managementWith(
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
         const count = metrics.counter(
           "promptledger_management_refusals_total",
-          "Management requests refused because of who sent them: no token, an invalid one, too little power, too many failures",
+          "Management requests refused for their token: missing, invalid, a role too low, or too many failures",
           ["reason"],
           ["missing", "invalid", "forbidden", "limited"],
         );
@@ -111,7 +111,7 @@ export function managementWith(
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 
-/** What the metrics call the reason of a refusal. */
+/** The label of a refusal in the metrics. */
 function reasonOf({ kind, code }: Refusal): string | undefined {
   if (kind === "unauthorized") return code === "invalid_token" ? "invalid" : "missing";
   return kind === "forbidden" ? "forbidden" : undefined;
@@ -151,8 +151,8 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
 };
 
 /**
- * Answers an operation that takes long. When its output is not ready in time, the response begins without it: its JSON comes
- * after spaces, which keep the connection open. Nothing more is read once the client has left.
+ * Runs a long operation. If its output is not ready in time, the response starts with spaces, which keep the connection
+ * open until the JSON follows. The operation stops when its client disconnects.
  */
 async function answerLong(
   operation: AnyOperation,
@@ -169,7 +169,7 @@ async function answerLong(
     return await perform(operation, { ...store, database, caller }, input).finally(end);
   };
   const output = run();
-  // An export is no JSON, and its own text begins soon.
+  // An export is not JSON, and its text starts soon.
   const found = operation.output === ExportText ? await output : await withTimeout(quietMs, output, () => notReady);
   if (found === notReady) {
     const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
@@ -180,7 +180,7 @@ async function answerLong(
 
 const notReady = Symbol("not ready");
 
-/** The JSON of an output, after a space at once and one each time that so many ms have passed. */
+/** A space, another one every `ms` until the output is ready, and then its JSON. */
 async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
   let found: unknown = notReady;
   for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";
@@ -241,7 +241,7 @@ function decode(text: string): string {
   }
 }
 
-/** The revision that an entity tag names. A weak or foreign tag gives 0, which no deployment has. */
+/** The revision that an entity tag names, or 0, which no deployment has, for a weak tag or one from elsewhere. */
 function readRevision(header: string): number {
   const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
   if (tag === undefined) throw invalidRevision();

@@ -17,8 +17,8 @@ const refersTo = (section: string, name: string): Part => ({ $ref: `#/components
 
 export const tags = {
   Applications:
-    "For applications, with an API key of their workspace. Each accepted request costs one of the workspace's quota. " +
-    "A refused request costs nothing, and neither does reading the quota.",
+    "For applications, with an API key of their workspace. Each accepted request uses one request of the workspace's quota. " +
+    "Refused requests are free, and so are /v1/usage and /v1/revisions.",
   Health: "Probes and metrics, for operators.",
   Description: "This description.",
 };
@@ -147,7 +147,7 @@ const refused = {
     headers: ["WWW-Authenticate"],
   },
   forbidden: {
-    when: "The key is for reads or for submits alone",
+    when: "The key may only read, or only submit",
     as: [errors.readForbidden(), errors.submitForbidden()],
   },
   not_found: {

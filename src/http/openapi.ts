@@ -39,7 +39,7 @@ const submitDiagnosis: Described = {
   path: "/v1/diagnosis",
   method: "post",
   operationId: "submitDiagnosis",
-  summary: "Submit a record of what came of a prompt",
+  summary: "Submit a record of what a model answered to a prompt",
   parameters: [parameterNamed("deployId"), parameterNamed("Idempotency-Key")],
   requestBody: { required: true, content: json(refer(DiagnosisRequest)) },
   responses: {
@@ -54,12 +54,11 @@ const submitDiagnoses: Described = {
   path: "/v1/diagnoses",
   method: "post",
   operationId: "submitDiagnoses",
-  summary:
-    "Record what came of prompts, many at once; each record is decided and counted as if it came alone, in order",
+  summary: "Submit many records at once. Each is accepted or refused, and counted, as if it came alone, in order",
   requestBody: { required: true, content: json(refer(DiagnosisBatch)) },
   responses: {
     [statusOf.ok]: answer(
-      "What became of each record; the headers are those after the last",
+      "The result of each record, in order. The headers are those after the last one",
       rateLimitHeaders,
       json(refer(DiagnosisResults)),
     ),
@@ -72,7 +71,7 @@ const readRevisions: Described = {
   path: "/v1/revisions",
   method: "get",
   operationId: "readRevisions",
-  summary: "Read which version of each deployment is live, to read a prompt only once it has changed; costs nothing",
+  summary: "Read which version of each deployment is live, at no cost, to read a prompt only when it has changed",
   parameters: [parameterNamed("If-None-Match")],
   responses: {
     [statusOf.ok]: answer("The deployments of the key's workspace", ["ETag"], json(refer(Revisions))),
@@ -86,7 +85,7 @@ const readQuota: Described = {
   path: "/v1/usage",
   method: "get",
   operationId: "readQuota",
-  summary: "Read the quota of the key's workspace, and what is used of it this month",
+  summary: "Read the quota of the key's workspace and its use this month, at no cost",
   responses: {
     [statusOf.ok]: answer("The quota", [], json(refer(QuotaState))),
     ...refusalsOf("unauthorized", "internal", "overloaded"),

@@ -1,4 +1,4 @@
-// API keys: what applications authenticate with. A secret is shown once, when it is made; the database has its hash.
+// API keys authenticate applications. A secret is shown once, when it is created. The database stores only its hash.
 import { invalid, notFound } from "../common/errors.ts";
 import { isApiKey, newApiKey, newId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
@@ -7,7 +7,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, pageOf } from "./operation.ts";
-import { changes, expiresAt, prefix, rotation, secretsOf } from "./secrets.ts";
+import { expiresAt, prefix, rotation, secretDates, secretsOf } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -16,22 +16,25 @@ const apiKey = {
   workspaceId: v.textAs<WorkspaceId>(),
   name: v.text,
   prefix,
-  readOnly: described(v.isTrue, "Whether it is for reads alone"),
-  submitOnly: described(v.isTrue, "Whether it is for submits alone"),
+  readOnly: described(v.isTrue, "Whether the key may only read"),
+  submitOnly: described(v.isTrue, "Whether the key may only submit"),
   deployId: described(
     nullable(v.textAs<DeploymentId>()),
-    "The deployment that it is for; null for every one of the workspace",
+    "The only deployment that the key may access, or null for all deployments of the workspace",
   ),
   createdAt: v.timestamp,
   expiresAt,
-  ...changes,
-  lastUsedAt: described(v.moment, "When it last had a request accepted, to the hour, in Unix milliseconds, or null"),
+  ...secretDates,
+  lastUsedAt: described(
+    v.moment,
+    "When a request with the key was last accepted, to the hour, in Unix milliseconds, or null",
+  ),
 };
 export const ApiKey = named("ApiKey", exactly(apiKey));
 export type ApiKey = Infer<typeof ApiKey>;
 const NewApiKey = named(
   "NewApiKey",
-  exactly({ ...apiKey, key: described(v.text, "The secret; no other answer shows it") }),
+  exactly({ ...apiKey, key: described(v.text, "The secret. No other response contains it") }),
 );
 export type NewApiKey = Infer<typeof NewApiKey>;
 
@@ -44,7 +47,7 @@ const table = tableOf(
 
 const secrets = secretsOf({
   noun: "API key",
-  audited: "key",
+  auditNoun: "key",
   example: "A key is named by its id, key_…",
   create: newApiKey,
   isSecret: isApiKey,
@@ -57,32 +60,37 @@ const secrets = secretsOf({
 
 export const createApiKey = operation({
   id: "createApiKey",
-  summary: "Create an API key, shown this once",
+  summary: "Create an API key. Its secret is shown only once",
   method: "POST",
   path: "/workspaces/{workspaceId}/keys",
   role: "admin",
   command: "key create --workspace ID [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--deploy REF]",
   input: {
     workspaceId: v.workspaceId,
-    name: optional(described(v.label, "To tell keys apart")),
+    name: optional(described(v.label, "A name to tell keys apart")),
     expiresAt: optional(expiresAt),
     readOnly: optional(apiKey.readOnly),
     submitOnly: optional(apiKey.submitOnly),
-    deployId: optional(described(v.deploymentReference, "The deployment that it is for; every one unless given")),
+    deployId: optional(
+      described(
+        v.deploymentReference,
+        "The only deployment that the key may access. Default: all deployments of the workspace",
+      ),
+    ),
   },
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
   refusals: ["not_found"],
   async run(management, { workspaceId, name = "", expiresAt = null, readOnly = false, submitOnly = false, deployId }) {
     await requireWorkspace(management, workspaceId);
-    if (readOnly && submitOnly) throw invalid("A key cannot be for reads alone and for submits alone");
+    if (readOnly && submitOnly) throw invalid("A key cannot be both read-only and submit-only");
     const deployment = deployId === undefined ? undefined : await requireDeployment(management, deployId);
     if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);
     const createdAt = management.clock();
     const id: KeyId = newId("key", createdAt);
     const { secret: key, prefix, added } = await secrets.issue(id);
-    const power = { readOnly, submitOnly, deployId: deployment?.id ?? null };
-    const created = { name, prefix, ...power, createdAt, expiresAt };
+    const scope = { readOnly, submitOnly, deployId: deployment?.id ?? null };
+    const created = { name, prefix, ...scope, createdAt, expiresAt };
     const { deployId: deploymentId, ...stored } = created;
     const columns = {
       id,
@@ -111,7 +119,7 @@ export const createApiKey = operation({
 
 export const listApiKeys = operation({
   id: "listApiKeys",
-  summary: "List a workspace's keys by their first characters, newest first",
+  summary: "List a workspace's API keys without their secrets, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/keys",
   role: "viewer",
@@ -127,7 +135,7 @@ export const listApiKeys = operation({
 
 export const getApiKey = operation({
   id: "getApiKey",
-  summary: "Show a key by its first characters",
+  summary: "Show an API key without its secret",
   method: "GET",
   path: "/keys/{id}",
   role: "viewer",
@@ -140,7 +148,7 @@ export const getApiKey = operation({
 
 export const revokeApiKey = operation({
   id: "revokeApiKey",
-  summary: "Refuse a key, whichever of its secrets is sent, from the next request on",
+  summary: "Revoke an API key. All its secrets are refused from the next request on",
   method: "POST",
   path: "/keys/{id}/revoke",
   role: "admin",
@@ -153,7 +161,8 @@ export const revokeApiKey = operation({
 
 export const rotateApiKey = operation({
   id: "rotateApiKey",
-  summary: "Give a key a new secret, shown this once; the old one stays valid for the overlap, none unless set",
+  summary:
+    "Replace the secret of an API key. The new one is shown only once, and the old one stays valid for the overlap (default: none)",
   method: "POST",
   path: "/keys/{id}/rotate",
   role: "admin",

@@ -1,4 +1,4 @@
-// The audit log: who changed what, and when. Each entry is written in the transaction of its change, and never changed.
+// The audit log: who changed what, and when. Each entry is written in the transaction of its change, and never modified.
 import type { Page } from "../common/domain.ts";
 import { notFound } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
@@ -17,34 +17,39 @@ import { timeRange } from "./records.ts";
 const AuditEntry = named(
   "AuditEntry",
   exactly({
-    position: described(v.positive, "Its number in the log, from 1 without gaps"),
+    position: described(v.positive, "The number of the entry, from 1 without gaps"),
     createdAt: v.timestamp,
     action: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
-    targetId: described(nullable(v.text), "The id of what changed; null where all workspaces did"),
-    workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed; null without one"),
-    before: described(nullable(v.anyObject), "The members that changed, before; null for what was created"),
-    after: described(nullable(v.anyObject), "The members that changed, after; null for what was deleted"),
+    targetId: described(nullable(v.text), "The id of what changed. Null if all workspaces changed"),
+    workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed, or null"),
+    before: described(nullable(v.anyObject), "The members that changed, with their values before. Null for a creation"),
+    after: described(nullable(v.anyObject), "The members that changed, with their values after. Null for a deletion"),
     source: described(oneOf(...sources), "How the change was made"),
-    actor: described(v.text, "The name of the token, or the user of the command line; may be empty"),
+    actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
     tokenId: described(nullable(v.textAs<TokenId>()), "The token that made the change, or null"),
-    note: described(v.text, "Why; may be empty"),
-    requestId: described(nullable(v.text), "The id of the request in the log of the service; null without one"),
-    hash: described(v.text, "SHA-256 of the hash before and of this entry; empty for one from before the audit log"),
+    note: described(v.text, "The reason that was given. It may be empty"),
+    requestId: described(nullable(v.text), "The id of the request in the log of the service, or null"),
+    hash: described(
+      v.text,
+      "SHA-256 of the hash before it and of this entry. Empty for an entry that is older than the audit log",
+    ),
   }),
 );
 export type AuditEntry = Infer<typeof AuditEntry>;
 
 const actionPattern = String.raw`^[a-z]+(\.[a-z_]+)?$`;
 const action = predicate<string>(
-  "a noun, or a noun and what happened to it, such as deployment.promoted",
+  "an action such as deployment.promoted, or a noun such as deployment",
   (value) => typeof value === "string" && new RegExp(actionPattern).test(value),
   { type: "string", pattern: actionPattern },
 );
 const filter = {
-  workspaceId: optional(described(v.workspaceId, "Only of this workspace, which may be deleted")),
-  action: optional(described(action, "Only this, such as deployment.promoted, or all of a noun, such as deployment")),
-  target: optional(described(v.label, "Only of what has this id")),
-  actor: optional(described(v.label, "Only by the token of this name, or this user")),
+  workspaceId: optional(described(v.workspaceId, "Only entries of this workspace, which may have been deleted")),
+  action: optional(
+    described(action, "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment"),
+  ),
+  target: optional(described(v.label, "Only changes of the thing with this id")),
+  actor: optional(described(v.label, "Only changes by the token or the user of this name")),
   ...timeRange,
 };
 type Filter = Members<typeof filter>;
@@ -52,7 +57,7 @@ const options = "[--workspace ID] [--action ACTION] [--target ID] [--actor NAME]
 
 export const listAuditEntries = operation({
   id: "listAuditEntries",
-  summary: "List who changed what, newest first",
+  summary: "List the audit log, newest entry first",
   method: "GET",
   path: "/audit",
   role: "viewer",
@@ -68,7 +73,7 @@ export const listAuditEntries = operation({
   },
 });
 
-/** Refuses a workspace that never was. */
+/** Throws if a workspace never existed. */
 async function requireKnown({ database }: Management, { workspaceId: id }: Filter): Promise<void> {
   if (id === undefined) return;
   const sql = "select id from workspaces where id = :id union all select id from deleted_workspaces where id = :id";
@@ -79,7 +84,7 @@ const exportPage = 256; // entries
 
 export const exportAuditEntries = operation({
   id: "exportAuditEntries",
-  summary: "Export who changed what, newest first, as one JSON document per line",
+  summary: "Export the audit log, newest entry first, as one JSON document per line",
   method: "GET",
   path: "/audit/export",
   role: "viewer",
@@ -110,9 +115,9 @@ function listEntries(
   const args = Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),
   );
-  const wanted = Object.keys(args).map((name) => `and ${conditions[name as keyof Filter]}`).join(" ");
+  const clauses = Object.keys(args).map((name) => `and ${conditions[name as keyof Filter]}`).join(" ");
   const sql = `select * from audit_log where position < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
-    ${wanted} order by position desc limit :rows`;
+    ${clauses} order by position desc limit :rows`;
   return readPage(
     database,
     { limit, cursor },

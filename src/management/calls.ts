@@ -1,4 +1,4 @@
-// The call log: one entry for each accepted request. The ledger alone writes it.
+// The call log has one entry for each accepted request. Only the ledger writes it.
 import { listCalls as list } from "../ledger/calls.ts";
 import { Call } from "../schema/ledger.ts";
 import { described, optional } from "../schema/struct.ts";
@@ -9,7 +9,7 @@ import { requireWorkspace } from "./workspaces.ts";
 
 export const listCalls = operation({
   id: "listCalls",
-  summary: "List a workspace's accepted requests, newest first",
+  summary: "List a workspace's calls, which are its accepted requests, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/calls",
   role: "viewer",
@@ -17,10 +17,10 @@ export const listCalls = operation({
     "[--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,
-    keyId: optional(described(v.keyId, "Only with this key")),
-    deployId: optional(described(v.deploymentReference, "Only to this deployment")),
+    keyId: optional(described(v.keyId, "Only calls with this key")),
+    deployId: optional(described(v.deploymentReference, "Only calls of this deployment")),
     promptVersion,
-    operation: optional(described(Call.schema.operation, "Only these")),
+    operation: optional(described(Call.schema.operation, "Only calls of this operation")),
     ...timeRange,
     ...v.numberedPage,
   },

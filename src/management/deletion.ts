@@ -1,5 +1,6 @@
-// Deleting a workspace with everything that belongs to it. The first transaction refuses its keys and hides it. The rest goes in
-// small transactions, calls before the keys and deployments that they name, so that the ledger balances all the time.
+// Deletes a workspace with everything that belongs to it. The first transaction disables its keys and hides it. Small
+// transactions remove the rest. They remove calls before the keys and deployments that these refer to, so that the ledger
+// always balances.
 import { conflict, notFound } from "../common/errors.ts";
 import type { Clock } from "../common/domain.ts";
 import type { Database } from "../database/database.ts";
@@ -12,7 +13,7 @@ import { described, exactly, named } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
-import { removeForAWhile } from "./paced.ts";
+import { removeWithinTime } from "./paced.ts";
 import { tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -20,11 +21,14 @@ const DeletedWorkspace = named(
   "DeletedWorkspace",
   exactly({
     id: v.text,
-    reads: described(v.count, "How many reads it had used in all"),
-    submits: described(v.count, "How many submits it had used in all"),
-    months: described(v.count, "In how many months"),
+    reads: described(v.count, "How many reads it used in total"),
+    submits: described(v.count, "How many submits it used in total"),
+    months: described(v.count, "In how many months it used any"),
     deletedAt: v.timestamp,
-    finishedAt: described(v.moment, "When the last of it was removed, in Unix milliseconds; null while some is left"),
+    finishedAt: described(
+      v.moment,
+      "When its deletion was complete, in Unix milliseconds. Null while some of it is left",
+    ),
   }),
 );
 const WorkspaceDeletion = named(
@@ -32,19 +36,19 @@ const WorkspaceDeletion = named(
   exactly({
     calls: described(v.count, "How many calls this request removed"),
     records: described(v.count, "How many records this request removed"),
-    isDone: described(v.isTrue, "Whether everything is removed; if not, repeat the request"),
+    isDone: described(v.isTrue, "Whether the deletion is complete. If not, repeat the request"),
   }),
 );
 const table = tableOf(DeletedWorkspace, "select * from deleted_workspaces");
 
 export const deleteWorkspace = operation({
   id: "deleteWorkspace",
-  summary: "Delete a workspace with everything that belongs to it, for good; its keys are refused at once",
+  summary: "Delete a workspace and everything that belongs to it, for good. Its keys are refused at once",
   method: "DELETE",
   path: "/workspaces/{id}",
   role: "owner",
   command: "workspace delete ID --confirm NAME",
-  input: { id: v.workspaceId, confirm: described(v.text, "The name of the workspace") },
+  input: { id: v.workspaceId, confirm: described(v.text, "The name of the workspace, as a confirmation") },
   output: WorkspaceDeletion,
   refusals: ["not_found", "conflict"],
   isLong: true,
@@ -52,7 +56,7 @@ export const deleteWorkspace = operation({
   async run(management, { id, confirm }) {
     const { database, clock, report } = management;
     if (await begin(management, id, confirm)) return { calls: 0, records: 0, isDone: true };
-    return await removeForAWhile(
+    return await removeWithinTime(
       deleteRest(database, id, clock),
       ({ calls, records }) => report?.(`Removed ${calls} calls and ${records} records`),
     );
@@ -61,7 +65,7 @@ export const deleteWorkspace = operation({
 
 export const listDeletedWorkspaces = operation({
   id: "listDeletedWorkspaces",
-  summary: "List the workspaces that were deleted with what they had used, newest first",
+  summary: "List deleted workspaces and what they used, newest first",
   method: "GET",
   path: "/deleted-workspaces",
   role: "viewer",
@@ -72,7 +76,7 @@ export const listDeletedWorkspaces = operation({
   run: ({ database }, page) => table.list(database, {}, page),
 });
 
-/** Begins a deletion unless it has begun. Returns whether it is finished already. */
+/** Begins a deletion unless it has begun. Returns whether it is complete. */
 async function begin(management: Management, id: WorkspaceId, name: string): Promise<boolean> {
   const [state] = await management.database.read({
     sql: `select (select name from workspaces where id = :id) as name,
@@ -104,13 +108,13 @@ async function begin(management: Management, id: WorkspaceId, name: string): Pro
   return false;
 }
 
-/** The deletions that have begun and are not finished. */
+/** The ids of workspaces whose deletion has begun and is not complete. */
 export async function listUnfinished(database: Database): Promise<string[]> {
   const sql = "select id from deleted_workspaces where finished_at is null order by id";
   return (await database.read({ sql })).map((row) => text(row, "id"));
 }
 
-/** Goes on with a deletion that has begun. */
+/** The steps of a deletion that has begun. Each removes a batch. */
 export function deleteRest(database: Database, id: string, clock: Clock): Step {
   const pruneNext = pruneWorkspace(database, id);
   return async () => {
@@ -132,7 +136,7 @@ const ofWorkspace = (table: string) => `select id from ${table} where workspace_
 const removeFrom = (table: string, key: string, condition: string) =>
   `delete from ${table} where (${key}) in (select ${key} from ${table} where ${condition} limit ${batchRows}) returning 1`;
 
-/** Remove a batch each. A row goes before those that it refers to. */
+/** Each statement removes a batch. Rows are removed before those that they refer to. */
 const removals = [
   removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
   removeFrom("api_keys", "id", "workspace_id = :id"),
@@ -152,7 +156,7 @@ const removals = [
   removeFrom("management_tokens", "id", "workspace_id = :id"),
 ];
 
-/** Removes the workspace itself, to which nothing was added since the deletion began. */
+/** Removes the workspace itself. Nothing can have been added to it since its deletion began. */
 async function finish(database: Database, id: string, now: number): Promise<void> {
   await database.write([
     { sql: "delete from workspaces where id = :id", args: { id } },

@@ -5,7 +5,7 @@ import { integerOrNull } from "../database/row.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { change, changeDeployment, requireForChange, setSwitch } from "./deployment-writes.ts";
+import { change, changeDeployment, requireForChange, setFlag } from "./deployment-writes.ts";
 import type { ChangeInput } from "./deployment-writes.ts";
 import {
   deployment,
@@ -31,7 +31,7 @@ export type RenamedDeployment = Infer<typeof RenamedDeployment>;
 
 export const promoteDeployment = operation({
   id: "promoteDeployment",
-  summary: "Make another version live, or the one that is live in another deployment of the prompt",
+  summary: "Make a version live: a given one, or the one that is live in another deployment of the prompt",
   method: "POST",
   path: "/deployments/{id}/promote",
   role: "editor",
@@ -43,7 +43,7 @@ export const promoteDeployment = operation({
     from: optional(
       described(
         v.deploymentOfPrompt,
-        "Instead of `version`: the deployment of the same prompt whose live version it is",
+        "Instead of `version`: another deployment of the prompt, whose live version to take",
       ),
     ),
   },
@@ -73,17 +73,17 @@ async function makeLive(
 }
 
 /** The deployment of a prompt that has this name, id or reference. */
-async function requireSource({ database }: Management, promptId: PromptId, call: string): Promise<Deployment> {
-  const rows = await database.read(findDeployments("prompt_id = ? and ? in (id, name, reference)", [promptId, call]));
+async function requireSource({ database }: Management, promptId: PromptId, ref: string): Promise<Deployment> {
+  const rows = await database.read(findDeployments("prompt_id = ? and ? in (id, name, reference)", [promptId, ref]));
   const [source] = rows.map(toDeployment);
-  if (source === undefined) throw notFound("Deployment", call);
+  if (source === undefined) throw notFound("Deployment", ref);
   if (source.archivedAt !== null) throw archived("Deployment", source.reference);
   return source;
 }
 
 export const rollBackDeployment = operation({
   id: "rollBackDeployment",
-  summary: "Make the previous version live again, or another one that was live before",
+  summary: "Make the previous version live again, or another version that was live before",
   method: "POST",
   path: "/deployments/{id}/rollback",
   role: "publisher",
@@ -91,7 +91,7 @@ export const rollBackDeployment = operation({
   input: {
     ...change,
     version: optional(
-      described(v.positive, "A version that was live before; the one before the live one unless given"),
+      described(v.positive, "A version that was live before. Default: the previous one"),
     ),
   },
   output: DeploymentResult,
@@ -114,7 +114,7 @@ export const rollBackDeployment = operation({
 
 export const activateDeployment = operation({
   id: "activateDeployment",
-  summary: "Open a deployment to requests",
+  summary: "Activate a deployment, so that it accepts requests",
   method: "POST",
   path: "/deployments/{id}/activate",
   role: "publisher",
@@ -122,12 +122,12 @@ export const activateDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setSwitch(management, "activated", input, "isActive", true),
+  run: (management, input) => setFlag(management, "activated", input, "isActive", true),
 });
 
 export const deactivateDeployment = operation({
   id: "deactivateDeployment",
-  summary: "Close a deployment to requests, from the next one on",
+  summary: "Deactivate a deployment. It refuses requests from the next one on",
   method: "POST",
   path: "/deployments/{id}/deactivate",
   role: "publisher",
@@ -135,12 +135,12 @@ export const deactivateDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setSwitch(management, "deactivated", input, "isActive", false),
+  run: (management, input) => setFlag(management, "deactivated", input, "isActive", false),
 });
 
 export const renameDeployment = operation({
   id: "renameDeployment",
-  summary: "Give a deployment another name, which changes its reference; its id stays",
+  summary: "Rename a deployment. Its reference changes, its id does not",
   method: "POST",
   path: "/deployments/{id}/rename",
   role: "editor",
@@ -162,7 +162,7 @@ export const renameDeployment = operation({
 
 export const archiveDeployment = operation({
   id: "archiveDeployment",
-  summary: "Hide a deployment from lists, and refuse it to clients; its name stays taken",
+  summary: "Archive a deployment. Lists hide it, requests to it are refused, and its name stays taken",
   method: "POST",
   path: "/deployments/{id}/archive",
   role: "publisher",
@@ -175,7 +175,7 @@ export const archiveDeployment = operation({
 
 export const unarchiveDeployment = operation({
   id: "unarchiveDeployment",
-  summary: "Undo the archiving of a deployment; it stays refused where its prompt is archived",
+  summary: "Unarchive a deployment. It stays archived if its prompt is archived",
   method: "POST",
   path: "/deployments/{id}/unarchive",
   role: "publisher",
@@ -200,7 +200,7 @@ async function setArchived(management: Management, isArchived: boolean, input: C
 
 export const protectDeployment = operation({
   id: "protectDeployment",
-  summary: `Protect a deployment: from now on it takes the role ${protectedRole} to change it`,
+  summary: `Protect a deployment, so that changing it requires the role ${protectedRole}`,
   method: "POST",
   path: "/deployments/{id}/protect",
   role: "admin",
@@ -208,12 +208,12 @@ export const protectDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setSwitch(management, "protected", input, "isProtected", true),
+  run: (management, input) => setFlag(management, "protected", input, "isProtected", true),
 });
 
 export const unprotectDeployment = operation({
   id: "unprotectDeployment",
-  summary: "Undo the protection of a deployment",
+  summary: "Remove the protection of a deployment",
   method: "POST",
   path: "/deployments/{id}/unprotect",
   role: "admin",
@@ -221,12 +221,12 @@ export const unprotectDeployment = operation({
   input: change,
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setSwitch(management, "unprotected", input, "isProtected", false),
+  run: (management, input) => setFlag(management, "unprotected", input, "isProtected", false),
 });
 
 export const listDeploymentChanges = operation({
   id: "listDeploymentChanges",
-  summary: "List what changed in a deployment, newest first",
+  summary: "List the changes of a deployment, newest first",
   method: "GET",
   path: "/deployments/{id}/history",
   role: "viewer",

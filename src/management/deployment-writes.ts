@@ -1,17 +1,17 @@
-// How a deployment changes: under its `If-Match`, with one more revision and an entry in the audit log.
+// Writes changes of deployments. Each one honors `If-Match`, increments the revision and adds an entry to the audit log.
 import { outdated } from "../common/errors.ts";
 import { optional } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireChangeable, requireDeployment } from "./deployments.ts";
-import type { Deployment, DeploymentResult, Planned } from "./deployments.ts";
+import type { Deployment, DeploymentPlan, DeploymentResult } from "./deployments.ts";
 import type { Action } from "./history.ts";
 import { changeInfo } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
 import { updateOf } from "./table.ts";
 
-/** Members of the input of whatever changes the deployment `id`. */
+/** Input members of operations that change the deployment `id`. */
 export const change = { ...ofDeployment, ...changeInfo, ifRevision: optional(v.count) };
 export type ChangeInput = Members<typeof change>;
 
@@ -19,7 +19,7 @@ type Changeable = Partial<
   Pick<Deployment, "currentVersion" | "isActive" | "isProtected" | "name" | "reference" | "archivedAt">
 >;
 
-/** The deployment that a caller may change; refused if it has another revision than the caller has seen. */
+/** Returns a deployment to change. Throws if the caller may not change it, or has seen another revision of it. */
 export async function requireForChange(management: Management, { id, ifRevision }: ChangeInput): Promise<Deployment> {
   const deployment = await requireDeployment(management, id);
   requireChangeable(management, deployment);
@@ -27,13 +27,13 @@ export async function requireForChange(management: Management, { id, ifRevision 
   return deployment;
 }
 
-/** Plans a change of members. `columns` are those members that are stored. */
+/** Plans a change of members. `columns` has those of them that are stored. */
 export function planChange(
   before: Deployment,
   action: Action,
   members: Changeable,
   columns: Record<string, string | number | boolean | null>,
-): Planned {
+): DeploymentPlan {
   const { id, workspaceId } = before;
   const revision = before.revision + 1;
   const after = { ...before, ...members, revision };
@@ -58,8 +58,8 @@ export async function changeDeployment(
   return { ...deployment, changed: true };
 }
 
-/** Gives a switch of a deployment another position, unless it has it already. */
-export async function setSwitch(
+/** Sets a flag of a deployment, unless it has that value already. */
+export async function setFlag(
   management: Management,
   action: Action,
   input: ChangeInput,

@@ -1,4 +1,4 @@
-// Deployments: each has a name, and says which version of a prompt is live, and whether it is. What changes one is in
+// Deployments. Each has a name and makes one version of a prompt live. The operations that change one are in
 // deployment-changes.ts.
 import { deploymentNameTaken, notFound, roleRequired } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
@@ -21,20 +21,20 @@ export const deployment = {
   id: v.textAs<DeploymentId>(),
   workspaceId: v.textAs<WorkspaceId>(),
   name: described(v.text, "Unique among the deployments of its prompt"),
-  reference: described(v.text, "The name of its prompt, `@` and its own name"),
+  reference: described(v.text, "The name of its prompt, `@` and its own name, such as support/assistant@production"),
   promptId: v.textAs<PromptId>(),
   currentVersion: described(v.positive, "The version of the prompt that is live"),
-  isActive: described(v.isTrue, "Whether it is open to requests"),
-  isProtected: described(v.isTrue, `Whether it takes the role ${protectedRole} to change it`),
-  revision: described(v.positive, "How often it has changed, its creation included; the ETag has it too"),
+  isActive: described(v.isTrue, "Whether it accepts requests"),
+  isProtected: described(v.isTrue, `Whether changing it requires the role ${protectedRole}`),
+  revision: described(v.positive, "How often it has changed, including its creation. Its ETag has the same number"),
   createdAt: v.timestamp,
-  archivedAt: described(v.moment, "When it, or its prompt, was archived, in Unix milliseconds, or null"),
+  archivedAt: described(v.moment, "When it or its prompt was archived, in Unix milliseconds, or null"),
 };
 const Deployment = named("Deployment", exactly(deployment));
 export type Deployment = Infer<typeof Deployment>;
 export const DeploymentResult = named(
   "DeploymentResult",
-  exactly({ ...deployment, changed: described(v.isTrue, "Whether this request made a difference") }),
+  exactly({ ...deployment, changed: described(v.isTrue, "Whether this request changed anything") }),
 );
 export type DeploymentResult = Infer<typeof DeploymentResult>;
 
@@ -51,7 +51,7 @@ export function planDeployment(
   name: string,
   currentVersion: number,
   createdAt: number,
-): Planned {
+): DeploymentPlan {
   const id: DeploymentId = newId("dep", createdAt);
   const { id: promptId, workspaceId } = prompt;
   const state = { name, promptId, currentVersion, isActive: true, isProtected: false, revision: 1, createdAt };
@@ -62,17 +62,17 @@ export function planDeployment(
   };
 }
 
-/** A deployment as it will be, and the change that makes it so. */
-export type Planned = { deployment: Deployment; change: Change; statement: Statement };
+/** A planned change: the deployment as it will be, the entry of the audit log, and the statement. */
+export type DeploymentPlan = { deployment: Deployment; change: Change; statement: Statement };
 
-/** The statements that find a deployment, or those for which a condition holds, and what reads a row. */
+/** The statements that find a deployment by id, or deployments by a condition, and the reader of their rows. */
 export const findDeployment = table.byId;
 export const findDeployments = table.where;
 export const toDeployment = table.toItem;
 
 export const createDeployment = operation({
   id: "createDeployment",
-  summary: "Create an active deployment of a prompt's version, the newest unless named",
+  summary: "Create an active deployment of a version of a prompt, by default the newest",
   method: "POST",
   path: "/workspaces/{workspaceId}/deployments",
   role: "editor",
@@ -81,7 +81,7 @@ export const createDeployment = operation({
     workspaceId: v.workspaceId,
     name: v.deploymentName,
     promptId: v.promptReference,
-    version: optional(described(v.positive, "The newest version unless given")),
+    version: optional(described(v.positive, "The version to make live. Default: the newest")),
     ...changeInfo,
   },
   output: Deployment,
@@ -121,7 +121,7 @@ export const listDeployments = operation({
 
 export const getDeployment = operation({
   id: "getDeployment",
-  summary: "Show a deployment; its ETag is what If-Match takes",
+  summary: "Show a deployment. Send its ETag in If-Match to change it only if it is unchanged",
   method: "GET",
   path: "/deployments/{id}",
   role: "viewer",
@@ -132,7 +132,7 @@ export const getDeployment = operation({
   run: (management, { id }) => requireDeployment(management, id),
 });
 
-/** The deployment; refused where there is none. */
+/** Returns a deployment. Throws if there is none. */
 export async function requireDeployment({ database }: Store, id: DeploymentId): Promise<Deployment> {
   const deployment = await table.find(database, id);
   if (deployment === undefined) throw notFound("Deployment", id);

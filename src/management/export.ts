@@ -1,29 +1,29 @@
-// Exports: one JSON document per line or, of records, CSV (RFC 4180).
+// Exports as one JSON document per line. Records can also be exported as CSV (RFC 4180).
 import { stringify } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { predicate } from "../schema/struct.ts";
 
 export const exportFormats = ["ndjson", "csv"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
-/** An export, and the name of a file that has it, without its extension. The text comes in parts, one for each page. */
+/** An export. `name` is the name for a file of it, without an extension. The text comes in parts, one per page. */
 export type Export = { name: string; format: ExportFormat; text: AsyncGenerator<string> };
 
-/** The output of an operation that exports. It is not held in memory as a whole. */
+/** The output of an operation that exports. It is never held in memory as a whole. */
 export const ExportText = predicate<Export>("the text of an export", () => true, { type: "string" });
 
-/** Items as one JSON document per line. */
+/** Writes items as one JSON document per line. */
 export async function* toLines(pages: AsyncIterable<object[]>): AsyncGenerator<string> {
   for await (const page of pages) yield page.map(toJsonLine).join("");
 }
 
-/** Records as text. */
+/** Writes records in a format. */
 export async function* toText(pages: AsyncIterable<Diagnosis[]>, format: ExportFormat): AsyncGenerator<string> {
   if (format === "ndjson") return yield* toLines(pages);
   yield `${columns.join(",")}\r\n`;
   for await (const page of pages) yield page.map(toCsvLine).join("");
 }
 
-/** In JSON a line break stands between tokens only, so that a space does as well. */
+/** In JSON text a line break can only stand between tokens, where a space means the same. */
 const toJsonLine = (item: object): string => `${stringify(item).replace(/[\r\n]+/g, " ")}\n`;
 
 const own = ["id", "createdAt", "promptVersion", "sessionId", "status"];
@@ -31,8 +31,8 @@ const given = ["latency", "startAt", "endAt", "additional_properties"];
 const columns = [...own, "input", "output", ...given, "content", "other"];
 
 /**
- * `input` and `output` are the texts of `content`, which has a column for itself where these do not tell all of it: where it
- * holds more, or an empty text. `other` is all else.
+ * The columns `input` and `output` are the texts in `content`. The column `content` is empty unless there is more to
+ * it: other members, or an empty text. `other` has all other members of the record.
  */
 function toCsvLine(diagnosis: Diagnosis): string {
   const { input, output, ...more } = JSON.parse(stringify(diagnosis.content)) as Record<string, unknown>;
@@ -48,11 +48,11 @@ function toCsvLine(diagnosis: Diagnosis): string {
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
-/** Beyond the range of a date, a time stays a number. */
+/** A time outside the range of dates stays a number. */
 const toIsoTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at;
 
-// Spreadsheets run a text that begins with one of these characters as a formula. A text that has the quote already gets
-// another, so that taking one away restores every text.
+// Spreadsheets run a text that begins with one of these characters as a formula, unless a quote precedes it. A text that
+// has the quote already gets another one, so that removing one quote restores every text.
 const formula = /^'*[=+\-@\t\r]/;
 
 function toCell(value: unknown): string {

@@ -1,5 +1,5 @@
-// What a caller may not see is as if absent: what belongs to a workspace that is being deleted, though some of it is there
-// still, and for a caller who is bound to a workspace all that belongs to others.
+// What a caller may not see looks as if it did not exist. That is everything in a workspace that is being deleted, though
+// some of it is still stored. For a caller who is bound to a workspace, it is also everything in other workspaces.
 import { notFound } from "../common/errors.ts";
 import { readSlotId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -11,14 +11,14 @@ import type { Schema } from "../schema/struct.ts";
 /** A member of an input that names something: its noun and its id. */
 export type Named = { noun: string; id: string };
 
-/** What an input names by ids, which its schema declares by nouns. */
+/** The ids in an input, with their nouns, which the schema declares. */
 export const namedIn = (schema: Schema, input: object): Named[] =>
   Object.entries(input).flatMap(([name, id]) => {
     const noun = nounOf(schema[name] ?? {});
     return noun === undefined || !nouns.has(noun) || typeof id !== "string" ? [] : [{ noun, id }];
   });
 
-/** Refuses to name what is hidden, the first in the order of the input, as if it were absent. */
+/** Throws that the first id that names something hidden, in the order of the input, was not found. */
 export async function refuseHidden(
   database: Database,
   all: Named[],
@@ -30,8 +30,8 @@ export async function refuseHidden(
   const args = { diagnosisId, commitId, slot, seesDeleted: Number(seesDeleted), bound: bound ?? null };
   const [row] = await database.read({ sql, args: { named: JSON.stringify(all), ...args } });
   if (row === undefined) return;
-  // The id is not read back: SQLite may hold text that is no Unicode, which cannot be read.
-  const { noun, id } = all[integer(row, "place")]!;
+  // The query does not return the id, because SQLite may hold text that is invalid Unicode and cannot be read back.
+  const { noun, id } = all[integer(row, "ordinal")]!;
   throw notFound(noun, id);
 }
 
@@ -45,26 +45,26 @@ const tables: Record<string, string> = {
 const nouns = new Set(["Workspace", "Diagnosis", ...Object.keys(tables)]);
 
 const owners = Object.entries(tables).map(([noun, table]) =>
-  `union all select n.place, o.workspace_id
+  `union all select n.ordinal, o.workspace_id
       from named n cross join ${table} o on o.id = n.id where n.noun = '${noun}'`
 );
 
 /**
- * A caller who is bound may name only what the workspace owns. Thereby what others own and what does not exist are refused
- * alike, and a token for all workspaces is out of reach. To other callers, what does not exist is refused by the operation.
+ * A bound caller may name only what its workspace owns. So what others own and what does not exist are refused alike, and a
+ * token for all workspaces is out of reach. For other callers, the operation refuses what does not exist.
  */
 const sql = `
-  with named(place, noun, id) as (select key, value ->> 'noun', value ->> 'id' from json_each(:named)),
-  owned(place, workspace_id) as (
-    select place, id from named where noun = 'Workspace'
+  with named(ordinal, noun, id) as (select key, value ->> 'noun', value ->> 'id' from json_each(:named)),
+  owned(ordinal, workspace_id) as (
+    select ordinal, id from named where noun = 'Workspace'
     ${owners.join("\n    ")}
-    union all select n.place, c.workspace_id
+    union all select n.ordinal, c.workspace_id
       from named n cross join commits m on m.id = :commitId cross join calls c on c.position = (
         select max(position) from calls where position <= m.position + :slot
       )
       where n.noun = 'Diagnosis' and n.id = :diagnosisId
   )
-  select n.place from named n left join owned o on o.place = n.place
+  select n.ordinal from named n left join owned o on o.ordinal = n.ordinal
   where :bound is not null and o.workspace_id is not :bound
     or not :seesDeleted and o.workspace_id in (select id from deleted_workspaces where finished_at is null)
-  order by n.place limit 1`;
+  order by n.ordinal limit 1`;

@@ -1,4 +1,4 @@
-// The history of a deployment, which is what the audit log has of it, and where a rollback can go.
+// The history of a deployment, read from the audit log, and the versions that a rollback can go to.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -33,12 +33,12 @@ export const DeploymentChange = named(
     action,
     from: described(
       nullable(v.versionStateOrName),
-      "The version, the name, or whether it was active, protected or archived before; null where it was created",
+      "The version, the name, or whether it was active, protected or archived, before. Null for its creation",
     ),
-    to: described(v.versionStateOrName, "The version, the name, or whether it is active, protected or archived after"),
+    to: described(v.versionStateOrName, "The version, the name, or whether it is active, protected or archived, after"),
     source: described(oneOf(...sources), "How the change was made"),
-    actor: described(v.text, "The name that the caller gave; may be empty"),
-    note: described(v.text, "Why; may be empty"),
+    actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
+    note: described(v.text, "The reason that was given. It may be empty"),
     createdAt: v.timestamp,
   }),
 );
@@ -71,7 +71,7 @@ export async function listVersionChanges(database: Database, id: DeploymentId): 
 
 const actionOf = (row: Row): Action => text(row, "action").slice("deployment.".length) as Action;
 
-/** The member that each action changes. Archiving changes a moment, which the history shows as true or false. */
+/** The member that each action changes. Archiving sets a time, which the history shows as true or false. */
 const members: Record<Action, keyof Deployment> = {
   created: "currentVersion",
   promoted: "currentVersion",
@@ -102,12 +102,15 @@ function toChange(row: Row): DeploymentChange {
 
 type VersionChange = Pick<DeploymentChange, "action" | "to">;
 
-/** `previous` is where a rollback goes unless told otherwise; `served` are all versions but the live one, latest first. */
+/**
+ * `previous` is the default target of a rollback. `served` has all versions that were live but the current one, latest
+ * first.
+ */
 export type RollbackTargets = { live: number | undefined; previous: number | undefined; served: number[] };
 
 /**
- * Reads a history, oldest change first. Promotions form a stack: a rollback removes what stands above the version that it
- * goes to. Going to a version that was removed earlier puts that on top.
+ * Reads a history, oldest change first. Promotions form a stack. A rollback removes the versions above its target. A
+ * rollback to a version that was removed earlier puts it on top.
  */
 export function findRollbackTargets(history: readonly VersionChange[]): RollbackTargets {
   const stack: number[] = [];

@@ -1,5 +1,5 @@
-// Every operation of management, in the order in which OpenAPI and help show them. A noun is registered here and nowhere else:
-// HTTP routes, OpenAPI and the command line, here and remote, follow from this list.
+// Every operation of management, in the order in which OpenAPI and help show them. A noun is registered only here. HTTP
+// routes, the OpenAPI description and the commands, local and remote, follow from this list.
 import { apiKeyOperations } from "./api-keys.ts";
 import { auditOperations } from "./audit.ts";
 import { callOperations } from "./calls.ts";
@@ -43,13 +43,17 @@ export const groups: readonly Group[] = [
     about: "Each serves one version of a prompt to applications, and has a history.",
     operations: [...deploymentOperations, ...deploymentChangeOperations],
   },
-  { tag: "Records", about: "What applications submitted.", operations: [...recordOperations, ...statsOperations] },
+  {
+    tag: "Records",
+    about: "What applications submitted, and statistics of it.",
+    operations: [...recordOperations, ...statsOperations],
+  },
   {
     tag: "Ledger",
     about: "Calls, usage, and the verification that the ledger balances.",
     operations: [...callOperations, ...usageOperations, ...upkeepOperations],
   },
-  { tag: "Audit", about: "Who changed what, in entries that nothing changes.", operations: auditOperations },
+  { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
 ];
 
 export const operations: readonly AnyOperation[] = groups.flatMap(({ operations }) => operations);

@@ -1,5 +1,5 @@
-// What an operation of management is: all that serving it, calling it from afar, describing it and running it as a command
-// need.
+// Defines operations of management. Each has everything that its HTTP route, its OpenAPI description and its command,
+// local or remote, need.
 import type { Clock, Page } from "../common/domain.ts";
 import { actorGiven, allWorkspacesRequired, managementContended, roleRequired } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
@@ -19,20 +19,20 @@ import * as v from "./values.ts";
 export const sources = ["api", "command line"] as const;
 export type Source = (typeof sources)[number];
 
-/** What a caller may do; each role may do all that those before it may. */
+/** What a caller may do. Each role may do everything that those before it may. */
 export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
 export type Role = (typeof roles)[number];
 
-/** What it takes to change a deployment that is protected. */
+/** The least role that may change a protected deployment. */
 export const protectedRole: Role = "publisher";
 
-/** Who calls an operation, made by whoever authenticates. */
+/** The authenticated caller of an operation. */
 export type Caller = {
   source: Source;
-  /** The name for histories: that of the token, or the user of the command line. It may be empty. */
+  /** The name in the audit log: that of the token, or the user of the command line. It may be empty. */
   actor: string;
   role: Role;
-  /** The one workspace that the caller may see; every one unless given. */
+  /** The only workspace that the caller may see. Undefined for a caller who may see all. */
   workspaceId?: WorkspaceId | undefined;
   /** The token that authenticated the caller. Its name is the actor, whatever the input says. */
   tokenId?: TokenId | undefined;
@@ -60,17 +60,17 @@ export type Store = {
 /** What operations work on, and who calls them. */
 export type Session = Store & { caller: Caller };
 
-/** What one call of an operation works with. An operation reads what is there, decides, and commits once. */
+/** What one call of an operation works with. An operation reads the current state, decides, and commits once. */
 export type Management = Session & { commit: Commit };
 
 /** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Why an operation may refuse, besides input that does not fit. */
+/** Why an operation may refuse, besides invalid input. */
 export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
 export type Operation<Input extends object, Output> = {
-  /** Its name in the description, which is unique: `createWorkspace`. */
+  /** Its unique name in the OpenAPI description: `createWorkspace`. */
   id: string;
   summary: string;
   method: Method;
@@ -78,20 +78,20 @@ export type Operation<Input extends object, Output> = {
   path: string;
   /** The least role that may call it. */
   role: Role;
-  /** The least role that may call it with input that names nothing, so that it is about all workspaces. */
+  /** The least role that may call it for all workspaces, which is with input that names nothing. */
   roleOverAll?: Role;
-  /** Whether it takes `protectedRole` where it changes a deployment that is protected. */
+  /** Whether it requires `protectedRole` to change a protected deployment. */
   guardsProtected?: true;
-  /** Whether it keeps to the workspace that its caller is bound to where its input names nothing. Others are refused. */
+  /** Whether, with input that names nothing, it applies to the workspace of a bound caller. Others refuse such a caller. */
   isScoped?: true;
-  /** The usage line of the command that runs it; without one there is none, or the command line has its own. */
+  /** The usage line of its command. Undefined if it has none, or the command line defines its own. */
   command?: string;
   input: Struct<object, Schema>;
   output: Struct<Output, unknown>;
-  /** The path of what the operation has created; undefined where it has created nothing, or never does. */
+  /** The path of what the operation has created. Undefined if it has created nothing. */
   locate?(output: Output): string | undefined;
   refusals: OperationRefusal[];
-  /** Whether it scans much of the log, in slices: few run at once, and they stop when their client has left. */
+  /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
   isLong?: true;
   /** Whether it may name what belongs to a workspace that is being deleted. */
   seesDeleted?: true;
@@ -101,7 +101,7 @@ export type Operation<Input extends object, Output> = {
 /** Any operation. */
 export type AnyOperation = Omit<Operation<object, unknown>, "output"> & { output: object };
 
-/** Declares an operation. Its input has the members of a schema and no others; what `run` gives must fit `output`. */
+/** Defines an operation. Its input has only the members of a schema. What `run` returns must fit `output`. */
 export const operation = <S extends Schema, Output>(
   { input, ...declared }: Omit<Operation<Members<S>, Output>, "input"> & { input: S },
 ): Operation<Members<S>, Output> => ({ ...declared, input: exactly<Schema>(input) });
@@ -119,8 +119,8 @@ export const namesActor = (operation: Pick<AnyOperation, "role" | "input">): boo
   !isRead(operation) && "actor" in operation.input.schema;
 
 /**
- * Runs an operation, once caller and input have been checked. All that a caller may not see is refused here, so operations
- * meet only ids that the caller may name.
+ * Checks the caller and the input, and runs an operation. Ids of what the caller may not see are refused here, so
+ * operations need not check them.
  */
 export async function perform<Output>(
   operation: Performed<Output>,
@@ -174,7 +174,7 @@ function refuseCommit(): never {
   throw new TypeError("An operation that viewers may call changes nothing");
 }
 
-/** What the audit log says of a caller. */
+/** What the audit log stores about a caller. */
 const originOf = (
   { source, actor: name, tokenId, requestId }: Caller,
   { actor = name, note = "" }: { actor?: string; note?: string },
@@ -183,7 +183,7 @@ const originOf = (
   ...{ tokenId: tokenId ?? null, requestId: requestId ?? null },
 });
 
-/** The role that an operation takes, in words. */
+/** Describes the role that an operation requires. */
 export function describeRole({ role, roleOverAll, guardsProtected }: Omit<AnyOperation, "output">): string {
   const onProtected = guardsProtected ? [`${protectedRole} on a protected deployment`] : [];
   const overAll = roleOverAll === undefined ? [] : [`${roleOverAll} for all workspaces`];
@@ -194,14 +194,14 @@ export function describeRole({ role, roleOverAll, guardsProtected }: Omit<AnyOpe
 export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
   exactly({
     items: listOf(item),
-    nextCursor: described(nullable(v.cursor), "What the next page is asked for with; null where there is none"),
+    nextCursor: described(nullable(v.cursor), "The cursor of the next page, or null on the last page"),
   });
 
-/** Members of the input of whatever changes a deployment. The audit log has them. */
+/** Input members of operations that change a deployment. The audit log stores them. */
 export const changeInfo = {
-  actor: optional(described(v.label, "Who makes the change, for the history")),
-  note: optional(described(v.note, "Why, for the history")),
+  actor: optional(described(v.label, "Who makes the change, for the audit log")),
+  note: optional(described(v.note, "The reason for the change, for the audit log")),
 };
 
-/** A share of the whole, for people. */
+/** Formats a share, such as 0.5, for people. */
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;

@@ -1,9 +1,9 @@
-// Removals in small steps, beside which others are served.
+// Removes rows in small steps, so that other requests are served in between.
 import type { Removed, Step } from "../ledger/prune.ts";
 
 /**
- * Repeats a step until nothing is left, and leaves as much time to others after each as it took. Gives whether nothing is left;
- * `isOver` ends it before.
+ * Repeats a step until nothing is left, or until `isOver`. After each step it pauses for as long as the step took. Returns
+ * whether nothing is left.
  */
 export async function paced(
   step: Step,
@@ -20,21 +20,21 @@ export async function paced(
   return false;
 }
 
-/** Whether so many milliseconds have passed, for `paced`. */
+/** An `isOver` for `paced`, which ends it after so many milliseconds. */
 export function after(ms: number): () => boolean {
   const deadline = performance.now() + ms;
   return () => performance.now() >= deadline;
 }
 
-const requestTime = 5_000; // ms that one request may take
+const maxTime = 5_000; // ms per request
 
-/** Repeats a step for as long as a request may take. Gives how much was removed, and whether nothing is left. */
-export async function removeForAWhile(
+/** Repeats a step for as long as a request may take. Returns how much was removed, and whether nothing is left. */
+export async function removeWithinTime(
   step: Step,
   report: (removed: Removed) => void,
 ): Promise<Removed & { isDone: boolean }> {
   const sum = { calls: 0, records: 0 };
-  const isDone = await paced(step, after(requestTime), ({ calls, records }) => {
+  const isDone = await paced(step, after(maxTime), ({ calls, records }) => {
     sum.calls += calls;
     sum.records += records;
     report(sum);

@@ -1,4 +1,4 @@
-// A prompt as its author keeps it: the JSON text of a file.
+// Prompt files: the JSON in which authors keep their prompts.
 import { invalid } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { readMembers, stringifyMembers } from "../common/json-text.ts";
@@ -12,10 +12,10 @@ import type { PromptVersion } from "./versions.ts";
 const PromptFile = exactly({ name: optional(v.promptName), ...promptContent });
 export type PromptFile = Infer<typeof PromptFile>;
 
-// As much as a service reads of a body, and as fits in an argument of a libSQL server.
-const longestSource = 1024 * 1024; // characters
+// As much as a request body may have by default, and as fits in an argument of a libSQL server.
+const maxSource = 1024 * 1024; // characters
 
-// What the service adds to a prompt where it prints one: on the command line, in management and to applications.
+// The members that the service adds to a prompt when it prints one: on the command line, in management and to applications.
 const addedByService = [
   "id",
   "version",
@@ -31,11 +31,11 @@ const addedByService = [
 ];
 
 /**
- * Reads a prompt; numbers, keys and their order stay as written, and only white space between tokens goes. Ignores what the
- * service adds, so that a prompt it printed can be pushed. `name` says what the text is.
+ * Reads a prompt file. Numbers, keys and their order stay as written; only white space between tokens is removed. It
+ * ignores what the service adds, so that a prompt that it printed can be pushed. `name` names the text in messages.
  */
 export function readPromptFile(source: string, name = "Prompt"): PromptFile {
-  if (source.length > longestSource) throw invalid(`${name} must be at most ${longestSource} characters`);
+  if (source.length > maxSource) throw invalid(`${name} must be at most ${maxSource} characters`);
   const fault = describeJsonFault(source);
   if (fault !== undefined) throw invalid(`${name} is not valid JSON: ${fault}`);
   return readObject(PromptFile, source.trimStart().startsWith("{") ? withoutAdded(source) : source, name);
@@ -44,21 +44,21 @@ export function readPromptFile(source: string, name = "Prompt"): PromptFile {
 const withoutAdded = (source: string): string =>
   stringifyMembers([...readMembers(source)].filter(([key]) => !addedByService.includes(key)));
 
-/** A version as a file that can be pushed. */
+/** Turns a version into a file that can be pushed. */
 export const toPromptFile = ({ name, title, description, messages, llmConfig }: PromptVersion): PromptFile => (
   { name, title, description, messages, llmConfig }
 );
 
 /**
- * The name that a file's path gives to its prompt: the path as it was typed, without its extension and what leads out of the
- * current folder.
+ * Names a prompt after the path of its file: the path as it was typed, without its extension and without the `./` and `../`
+ * that it begins with.
  */
 export function nameOfPath(path: string): string {
-  const wanted = "Give --name, or a name in the file";
-  if (path === "-") throw invalid(`Standard input has no path to name the prompt after. ${wanted}`);
+  const remedy = "Give --name, or a name in the file";
+  if (path === "-") throw invalid(`Standard input has no path to name the prompt after. ${remedy}`);
   const name = path.replaceAll("\\", "/").replace(/^(\.{0,2}\/)+(?=[^/])/, (lead) => lead.startsWith("/") ? lead : "")
     .replace(/\.[^./]*$/, "");
-  if (name.startsWith("/")) throw invalid(`${path} is an absolute path, which gives a prompt no name. ${wanted}`);
+  if (name.startsWith("/")) throw invalid(`A prompt cannot be named after the absolute path ${path}. ${remedy}`);
   if (v.promptName.is(name)) return name;
-  throw invalid(`${path} gives a prompt no name, which must be ${v.promptName.type}. ${wanted}`);
+  throw invalid(`A prompt cannot be named after ${path}: its name must be ${v.promptName.type}. ${remedy}`);
 }

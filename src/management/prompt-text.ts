@@ -1,5 +1,5 @@
-// What is read out of a prompt's text and made of it: its variables, the text of a version for people, and the
-// difference of two versions. Content is as the service takes it: `messages` holds objects with role and content.
+// The variables of a prompt, its content as text for people, and the difference of two contents. Contents have been
+// validated: `messages` holds objects with role and content.
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import { invalid } from "../common/errors.ts";
 import type { JsonText } from "../common/json-text.ts";
@@ -9,17 +9,17 @@ import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers 
 export type PromptContent = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
 
 const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
-const mostFilled = 16 * 1024 * 1024; // characters
-// A brace, too, may be written as an escape.
+const maxFilled = 16 * 1024 * 1024; // characters
+// A brace may also be written as an escape.
 const mayHoldPlaceholder = /\{\{|\\u007b/i;
 
 /** The names of the `{{name}}` placeholders in the strings of messages, each once, in order of first appearance. */
 export const variablesOf = (messages: JsonText): string[] => fillVariables(messages, {}).missing;
 
 /**
- * Puts values in the place of `{{name}}` placeholders, as they are: nothing in a value is replaced again. Strings without
- * any, and keys, stay as they were written. `missing` names the placeholders that have no value; they stay as well. Refuses
- * values that make more of the messages than 16 Mi characters.
+ * Replaces `{{name}}` placeholders by values. Placeholders in a value are not replaced. Keys, and strings without
+ * placeholders, stay as they were written. `missing` names the placeholders without a value, which stay too. Throws if
+ * the messages become longer than 16 Mi characters.
  */
 export function fillVariables(
   messages: JsonText,
@@ -38,7 +38,7 @@ export function fillVariables(
       }
       isFilled = true;
       length += value.length;
-      if (length > mostFilled) throw invalid(`The values make the messages longer than ${mostFilled} characters`);
+      if (length > maxFilled) throw invalid(`The values make the messages longer than ${maxFilled} characters`);
       return value.toWellFormed();
     });
     return isFilled ? JSON.stringify(filled) : string;
@@ -62,18 +62,18 @@ export function describePrompt({ title, description, messages, llmConfig }: Prom
 }
 
 const context = 3; // lines
-const mostEdits = 300; // lines; the time it takes grows with their square: at 300 it is some 20 ms
-const mostText = 500_000; // characters of both
+const maxEdits = 300; // lines. The time grows with their square, and is about 20 ms for 300
+const maxText = 500_000; // characters, of both together
 
-/** The unified diff from one content to another, as describePrompt writes them; empty when they have the same text. */
+/** The unified diff from one content to another, as describePrompt writes them. Empty if both have the same text. */
 export function diffPrompts(
   from: { label: string; content: PromptContent },
   to: { label: string; content: PromptContent },
 ): string {
   const before = describePrompt(from.content), after = describePrompt(to.content);
   if (before === after) return "";
-  const options = { context, maxEditLength: mostEdits, headerOptions: FILE_HEADERS_ONLY };
-  const patch = before.length + after.length > mostText
+  const options = { context, maxEditLength: maxEdits, headerOptions: FILE_HEADERS_ONLY };
+  const patch = before.length + after.length > maxText
     ? undefined
     : createTwoFilesPatch(from.label, to.label, before, after, undefined, undefined, options);
   return patch ??
@@ -104,7 +104,7 @@ function wholeChange(before: string, after: string) {
   return { oldStart: first + 1, oldLines: count(from), newStart: first + 1, newLines: count(to), lines };
 }
 
-/** Lines after the first are indented, so that none is taken for a heading. */
+/** Indents lines after the first, so that none is taken for a heading. */
 const describeField = (name: string, value: string): string =>
   value === "" ? `${name}:` : `${name}: ${describeText(value).replace(/\n(?!\n|$)/g, "\n  ")}`;
 
@@ -121,25 +121,25 @@ export function describeMessage(text: string): string[] {
   return members.size === 0 ? lines : [...lines, "--- with", describeJson(stringifyMembers(members))];
 }
 
-/** A role that is one word stands without quotes, unless it would read as another heading. */
+/** Writes a role that is one word without quotes, unless it would read as another heading. */
 function describeRole(role: string): string {
   const word = /^"([\p{L}\p{N}_.-]+)"$/u.exec(role)?.[1];
   return word === undefined || word === "with" || word === "llmConfig" ? describeJson(role) : word;
 }
 
-/** Lines that would read as a heading, or a first line that would read as an array, are told apart by a backslash. */
+/** Puts a backslash before a line that would read as a heading, or a first line that would read as an array. */
 const describeContent = (value: string): string =>
   describeText(value).replace(/^\\*--- /gm, "\\$&").replace(/^\\*\[\]?(?=\n|$)/, "\\$&");
 
-// Control characters could steer the terminal that the text is shown on. Their escapes are unlike any text: the
-// backslash of a text that looks like one is escaped itself.
+// Control characters could control the terminal that shows the text, so they are written as escapes. Where the text
+// itself has such an escape, its backslash is escaped, so that the two differ.
 const controls = /[^\P{Cc}\n\t]/gu;
 const likeEscape = /\\(?=u00(?:[0189][\da-f]|5c|7f))/g;
 
 const toEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Text whose control characters are written as escapes. */
+/** Writes control characters in a text as escapes. */
 export const describeText = (value: string): string => value.replace(likeEscape, toEscape).replace(controls, toEscape);
 
-/** Only control characters above ASCII can stand in JSON text, in its strings, where an escape says the same. */
+/** JSON text can have control characters only above ASCII and in strings, where an escape means the same. */
 export const describeJson = (text: string): string => indent(text).replace(controls, toEscape);

@@ -1,4 +1,4 @@
-// Prompts: each belongs to a workspace, and has versions.
+// Prompts. Each belongs to a workspace, and has versions.
 import { archived, notFound, promptNameTaken, roleRequired } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer, text } from "../database/row.ts";
@@ -23,14 +23,14 @@ const prompt = {
 const Prompt = named("Prompt", exactly(prompt));
 export type Prompt = Infer<typeof Prompt>;
 
-/** The references that changed with a name. */
+/** The references that a rename changed. */
 export const renamed = {
   references: described(
     listOf(exactly({ from: v.text, to: v.text })),
-    "The references that changed; from now on the old ones are not found",
+    "The references that changed. The old ones are no longer found",
   ),
 };
-const changed = described(v.isTrue, "Whether this request made a difference");
+const changed = described(v.isTrue, "Whether this request changed anything");
 const RenamedPrompt = named("RenamedPrompt", exactly({ ...prompt, changed, ...renamed }));
 export type RenamedPrompt = Infer<typeof RenamedPrompt>;
 const PromptResult = named("PromptResult", exactly({ ...prompt, changed }));
@@ -45,7 +45,7 @@ const table = tableOf(
 
 export const listPrompts = operation({
   id: "listPrompts",
-  summary: "List a workspace's prompts with their newest version, newest first",
+  summary: "List a workspace's prompts with the title and number of their newest version, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/prompts",
   role: "viewer",
@@ -61,7 +61,7 @@ export const listPrompts = operation({
 
 export const renamePrompt = operation({
   id: "renamePrompt",
-  summary: "Give a prompt another name, which changes the references of its deployments; its id stays",
+  summary: "Rename a prompt. The references of its deployments change, its id does not",
   method: "POST",
   path: "/prompts/{id}/rename",
   role: "editor",
@@ -91,7 +91,8 @@ export const renamePrompt = operation({
 
 export const archivePrompt = operation({
   id: "archivePrompt",
-  summary: "Hide a prompt and its deployments from lists, and refuse them to clients; their names stay taken",
+  summary:
+    "Archive a prompt and its deployments. Lists hide them, requests to them are refused, and their names stay taken",
   method: "POST",
   path: "/prompts/{id}/archive",
   role: "publisher",
@@ -104,7 +105,7 @@ export const archivePrompt = operation({
 
 export const unarchivePrompt = operation({
   id: "unarchivePrompt",
-  summary: "Undo the archiving of a prompt; deployments that were archived themselves stay so",
+  summary: "Unarchive a prompt. Deployments that were archived themselves stay archived",
   method: "POST",
   path: "/prompts/{id}/unarchive",
   role: "publisher",
@@ -115,7 +116,7 @@ export const unarchivePrompt = operation({
   run: (management, { id }) => setArchived(management, false, id),
 });
 
-/** Its deployments change with it, but for those that are archived themselves. */
+/** Archives or unarchives a prompt with its deployments, except those that are archived themselves. */
 async function setArchived(management: Management, isArchived: boolean, id: PromptId): Promise<PromptResult> {
   const before = await requirePrompt(management, id);
   if ((before.archivedAt !== null) === isArchived) return { ...before, changed: false };
@@ -144,15 +145,18 @@ async function setArchived(management: Management, isArchived: boolean, id: Prom
   return { ...after, changed: true };
 }
 
-/** A title as a name. */
+/** Makes a name from a title. */
 const nameAfter = (title: string): string =>
   title.toLowerCase().replace(/[^a-z0-9._]+/g, "-").slice(0, 150).replace(/^[-.]+|[-.]+$/g, "") || "prompt";
 
-/** The statement that finds the prompts for which a condition holds, and what reads a row. */
+/** The statement that finds prompts by a condition, and the reader of their rows. */
 export const findPrompts = table.where;
 export const toPrompt = table.toItem;
 
-/** The name of a new prompt: the wanted one, which must be free, or one after its title, with a number where that is taken. */
+/**
+ * The name for a new prompt. A given name must be free. Without one it is made from the title, with a number if that is
+ * taken.
+ */
 export async function findFreeName(
   store: Store,
   workspaceId: WorkspaceId,
@@ -178,7 +182,7 @@ async function requireFreeName({ database }: Store, workspaceId: WorkspaceId, na
   if (other !== undefined) throw promptNameTaken(name);
 }
 
-/** The prompt; refused where there is none, or none in the workspace named. */
+/** Returns a prompt. Throws if there is none, or it is in another workspace than the given one. */
 export async function requirePrompt({ database }: Store, id: PromptId, workspaceId?: WorkspaceId): Promise<Prompt> {
   const prompt = await table.find(database, id);
   const isElsewhere = workspaceId !== undefined && prompt?.workspaceId !== workspaceId;
@@ -186,7 +190,7 @@ export async function requirePrompt({ database }: Store, id: PromptId, workspace
   return prompt;
 }
 
-/** The prompt, to which something is to be added; refused where it is archived too. */
+/** Returns a prompt to add something to. Throws if it is archived, too. */
 export async function requireOpenPrompt(store: Store, id: PromptId, workspaceId?: WorkspaceId): Promise<Prompt> {
   const prompt = await requirePrompt(store, id, workspaceId);
   if (prompt.archivedAt !== null) throw archived("Prompt", prompt.name);

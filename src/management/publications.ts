@@ -1,5 +1,5 @@
-// Publishing: a push under a prompt's name, which may also make the version live. Prompt, version and deployment are written in
-// one transaction.
+// Publishes prompts: pushes a version under the name of a prompt, and can make it live. One transaction writes the
+// prompt, the version and the deployment.
 import {
   ambiguousDeployment,
   archived,
@@ -21,7 +21,7 @@ import {
   requireChangeable,
   toDeployment,
 } from "./deployments.ts";
-import type { Deployment, Planned } from "./deployments.ts";
+import type { Deployment, DeploymentPlan } from "./deployments.ts";
 import { planChange } from "./deployment-writes.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
@@ -34,7 +34,10 @@ import type { PromptVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const variableChanges = exactly({
-  since: described(nullable(v.positive), "The version that was live, or the newest one; null for a new prompt"),
+  since: described(
+    nullable(v.positive),
+    "The version compared with: the live one, or else the newest. Null for a new prompt",
+  ),
   added: listOf(v.text),
   removed: listOf(v.text),
 });
@@ -42,8 +45,8 @@ const Publication = named(
   "Publication",
   exactly({
     ...pushed,
-    isNewPrompt: described(v.isTrue, "Whether this push made the prompt"),
-    variableChanges: described(variableChanges, "The variables that came and went with this push"),
+    isNewPrompt: described(v.isTrue, "Whether this push created the prompt"),
+    variableChanges: described(variableChanges, "The variables that this push added and removed"),
     deployment: optional(DeploymentResult),
   }),
 );
@@ -51,15 +54,15 @@ export type Publication = Infer<typeof Publication>;
 
 const input = {
   workspaceId: v.workspaceId,
-  name: optional(described(v.promptName, "The name of the prompt, which is made where the workspace has none of it")),
-  promptId: optional(described(v.promptReference, "The id or name of a prompt that exists, instead of `name`")),
+  name: optional(described(v.promptName, "The name of the prompt. It is created if it does not exist")),
+  promptId: optional(described(v.promptReference, "Instead of `name`: the id or name of an existing prompt")),
   deploy: optional(
     described(
       v.deploymentOrName,
-      "The deployment: its name, which may be new to the prompt, its id or its reference",
+      "The deployment in which to make the version live: its id, its reference, or its name, which may be new",
     ),
   ),
-  force: optional(described(v.isTrue, "Whether variables that are live may go")),
+  force: optional(described(v.isTrue, "Whether to remove variables that are live")),
   ...newVersion,
   actor: changeInfo.actor,
   ifRevision: optional(v.count),
@@ -68,7 +71,8 @@ type PublicationInput = Members<typeof input>;
 
 export const publishPrompt = operation({
   id: "publishPrompt",
-  summary: "Push a prompt under its name, and make it live in a deployment; what does not exist is made",
+  summary:
+    "Push a version of a prompt by name, and make it live in a deployment. Both are created if they do not exist",
   method: "POST",
   path: "/workspaces/{workspaceId}/publish",
   role: "editor",
@@ -114,8 +118,8 @@ export const publishPrompt = operation({
   },
 });
 
-/** Makes a version live in a deployment, unless it is. */
-const planPromotion = (deployment: Deployment, currentVersion: number): Planned | undefined =>
+/** Plans to make a version live in a deployment, unless it is live already. */
+const planPromotion = (deployment: Deployment, currentVersion: number): DeploymentPlan | undefined =>
   deployment.currentVersion === currentVersion
     ? undefined
     : planChange(deployment, "promoted", { currentVersion }, { currentVersion });
@@ -142,7 +146,7 @@ async function findTarget(management: Management, input: PublicationInput): Prom
     }
     return { prompt: await requirePrompt(management, deployment.promptId), deployment };
   }
-  // What looks like an id makes no new deployment: it has been mistyped.
+  // A text that looks like an id makes no new deployment, because it is a mistyped id.
   const isNewName = !deploy.startsWith("dep_");
   if (isNamed && prompt === undefined && isNewName) return {};
   const found = await management.database.read(
@@ -150,7 +154,7 @@ async function findTarget(management: Management, input: PublicationInput): Prom
       ? findDeployments("workspace_id = ? and name = ? order by reference", [workspaceId, deploy])
       : findDeployments("prompt_id = ? and name = ?", [prompt.id, deploy]),
   );
-  // Without a prompt's name, the deployment tells which prompt it is.
+  // Without the name of a prompt, the deployment determines the prompt.
   const all = found.map(toDeployment), open = all.filter(({ archivedAt }) => archivedAt === null);
   const [named, ...others] = open.length > 0 ? open : all;
   if (named === undefined && isNewName) return { prompt };
@@ -159,7 +163,7 @@ async function findTarget(management: Management, input: PublicationInput): Prom
   return { prompt: prompt ?? await requirePrompt(management, named.promptId), deployment: named };
 }
 
-/** The deployment that has this id; a name may begin like one. */
+/** The deployment with this id. A name may begin like an id too. */
 async function findById({ database }: Management, id: string): Promise<Deployment | undefined> {
   if (!id.startsWith("dep_")) return undefined;
   return (await database.read(findDeployment(id as DeploymentId))).map(toDeployment)[0];

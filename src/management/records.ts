@@ -1,4 +1,4 @@
-// Diagnosis records: listed, exported and deleted. The ledger alone writes them.
+// Lists, exports and deletes diagnosis records. Only the ledger adds them.
 import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
@@ -22,22 +22,25 @@ import { withDeployment } from "./references.ts";
 const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
 
-/** Members of the input of what reads a part of the log. */
+/** Input members of operations that read a part of the log. */
 export const timeRange = {
-  from: optional(described(v.timestamp, "From this moment on, in Unix milliseconds")),
-  to: optional(described(v.timestamp, "Before this moment, in Unix milliseconds")),
+  from: optional(described(v.timestamp, "Only from this time on, in Unix milliseconds")),
+  to: optional(described(v.timestamp, "Only before this time, in Unix milliseconds")),
 };
-export const promptVersion = optional(described(v.positive, "Only of this version of the prompt"));
+export const promptVersion = optional(described(v.positive, "Only with this version of the prompt"));
 
-const sessionId = described(v.text, "Only of this session");
+const sessionId = described(v.text, "The session of the records");
 const filter = {
   ...withDeployment,
   sessionId: optional(sessionId),
-  status: optional(described(v.integer, "Only with this status")),
+  status: optional(described(v.integer, "Only records with this status")),
   promptVersion,
   ...timeRange,
   text: optional(
-    described(v.needle, "Only with this text in the input or the output, whatever the case of its ASCII letters"),
+    described(
+      v.needle,
+      "Only records with this text in the input or the output. The case of ASCII letters does not matter",
+    ),
   ),
 };
 
@@ -46,7 +49,7 @@ const filterOptions =
 
 export const listDiagnoses = operation({
   id: "listDiagnoses",
-  summary: "List a deployment's records, newest first; a page may be short or empty after a long search",
+  summary: "List a deployment's records, newest first. A page may be short or empty after a long search",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
   role: "viewer",
@@ -61,12 +64,12 @@ export const listDiagnoses = operation({
   },
 });
 
-const exportPage = 256; // records: some 5 ms, in which nothing else runs
+const exportPage = 256; // records. Reading them takes about 5 ms, in which nothing else runs
 
-/** All records that match, newest first, page by page: no more than a page is held at a time. */
+/** All records that match, newest first, in pages. Only one page is held at a time. */
 export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
-  const stretch = await findLogRange(database, filter);
-  yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, stretch));
+  const range = await findLogRange(database, filter);
+  yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, range));
 }
 
 export const exportDiagnoses = operation({
@@ -81,7 +84,7 @@ export const exportDiagnoses = operation({
     format: optional(
       described(
         oneOf(...exportFormats),
-        "One JSON document per line, or RFC 4180 with ' before a text that a spreadsheet would run",
+        "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run",
         { default: "ndjson" },
       ),
     ),
@@ -97,7 +100,7 @@ export const exportDiagnoses = operation({
 
 export const getDiagnosis = operation({
   id: "getDiagnosis",
-  summary: "Show a record; messages in its input and output are shown as a conversation",
+  summary: "Show a record. The command shows messages in its input and output as a conversation",
   method: "GET",
   path: "/diagnoses/{id}",
   role: "viewer",
@@ -114,7 +117,7 @@ export const getDiagnosis = operation({
 
 export const deleteDiagnosis = operation({
   id: "deleteDiagnosis",
-  summary: "Delete a record; the ledger still balances",
+  summary: "Delete a record. The ledger still balances",
   method: "DELETE",
   path: "/diagnoses/{id}",
   role: "admin",
@@ -137,7 +140,7 @@ const deletionBatch = 200; // records in a transaction, if they are small
 
 export const deleteSession = operation({
   id: "deleteSession",
-  summary: "Delete all records of a session with a deployment",
+  summary: "Delete all records of a session in a deployment",
   method: "DELETE",
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
@@ -149,7 +152,7 @@ export const deleteSession = operation({
   async run(management, { deployId, sessionId }) {
     const { database, clock, report, commit } = management;
     const { workspaceId } = await requireDeployment(management, deployId);
-    // The session may be the name of a person who wants to be forgotten.
+    // The log gets only a hash, because the session may be the name of a person who wants to be forgotten.
     const before = { sessionHash: await sha256(sessionId) };
     const entry: Change[] = [{ action: "session.deleted", id: deployId, workspaceId, before }];
     let count = 0, isLogged = false;
@@ -168,7 +171,7 @@ export const deleteSession = operation({
   },
 });
 
-/** Where the record stands in the log; refused where there never was one. Without `diagnosis` it was deleted. */
+/** Finds a record and its position in the log. Throws if it never existed. `diagnosis` is undefined if it was deleted. */
 async function requirePosition({ database }: Store, id: RecordId) {
   const found = await diagnoses.findDiagnosis(database, id);
   if (found === undefined) throw notFound("Diagnosis", id);

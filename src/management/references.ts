@@ -1,6 +1,6 @@
-// References: what a caller may name a prompt or a deployment by instead of its id. A prompt has a name, `support/assistant`;
-// a deployment has a reference, `support/assistant@production`. Operations declare which members of their input are such,
-// and get ids.
+// Resolves references, which a caller may send in place of the id of a prompt or a deployment: the name of a prompt,
+// such as `support/assistant`, or `support/assistant@production`. Operations declare which members of their input are
+// references, and get ids.
 import { ambiguousReference, notFound } from "../common/errors.ts";
 import { isId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -11,18 +11,18 @@ import { described, nounOf, optional } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
-/** Tells only where a name is looked up: operations that declare it do not get it. */
+/** Determines only where a name is looked up. Operations that declare it do not get it. */
 const workspaceId = optional(
-  described(v.workspaceId, "The workspace of what is named; needed for a name that several workspaces have"),
+  described(v.workspaceId, "The workspace in which to look up a name. Needed if several workspaces have the name"),
 );
 
-/** Members of the input of what is about one prompt, or one deployment. */
+/** Input members of operations on one prompt, or one deployment. */
 export const ofPrompt = { id: v.promptReference, workspaceId };
 export const ofDeployment = { id: v.deploymentReference, workspaceId };
-/** The same for a deployment that is not the subject. */
+/** The same for operations on something of a deployment. */
 export const withDeployment = { deployId: v.deploymentReference, workspaceId };
 
-/** Finds ids; `:workspaceId` is null where the caller gave none, and `:bound` where the caller may see every workspace. */
+/** Finds ids. `:workspaceId` is null if the caller gave none, `:bound` if the caller may see every workspace. */
 type Query = (reference: string) => Statement & { args: Record<string, string> };
 
 const inWorkspace = `(:workspaceId is null or p.workspace_id = :workspaceId)
@@ -45,7 +45,7 @@ const findDeployment: Query = (reference) => {
     };
 };
 
-/** `nouns` are those that members declare, `noun` is that of what is found. */
+/** `nouns` are those that input members declare. `noun` is that of what they name. */
 const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: string): boolean }[] = [
   { noun: "Prompt", nouns: ["Prompt"], find: findPrompt, isId: (text) => isId("prompt", text) },
   {
@@ -57,8 +57,8 @@ const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: strin
 ];
 
 /**
- * Puts ids in the place of references. An id is looked up only where it must be in a workspace of the caller's choice. A
- * caller who is bound to a workspace finds nothing elsewhere.
+ * Replaces references by ids. An id itself is looked up only if the caller gave a workspace that it must be in. A
+ * caller who is bound to a workspace finds nothing in others.
  */
 export async function resolveReferences(
   database: Database,
@@ -78,7 +78,7 @@ export async function resolveReferences(
     const { sql, args } = kind.find(reference);
     const rows = await database.read({ sql, args: { ...args, workspaceId: scope ?? null, bound: bound ?? null } });
     const ids = rows.map((row) => text(row, "id"));
-    // A prompt may have a name that is the id of another.
+    // The name of a prompt may be the id of another one. Then the id wins.
     const [id, other] = ids.includes(reference) ? [reference] : ids;
     if (id === undefined) throw notFound(kind.noun, reference);
     if (other !== undefined) throw ambiguousReference(kind.noun.toLowerCase(), reference);

@@ -1,4 +1,4 @@
-// What is made of versions for people: messages with variables filled in, and differences.
+// Renders versions: messages with their variables filled in, and differences for people.
 import { conflict } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { Messages } from "../schema/serving.ts";
@@ -22,21 +22,21 @@ const PromptDiff = named(
     id,
     from: v.positive,
     to: v.positive,
-    diff: described(v.text, "A unified diff, for people; empty where nothing differs"),
+    diff: described(v.text, "A unified diff, for people. Empty if nothing differs"),
   }),
 );
 export type PromptDiff = Infer<typeof PromptDiff>;
 
 export const renderPrompt = operation({
   id: "renderPrompt",
-  summary: "Fill in a version's variables, the newest version's unless named; each needs a value",
+  summary: "Fill in the variables of a version, by default the newest. Each variable needs a value",
   method: "POST",
   path: "/prompts/{id}/render",
   role: "viewer",
   input: {
     ...ofPrompt,
-    version: optional(described(v.positive, "The newest version unless given")),
-    values: described(v.texts, "A text for each variable, by its name"),
+    version: optional(described(v.positive, "Default: the newest version")),
+    values: described(v.texts, "A text for each variable, by name"),
   },
   output: RenderedPrompt,
   refusals: ["not_found", "conflict"],
@@ -50,15 +50,15 @@ export const renderPrompt = operation({
 
 export const diffVersions = operation({
   id: "diffVersions",
-  summary: "Show what differs between two versions as a unified diff; `to` is the newest unless named",
+  summary: "Show the differences between two versions as a unified diff. The second version defaults to the newest",
   method: "GET",
   path: "/prompts/{id}/diff",
   role: "viewer",
   command: "prompt diff REF --from N [--to N] [--workspace ID]",
   input: {
     ...ofPrompt,
-    from: described(v.positive, "The version before"),
-    to: optional(described(v.positive, "The version after; the newest unless given")),
+    from: described(v.positive, "The first version"),
+    to: optional(described(v.positive, "The second version. Default: the newest")),
   },
   output: PromptDiff,
   refusals: ["not_found", "conflict"],

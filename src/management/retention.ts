@@ -1,5 +1,5 @@
-// What is done in the background: deletions of workspaces that were begun are finished, and records and calls are removed once
-// they are older than their workspace keeps them. Services that share a database take turns by a lease.
+// Background work. It completes deletions of workspaces, and removes records and calls that are older than their workspace
+// keeps them. Services that share a database take turns by a lease.
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 import type { Step } from "../ledger/prune.ts";
@@ -8,28 +8,28 @@ import { deleteRest, listUnfinished } from "./deletion.ts";
 import type { Store } from "./operation.ts";
 import { paced } from "./paced.ts";
 
-/** What a run has done. `error` is why it ended early, if it did. */
+/** What a run has done. `error` is what failed, if anything did. */
 export type UpkeepRun = { calls: number; records: number; error?: unknown };
 
 export type UpkeepOptions = {
-  /** Who asks for the lease: unique among those who do. */
+  /** The name of the process that asks for the lease. It must be unique. */
   holder: string;
-  /** How long after the begin of a run the next one may begin, in ms: an hour at most. */
+  /** How long after the start of a run the next one may start, in ms. At most an hour. */
   interval: number;
-  /** Ends the run between two transactions. */
+  /** Whether to end the run. It is called between transactions. */
   isOver(): boolean;
-  /** Told what each transaction removed. */
+  /** Receives what each transaction removed. */
   onRemoved?(removed: { calls: number; records: number }): void;
 };
 
-const leaseTime = 300_000; // ms after which a holder that renews it no more is taken to have crashed
-const renewal = 60_000; // ms
-const longestInterval = 3_600_000; // ms
+const leaseTime = 300_000; // ms. A holder that has not renewed the lease for that long is taken to have crashed
+const renewalInterval = 60_000; // ms
+const maxInterval = 3_600_000; // ms
 
 /**
- * Does what there is to do, unless another process does so or the last run was too short a time ago. Gives what it did, or
- * when to ask again, in Unix ms. Two runs at once would do no harm: every transaction looks for itself. So it suffices that
- * clocks differ by less than the lease.
+ * Does the work that is due, unless another process is doing it or the last run was too recent. Returns what it did, or
+ * when to ask again, in Unix ms. Two runs at once would do no harm, because every transaction reads the current state.
+ * So it suffices that clocks differ by less than the lease.
  */
 export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<UpkeepRun | { nextAt: number }> {
   const { database, clock } = store;
@@ -40,7 +40,7 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
   const run: UpkeepRun = { calls: 0, records: 0 };
   let renewedAt = startedAt, isLost = false;
   const renew = async () => {
-    if (Math.abs(clock() - renewedAt) < renewal) return;
+    if (Math.abs(clock() - renewedAt) < renewalInterval) return;
     renewedAt = clock();
     isLost = !await extendLease(database, holder, renewedAt + leaseTime);
   };
@@ -54,23 +54,23 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
     });
   try {
     for (const id of await listUnfinished(database)) {
-      // One that fails keeps neither the others nor the retention of other workspaces from being done.
+      // If one fails, the other deletions and retention go on.
       await runSteps(deleteRest(database, id, clock)).catch((error: unknown) => void (run.error ??= error));
     }
     await retain(store, runSteps, isOver);
   } catch (error) {
     run.error = error;
   }
-  // A lost lease belongs to another. A run that was cut off goes on as soon as anyone asks.
+  // Another process has a lost lease. A run that was cut off releases the lease, so that the next run can start.
   if (!isLost) await extendLease(database, holder, options.isOver() ? clock() : startedAt + interval);
   return run;
 }
 
-/** Takes the lease; gives when it ends if it is not free. One that ends later than any interval was taken by a wrong clock. */
+/** Takes the lease, or returns when it ends. A lease that ends later than any interval was taken by a wrong clock. */
 async function takeLease(database: Database, holder: string, now: number): Promise<number | undefined> {
   const [row] = await database.read({ sql: "select expires_at from upkeep where id = 1" });
   const expiresAt = integer(row!, "expires_at");
-  if (expiresAt > now && expiresAt <= now + longestInterval) return expiresAt;
+  if (expiresAt > now && expiresAt <= now + maxInterval) return expiresAt;
   const [taken] = await database.write([{
     sql: "update upkeep set holder = :holder, expires_at = :end where id = 1 and expires_at = :expiresAt returning id",
     args: { holder, end: now + leaseTime, expiresAt },
@@ -78,7 +78,7 @@ async function takeLease(database: Database, holder: string, now: number): Promi
   return taken!.length === 1 ? undefined : now + leaseTime;
 }
 
-/** Whether the lease was still the holder's. */
+/** Extends the lease. Returns whether it was still the holder's. */
 async function extendLease(database: Database, holder: string, end: number): Promise<boolean> {
   const sql = "update upkeep set expires_at = ? where id = 1 and holder = ? returning id";
   const [rows] = await database.write([{ sql, args: [end, holder] }]);
@@ -87,7 +87,7 @@ async function extendLease(database: Database, holder: string, end: number): Pro
 
 const pageRows = 100;
 
-/** Removes what is older than each workspace keeps it. */
+/** Removes what is older than its workspace keeps it. */
 async function retain(
   { database, clock }: Store,
   runSteps: (step: Step) => Promise<boolean>,

@@ -1,4 +1,4 @@
-// What API keys and management tokens have in common: secrets that are shown once, stored as hashes, revoked and rotated.
+// Secrets of API keys and management tokens. They are shown once, stored as hashes, revoked and rotated.
 import { conflict, invalid, notFound } from "../common/errors.ts";
 import { sha256, shownOf } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -9,16 +9,16 @@ import * as v from "./values.ts";
 import type { Management, Store } from "./operation.ts";
 import { updateOf } from "./table.ts";
 
-/** Members of what has secrets. */
+/** Members of API keys and tokens. */
 export const prefix = described(v.text, "The first characters of the secret, to tell it from others");
 export const expiresAt = described(
   v.moment,
-  "The first moment it is refused, in Unix milliseconds; null where it never expires",
+  "The first moment at which it is refused, in Unix milliseconds. Null if it never expires",
 );
-export const changes = {
+export const secretDates = {
   revokedAt: described(v.moment, "When it was revoked, in Unix milliseconds, or null"),
   rotatedAt: described(v.moment, "When its secret was last replaced, in Unix milliseconds, or null"),
-  overlapEndsAt: described(v.moment, "Until when the secrets before it stay valid, in Unix milliseconds, or null"),
+  overlapEndsAt: described(v.moment, "Until when the previous secrets stay valid, in Unix milliseconds, or null"),
 };
 type Holder = {
   id: string;
@@ -29,21 +29,21 @@ type Holder = {
   overlapEndsAt: number | null;
 };
 
-/** Members of the input of a rotation, besides the id. */
+/** Input members of a rotation, besides the id. */
 export const rotation = {
   overlapMs: optional(
-    described(v.period, "How long the secrets before it stay valid, in milliseconds", { default: 0 }),
+    described(v.period, "How long the previous secrets stay valid, in milliseconds", { default: 0 }),
   ),
   expiresAt: optional(
-    described(v.moment, "The new expiry in Unix milliseconds, or null for none; as before unless given"),
+    described(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
   ),
 };
 
-/** A kind of what has secrets: its words, how its secrets are made, its tables, and what reads its rows. */
+/** A kind of holder, API keys or tokens: its words, how its secrets are made, its tables, and the reader of its rows. */
 type Kind<T extends Holder> = {
   noun: string;
   /** The noun of its changes in the audit log. */
-  audited: string;
+  auditNoun: string;
   example: string;
   create(): string;
   isSecret(text: string): boolean;
@@ -56,25 +56,25 @@ type Kind<T extends Holder> = {
   toItem(row: Row): T;
 };
 
-/** Makes, revokes and replaces the secrets of a kind. */
+/** Issues, revokes and rotates the secrets of a kind. */
 export function secretsOf<T extends Holder>(
-  { noun, audited, example, create, isSecret, table, secrets, owner, copied, byId, toItem }: Kind<T>,
+  { noun, auditNoun, example, create, isSecret, table, secrets, owner, copied, byId, toItem }: Kind<T>,
 ) {
   const columns = ["expires_at", ...copied].join(", ");
 
-  /** Makes a secret with this hash the holder's, until that expires. */
+  /** Adds a secret with this hash to a holder. It expires with the holder. */
   const add = (id: T["id"], hash: string): Statement => ({
     sql: `insert into ${secrets} (hash, ${owner}, ${columns}) select ?, id, ${columns} from ${table} where id = ?`,
     args: [hash, id],
   });
 
-  /** A new secret, what lists may show of it, and the statement that makes it the holder's. */
+  /** Makes a secret. Returns it with the prefix that lists may show, and the statement that adds it to the holder. */
   async function issue(id: T["id"]): Promise<{ secret: string; prefix: string; added: Statement }> {
     const secret = create();
     return { secret, prefix: shownOf(secret), added: add(id, await sha256(secret)) };
   }
 
-  /** The holder; refused where there is none. A caller who names one by its secret learns so, and it is not repeated. */
+  /** Returns a holder. Throws if there is none. If the caller sent a secret as the id, the error does not repeat it. */
   async function requireHolder({ database }: Store, id: T["id"]): Promise<T> {
     if (isSecret(id)) throw invalid(`${example}, not by its secret`);
     const [row] = await database.read(byId(id));
@@ -88,14 +88,14 @@ export function secretsOf<T extends Holder>(
     if (before.revokedAt !== null) return before;
     const revokedAt = management.clock();
     const after = { ...before, revokedAt };
-    await management.commit([{ action: `${audited}.revoked`, id, workspaceId: before.workspaceId, before, after }], [
+    await management.commit([{ action: `${auditNoun}.revoked`, id, workspaceId: before.workspaceId, before, after }], [
       updateOf(table, id, { revokedAt }),
       { sql: `update ${secrets} set expires_at = 0 where ${owner} = ?`, args: [id] },
     ]);
     return after;
   }
 
-  /** Gives the holder a new secret. Those before it stay valid for the overlap. */
+  /** Gives a holder a new secret. The previous ones stay valid for the overlap. */
   async function rotate(
     management: Management,
     id: T["id"],
@@ -111,10 +111,11 @@ export function secretsOf<T extends Holder>(
     const overlapEndsAt = end > now ? end : null;
     const changed = { prefix, expiresAt, rotatedAt: now, overlapEndsAt };
     const after = { ...before, ...changed };
-    await management.commit([{ action: `${audited}.rotated`, id, workspaceId: before.workspaceId, before, after }], [
+    await management.commit([{ action: `${auditNoun}.rotated`, id, workspaceId: before.workspaceId, before, after }], [
       updateOf(table, id, changed),
       {
-        // A secret that was replaced earlier may end sooner. Clocks differ: only a moment long past is past for all.
+        // A secret that was replaced earlier may expire sooner. Without an overlap it is 0, because clocks differ: only
+        // a time long past is past for every service.
         sql: `update ${secrets} set expires_at = min(coalesce(expires_at, :end), :end) where ${owner} = :id`,
         args: { id, end: overlapEndsAt ?? 0 },
       },

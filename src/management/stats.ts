@@ -1,4 +1,4 @@
-// Statistics: the records of a deployment in numbers, for each version of its prompt.
+// Statistics of a deployment's records, for each version of its prompt.
 import type { DeploymentId } from "../common/ids.ts";
 import { findStats } from "../ledger/stats.ts";
 import { VersionStats } from "../schema/ledger.ts";
@@ -18,7 +18,8 @@ export type Stats = Infer<typeof Stats>;
 
 export const readStats = operation({
   id: "readStats",
-  summary: "Show each version's records in numbers: shares of statuses, percentiles of latency, sums of tokens",
+  summary:
+    "Show statistics of a deployment's records by version: shares of statuses, percentiles of latency, sums of tokens",
   method: "GET",
   path: "/deployments/{deployId}/stats",
   role: "viewer",

@@ -1,4 +1,4 @@
-// Rows of a table as items of a struct, whose members are the columns, in snake case.
+// Reads and writes rows as items of a struct. The column of a member has its name in snake case.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
@@ -8,7 +8,7 @@ import type { Schema, Struct } from "../schema/struct.ts";
 
 const toColumn = (member: string) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Gives a reader of rows that have a column for each member of a struct. A missing column is a mistake in a query. */
+/** Makes a function that reads a row as an item. It throws if a column is missing, because the query is wrong then. */
 export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row) => T {
   const members = Object.entries(struct.schema).map(([name, member]) => ({
     name,
@@ -24,20 +24,20 @@ export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row
     })) as T;
 }
 
-/** Inserts an item, of which every member is a column. */
+/** The statement that inserts an item. Each member is a column. */
 export function insertInto(table: string, item: Record<string, string | number | null>): Statement {
   const names = Object.keys(item);
   const values = names.map((name) => `:${name}`);
   return { sql: `insert into ${table} (${names.map(toColumn).join(", ")}) values (${values.join(", ")})`, args: item };
 }
 
-/** Gives columns of the row with an id other values. */
+/** The statement that updates columns of the row with an id. */
 export function updateOf(table: string, id: string, columns: Record<string, string | number | null>): Statement {
   const changes = Object.keys(columns).map((name) => `${toColumn(name)} = :${name}`).join(", ");
   return { sql: `update ${table} set ${changes} where id = :id`, args: { ...columns, id } };
 }
 
-/** Finds and lists what a query selects, whose rows have an `id` that grows with time. */
+/** Finds and lists the rows of a query, which have an `id` that grows with time. */
 export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, select: string) {
   const toItem = readerOf(struct);
   const where = (condition: string, args: Exclude<Statement["args"], undefined>): Statement => ({

@@ -1,5 +1,5 @@
-// Management tokens: what people and programs authenticate with to the management API. Each has a role, and may be bound to
-// one workspace. A secret is shown once, when it is made; the database has its hash.
+// Management tokens authenticate people and programs to the management API. Each has a role, and may be bound to one
+// workspace. A secret is shown once, when it is created. The database stores only its hash.
 import { invalid } from "../common/errors.ts";
 import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
@@ -8,34 +8,34 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, requireRole, roles } from "./operation.ts";
 import type { Caller, Management, Store } from "./operation.ts";
-import { changes, expiresAt, prefix, rotation, secretsOf } from "./secrets.ts";
+import { expiresAt, prefix, rotation, secretDates, secretsOf } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const role = described(oneOf(...roles), "What it may do; each role may do all that those before it may");
+const role = described(oneOf(...roles), "What it may do. Each role may do everything that those before it may");
 const token = {
   id: v.textAs<TokenId>(),
-  workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace that it is bound to; null for all"),
-  name: described(v.text, "Whose it is; the histories name it"),
+  workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The only workspace that it may access, or null for all"),
+  name: described(v.text, "Whose it is. The audit log has this name"),
   role,
   prefix,
   createdAt: v.timestamp,
   expiresAt,
-  ...changes,
+  ...secretDates,
   lastUsedAt: described(v.moment, "When it was last used, to the hour, in Unix milliseconds, or null"),
 };
 const Token = named("Token", exactly(token));
 export type Token = Infer<typeof Token>;
 const NewToken = named(
   "NewToken",
-  exactly({ ...token, token: described(v.text, "The secret; no other answer shows it") }),
+  exactly({ ...token, token: described(v.text, "The secret. No other response contains it") }),
 );
 
 const table = tableOf(Token, "select * from management_tokens");
 
 const secrets = secretsOf({
   noun: "Token",
-  audited: "token",
+  auditNoun: "token",
   example: "A token is named by its id, token_…",
   create: newToken,
   isSecret: isToken,
@@ -48,16 +48,16 @@ const secrets = secretsOf({
 
 export const createToken = operation({
   id: "createToken",
-  summary: "Create a management token, shown this once, with the caller's role at most",
+  summary: "Create a management token, with the caller's role at most. Its secret is shown only once",
   method: "POST",
   path: "/tokens",
   role: "admin",
   command: `token create --name NAME --role ${roles.join("|")} [--workspace ID] [--expires EXPIRY]`,
   input: {
-    name: described(v.name, "Whose it is; the histories name it"),
+    name: described(v.name, "Whose it is. The audit log has this name"),
     role,
     workspaceId: optional(
-      described(v.workspaceId, "The workspace that it is bound to; that of the caller, or all, unless given"),
+      described(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),
     ),
     expiresAt: optional(expiresAt),
   },
@@ -69,7 +69,9 @@ export const createToken = operation({
     const { caller, clock } = management;
     requireRole(caller, role);
     const { workspaceId = caller.workspaceId ?? null } = input;
-    if (role === "owner" && workspaceId !== null) throw invalid("The role owner is for all workspaces");
+    if (role === "owner" && workspaceId !== null) {
+      throw invalid("A token with the role owner must be for all workspaces");
+    }
     if (workspaceId !== null) await requireWorkspace(management, workspaceId);
     const createdAt = clock();
     const id: TokenId = newId("token", createdAt);
@@ -94,7 +96,7 @@ export const createToken = operation({
 
 export const listTokens = operation({
   id: "listTokens",
-  summary: "List the management tokens that the caller may see by their first characters, newest first",
+  summary: "List the management tokens that the caller may see, without their secrets, newest first",
   method: "GET",
   path: "/tokens",
   role: "viewer",
@@ -109,7 +111,7 @@ export const listTokens = operation({
 
 export const getToken = operation({
   id: "getToken",
-  summary: "Show a management token by its first characters",
+  summary: "Show a management token without its secret",
   method: "GET",
   path: "/tokens/{id}",
   role: "viewer",
@@ -122,7 +124,7 @@ export const getToken = operation({
 
 export const revokeToken = operation({
   id: "revokeToken",
-  summary: "Refuse a management token, whichever of its secrets is sent, from the next request on",
+  summary: "Revoke a management token. All its secrets are refused from the next request on",
   method: "POST",
   path: "/tokens/{id}/revoke",
   role: "admin",
@@ -139,7 +141,7 @@ export const revokeToken = operation({
 export const rotateToken = operation({
   id: "rotateToken",
   summary:
-    "Give a management token a new secret, shown this once; the old one stays valid for the overlap, none unless set",
+    "Replace the secret of a management token. The new one is shown only once, and the old one stays valid for the overlap (default: none)",
   method: "POST",
   path: "/tokens/{id}/rotate",
   role: "admin",
@@ -154,7 +156,7 @@ export const rotateToken = operation({
   },
 });
 
-/** Nobody takes or disables a token that may do more than they may. The role of a token never changes. */
+/** Refuses a caller who may do less than the token, and could otherwise take it over. The role of a token never changes. */
 async function requireRoleOf(management: Management, id: TokenId): Promise<void> {
   requireRole(management.caller, (await secrets.requireHolder(management, id)).role);
 }
@@ -174,7 +176,7 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
   const { id: tokenId, name: actor, role, workspaceId, lastUsedAt } = table.toItem(row);
   const hourNow = now - now % hour;
   if (lastUsedAt === null || lastUsedAt < hourNow) {
-    // Nobody waits for this. Where it fails, the next request does it.
+    // The request does not wait for this. If it fails, the next one tries again.
     database.write([{
       sql: `update management_tokens set last_used_at = :hourNow
         where id = :tokenId and coalesce(last_used_at, 0) < :hourNow`,

@@ -1,4 +1,4 @@
-// Upkeep of the ledger: verifying that it balances, and pruning what is old.
+// Verifies that the ledger balances, and prunes old calls and records.
 import { verifyLedger } from "../ledger/verify.ts";
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
@@ -8,7 +8,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { checkChain } from "./audit-chain.ts";
 import { operation, percent } from "./operation.ts";
-import { removeForAWhile } from "./paced.ts";
+import { removeWithinTime } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const Pruned = named(
@@ -16,22 +16,22 @@ const Pruned = named(
   exactly({
     calls: v.count,
     records: v.count,
-    isDone: described(v.isTrue, "Whether that was all; if not, repeat the request"),
+    isDone: described(v.isTrue, "Whether everything that old is removed. If not, repeat the request"),
   }),
 );
 
-/** Prunes in small transactions, and leaves as much time to others between them. */
+/** Prunes in small transactions, with pauses for other requests between them. */
 export const prune = operation({
   id: "prune",
-  summary: "Remove calls and records that are older than a time, a day at least; the ledger still balances",
+  summary: "Remove calls and records of a certain age, at least a day. The ledger still balances",
   method: "POST",
   path: "/prune",
   role: "admin",
   roleOverAll: "owner",
   command: "prune --older-than AGE [--workspace ID]",
   input: {
-    olderThanMs: described(v.age, "How old what is removed is at least, in milliseconds"),
-    workspaceId: optional(described(v.workspaceId, "All workspaces unless given")),
+    olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
+    workspaceId: optional(described(v.workspaceId, "Default: all workspaces")),
   },
   output: Pruned,
   refusals: ["not_found"],
@@ -42,7 +42,7 @@ export const prune = operation({
     const before = clock() - olderThanMs;
     const change = { action: "log.pruned", id: workspaceId ?? null, workspaceId: workspaceId ?? null };
     await management.commit([{ ...change, after: { olderThan: before } }], []);
-    return await removeForAWhile(
+    return await removeWithinTime(
       workspaceId === undefined ? pruneAll(database, before) : pruneWorkspace(database, workspaceId, before),
       ({ calls, records }) => report?.(`Pruned ${calls} calls and ${records} records`),
     );
@@ -53,34 +53,40 @@ const Verification = named(
   "Verification",
   exactly({
     balanced: v.isTrue,
-    total: described(v.count, "How many ledgers were recounted, one for each workspace and month"),
+    total: described(v.count, "How many ledgers were recounted. Each workspace has one per month"),
     unbalanced: described(v.count, "How many of them are out of balance"),
-    ledgers: described(listOf(LedgerBalance), "1,000 at most, those that are out of balance before the others"),
+    ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
     audit: described(
       nullable(exactly({
         entries: described(v.count, "How many entries the audit log has"),
         isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
-        brokenAt: described(nullable(v.positive), "The first position that does not fit those before it, or null"),
-        head: described(v.text, "The hash of the newest entry. Noted elsewhere, it proves all entries up to that one"),
+        brokenAt: described(
+          nullable(v.positive),
+          "The first position whose entry is missing or does not fit those before it, or null",
+        ),
+        head: described(
+          v.text,
+          "The hash of the newest entry. A copy kept elsewhere proves that no entry up to that one has changed",
+        ),
       })),
-      "The check of the audit log; null where only one workspace was asked for",
+      "The check of the audit log. Null if only one workspace is verified",
     ),
   }),
 );
 export type Verification = Infer<typeof Verification>;
 
-const mostLedgers = 1_000;
+const maxLedgers = 1_000;
 
 export const verify = operation({
   id: "verify",
   summary:
-    "Recount the ledger of a workspace, or of all and check the audit log; the command exits 1 when either is wrong",
+    "Verify the ledger of a workspace, or all ledgers and the audit log. The command exits 1 if anything is wrong",
   method: "GET",
   path: "/verify",
   role: "viewer",
   roleOverAll: "owner",
   command: "verify [--workspace ID]",
-  input: { workspaceId: optional(described(v.workspaceId, "All workspaces unless given")) },
+  input: { workspaceId: optional(described(v.workspaceId, "Default: all workspaces")) },
   output: Verification,
   refusals: ["not_found"],
   isLong: true,
@@ -93,7 +99,7 @@ export const verify = operation({
     const all = await verifyLedger(management.database, workspaceId, reportOf("the calls"));
     const wrong = all.filter(({ balanced }) => !balanced);
     const right = all.filter(({ balanced }) => balanced);
-    const shown = new Set([...wrong, ...right].slice(0, mostLedgers));
+    const shown = new Set([...wrong, ...right].slice(0, maxLedgers));
     const ledgers = all.filter((ledger) => shown.has(ledger));
     const audit = chain === undefined ? null : { ...chain, isIntact: chain.brokenAt === null };
     return { balanced: wrong.length === 0, total: all.length, unbalanced: wrong.length, ledgers, audit };

@@ -1,4 +1,4 @@
-// Usage: what a workspace has used of its monthly quota, by month and by day.
+// What a workspace has used of its monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -21,24 +21,24 @@ const NamedKeyUsage = exactly({
   reads: v.count,
   submits: v.count,
 });
-const mostKeys = 100;
+const maxKeys = 100;
 const Usage = named(
   "Usage",
   exactly({
     ...quotaState,
-    days: described(listOf(DayUsage), "The days of the calls that are still in the log"),
+    days: described(listOf(DayUsage), "Usage by day, of the calls that are still in the log"),
     keys: described(
       listOf(NamedKeyUsage),
-      `What each key used of each deployment, the ${mostKeys} largest, with the calls that were pruned`,
+      `Usage by key and deployment, including pruned calls. The ${maxKeys} largest`,
     ),
-    others: described(exactly({ reads: v.count, submits: v.count }), "What the keys beyond those used in all"),
+    others: described(exactly({ reads: v.count, submits: v.count }), "The usage of all other keys together"),
   }),
 );
 export type Usage = Infer<typeof Usage>;
 
 export const readUsage = operation({
   id: "readUsage",
-  summary: "Show what a workspace used of a month's quota, by day, and by key and deployment",
+  summary: "Show a workspace's usage in a month, by day, and by key and deployment",
   method: "GET",
   path: "/workspaces/{workspaceId}/usage/{month}",
   role: "viewer",
@@ -53,7 +53,7 @@ export const readUsage = operation({
     const { usage, days, keys } = found;
     const largest = [...keys].sort((a, b) => totalOf(b) - totalOf(a) || (a.keyId < b.keyId ? -1 : 1));
     const others = { reads: 0, submits: 0 };
-    for (const { reads, submits } of largest.splice(mostKeys)) {
+    for (const { reads, submits } of largest.splice(maxKeys)) {
       others.reads += reads;
       others.submits += submits;
     }
@@ -88,7 +88,7 @@ async function withNames(database: Database, keys: KeyUsage[]): Promise<Infer<ty
 
 export const listMonths = operation({
   id: "listMonths",
-  summary: "List the months in which a workspace used anything, newest first",
+  summary: "List a workspace's usage by month, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/usage",
   role: "viewer",

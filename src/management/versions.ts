@@ -1,5 +1,4 @@
-// Versions of prompts: pushed, shown, filled in and compared. A version never changes, and content that equals the newest
-// version makes no new one.
+// Versions of prompts. A version never changes, and content that equals the newest version makes no new one.
 import { notFound } from "../common/errors.ts";
 import { newId, sha256 } from "../common/ids.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
@@ -29,7 +28,7 @@ const stored = {
   description: v.text,
   messages: Messages,
   llmConfig: LlmConfig,
-  note: described(v.text, "Why the version was made; may be empty"),
+  note: described(v.text, "The reason for the version. It may be empty"),
   createdAt: v.timestamp,
 };
 const StoredVersion = exactly(stored);
@@ -37,8 +36,8 @@ const version = { ...stored, variables: described(listOf(v.text), "The names of 
 const PromptVersion = named("PromptVersion", exactly(version));
 export type PromptVersion = Infer<typeof PromptVersion>;
 
-/** What a push answers with. */
-export const pushed = { ...version, isNew: described(v.isTrue, "Whether this push made the version") };
+/** The response to a push. */
+export const pushed = { ...version, isNew: described(v.isTrue, "Whether this push created the version") };
 const PushResult = named("PushResult", exactly(pushed));
 export type PushResult = Infer<typeof PushResult>;
 
@@ -46,18 +45,18 @@ const VersionSummary = named(
   "PromptVersionSummary",
   exactly({ version: v.positive, title: v.text, note: stored.note, createdAt: v.timestamp }),
 );
-/** What an author writes. Members of a message that are not named here are kept and served. */
+/** What an author writes. Messages may have more members, which are stored and served. */
 export const promptContent = {
   title: v.name,
   description: optional(v.plainText),
   messages: Messages,
   llmConfig: optional(LlmConfig),
 };
-export const newVersion = { ...promptContent, note: optional(described(v.note, "Why the version is made")) };
+export const newVersion = { ...promptContent, note: optional(described(v.note, "The reason for the version")) };
 const promptInput = exactly(newVersion);
 export type PromptInput = Infer<typeof promptInput>;
 
-/** The content of a version, with what an author may leave out. */
+/** The content of a version, with defaults for what the author left out. */
 export const toContent = (
   { title, description = "", messages, llmConfig = jsonText("{}") }: PromptInput,
 ): PromptContent => ({ title, description, messages, llmConfig });
@@ -71,7 +70,7 @@ export function toVersion(row: Row): PromptVersion {
   return { ...stored, variables: variablesOf(stored.messages) };
 }
 
-/** Finds a version of a prompt, or the newest. */
+/** Finds a version of a prompt, by default the newest. */
 export const findVersion = (promptId: PromptId, version?: number): Statement => ({
   sql:
     `select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.note, v.created_at
@@ -80,15 +79,19 @@ export const findVersion = (promptId: PromptId, version?: number): Statement => 
   args: [promptId, version ?? null],
 });
 
-/** A push that is planned: what it answers with, how the audit log names its content, and what it writes. */
-export type Push = { pushed: PushResult; content: { latestVersion: number; hash: string }; statements: Statement[] };
+/** A planned push: its response, how the audit log identifies its content, and its statements. */
+export type PushPlan = {
+  pushed: PushResult;
+  content: { latestVersion: number; hash: string };
+  statements: Statement[];
+};
 
 /** Plans the next version of a prompt. Content that equals the newest version makes no new one. */
 export async function planPush(
   { id, name, newest }: { id: PromptId; name: string; newest?: PromptVersion | undefined },
   input: PromptInput,
   createdAt: number,
-): Promise<Push> {
+): Promise<PushPlan> {
   const { title, description, messages, llmConfig } = toContent(input);
   const texts = { title, description, messages: messages.text, llmConfig: llmConfig.text };
   const hash = await sha256(JSON.stringify(texts));
@@ -106,13 +109,15 @@ export async function planPush(
 
 export const createPrompt = operation({
   id: "createPrompt",
-  summary: "Create a prompt, with its version 1",
+  summary: "Create a prompt with version 1",
   method: "POST",
   path: "/workspaces/{workspaceId}/prompts",
   role: "editor",
   input: {
     workspaceId: v.workspaceId,
-    name: optional(described(v.promptName, "A free name of the workspace; one after the title unless given")),
+    name: optional(
+      described(v.promptName, "A name that no other prompt of the workspace has. Default: a name made from the title"),
+    ),
     ...newVersion,
   },
   output: PushResult,
@@ -126,12 +131,12 @@ export const createPrompt = operation({
   },
 });
 
-/** Plans a new prompt with its version 1. */
+/** Plans a new prompt with version 1. */
 export async function planPrompt(
   management: Management,
   workspaceId: WorkspaceId,
   input: PromptInput & { name?: string | undefined },
-): Promise<Push & { added: Change }> {
+): Promise<PushPlan & { added: Change }> {
   const createdAt = management.clock();
   const id: PromptId = newId("prompt", createdAt);
   const name = await findFreeName(management, workspaceId, input);
@@ -146,7 +151,7 @@ export async function planPrompt(
 
 export const pushPrompt = operation({
   id: "pushPrompt",
-  summary: "Push the next version of a prompt; content that equals the newest version makes no new one",
+  summary: "Push the next version of a prompt. Content that equals the newest version makes no new one",
   method: "POST",
   path: "/prompts/{id}/versions",
   role: "editor",
@@ -162,12 +167,12 @@ export const pushPrompt = operation({
   },
 });
 
-/** Plans the next version of a prompt that exists. Nothing is added where its content is that of the newest. */
+/** Plans the next version of an existing prompt. `added` is undefined if its content equals the newest version. */
 export async function planVersion(
   management: Management,
   { id, name, workspaceId, latestVersion }: Prompt,
   input: PromptInput,
-): Promise<Push & { added: Change | undefined }> {
+): Promise<PushPlan & { added: Change | undefined }> {
   const newest = await requireVersion(management, id, latestVersion);
   const push = await planPush({ id, name, newest }, input, management.clock());
   const change = { action: "prompt.pushed", id, workspaceId, before: { latestVersion }, after: push.content };
@@ -218,7 +223,7 @@ export const getPromptVersion = operation({
   run: (management, { id, version }) => requireVersion(management, id, version),
 });
 
-/** A version of a prompt, the newest unless named; refused where there is none. */
+/** Returns a version of a prompt, by default the newest. Throws if there is none. */
 export async function requireVersion(store: Store, id: PromptId, version?: number): Promise<PromptVersion> {
   const [row] = await store.database.read(findVersion(id, version));
   if (row !== undefined) return toVersion(row);

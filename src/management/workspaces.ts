@@ -1,4 +1,4 @@
-// Workspaces: tenants, each with keys, prompts and deployments of its own, and a monthly quota of accepted requests.
+// Workspaces are tenants. Each has its own keys, prompts and deployments, and a monthly quota of accepted requests.
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -16,11 +16,14 @@ export const Workspace = named(
     id: v.textAs<WorkspaceId>(),
     name: v.text,
     monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
-    upgradeUrl: described(v.webUrl, "The link that clients get once the quota is used up, or null"),
-    keepRecordsMs: described(nullable(v.age), "How long records are kept, in milliseconds; null for ever"),
+    upgradeUrl: described(v.webUrl, "The link that clients get when the quota is exhausted, or null"),
+    keepRecordsMs: described(
+      nullable(v.age),
+      "How long records are kept, in milliseconds, or null to keep them forever",
+    ),
     keepCallsMs: described(
       nullable(v.age),
-      "How long calls are kept with their records, in milliseconds; null for ever",
+      "How long calls are kept with their records, in milliseconds, or null to keep them forever",
     ),
     createdAt: v.timestamp,
   }),
@@ -37,7 +40,8 @@ const defaultMonthlyLimit = 10_000;
 
 export const createWorkspace = operation({
   id: "createWorkspace",
-  summary: `Create a workspace; its limit is accepted requests per month, ${defaultMonthlyLimit} unless set`,
+  summary:
+    `Create a workspace. Its limit is the number of accepted requests per month, by default ${defaultMonthlyLimit}`,
   method: "POST",
   path: "/workspaces",
   role: "owner",
@@ -98,7 +102,7 @@ export const getWorkspace = operation({
 
 export const updateWorkspace = operation({
   id: "updateWorkspace",
-  summary: "Change a workspace; a new limit applies from the next request on, retention within the hour",
+  summary: "Change a workspace. A new limit applies from the next request on, new retention within an hour",
   method: "PATCH",
   path: "/workspaces/{id}",
   role: "admin",
@@ -129,7 +133,7 @@ export const updateWorkspace = operation({
   },
 });
 
-/** The workspace; refused where there is none. */
+/** Returns a workspace. Throws if there is none. */
 export const requireWorkspace = async ({ database }: Store, id: WorkspaceId): Promise<Workspace> =>
   await table.find(database, id) ?? missing(id);
 

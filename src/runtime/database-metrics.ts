@@ -1,4 +1,4 @@
-// What /metrics tells of the database: its size, and the quota of the workspaces that are nearest to their limits.
+// Metrics of the database: its size, and the quota of the workspaces that are nearest to their limits.
 import type { Clock } from "../common/domain.ts";
 import type { Metrics } from "../common/metrics.ts";
 import { monthOf } from "../common/month.ts";
@@ -8,12 +8,12 @@ import { sizeOf } from "../database/maintenance.ts";
 import { findQuotas, listQuotas } from "../ledger/usage.ts";
 import type { QuotaUse } from "../ledger/usage.ts";
 
-const maxAge = 5_000; // ms for which what was read is told again
+const maxAge = 5_000; // ms for which values are cached
 const timeout = 500; // ms that a scrape waits for the database
-const mostShown = 20; // workspaces
-const pageRows = 1_000; // workspaces that are looked at for one scrape
+const maxShown = 20; // workspaces
+const pageRows = 1_000; // workspaces that one scrape reads
 
-/** Adds the metrics. They are read when they are asked for; where there are more workspaces, over several scrapes. */
+/** Adds the metrics. A scrape reads them. If there are more workspaces than `pageRows`, several scrapes read them all. */
 export function measureDatabase({ beforeText, series }: Metrics, database: Database, clock: Clock): void {
   let bytes: number | undefined;
   let shown: QuotaUse[] = [], found: QuotaUse[] = [];
@@ -36,14 +36,14 @@ export function measureDatabase({ beforeText, series }: Metrics, database: Datab
 
   beforeText(async () => {
     if (performance.now() - readAt >= maxAge) {
-      // What cannot be read now is told as it was.
+      // If a read fails or takes too long, the scrape shows the last values.
       reading ??= read().catch(() => {}).finally(() => void (reading = undefined));
       await withTimeout(timeout, reading, () => {});
     }
   });
   const quota = (valueOf: (use: QuotaUse) => number) => () =>
     shown.map((use): [string[], number] => [[use.workspaceId], valueOf(use)]);
-  const of = `of the ${mostShown} workspaces nearest to it`;
+  const of = `of the ${maxShown} workspaces nearest to it`;
   series("promptledger_quota_limit", `Limit of the month, ${of}`, ["workspace"], quota(({ limit }) => limit));
   series(
     "promptledger_quota_used",
@@ -58,5 +58,5 @@ export function measureDatabase({ beforeText, series }: Metrics, database: Datab
 function nearest(quotas: QuotaUse[]): QuotaUse[] {
   const newest = new Map(quotas.map((quota) => [quota.workspaceId, quota]));
   return [...newest.values()].filter(({ limit }) => limit > 0).sort((a, b) => b.used / b.limit - a.used / a.limit)
-    .slice(0, mostShown);
+    .slice(0, maxShown);
 }

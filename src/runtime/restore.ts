@@ -153,7 +153,7 @@ async function takeOver(part: string, { mode, uid, gid }: { mode: number; uid: n
   if (own.uid !== uid || own.gid !== gid) await chown(part, uid, gid);
 }
 
-/** Gives the part its name where there is no database. */
+/** Gives the part its name. There is no database to replace. */
 async function place(file: string, part: string): Promise<null> {
   for (const log of [`${file}-wal`, `${file}-journal`]) {
     const { size } = await stat(log).catch(() => ({ size: 0 }));

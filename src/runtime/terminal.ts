@@ -18,7 +18,7 @@ export type Terminal = {
   env: Record<string, string | undefined>;
   /** Whether data may be coloured. */
   isColoured: boolean;
-  /** How many columns of text the terminal has; undefined where data goes elsewhere. */
+  /** The width of the terminal in columns; undefined if data goes elsewhere. */
   columns?: number | undefined;
   /**
    * Writes data to stdout. Resolves once it is written, so that a slow reader slows down the writer. Resolves to false once
@@ -69,8 +69,8 @@ const report = reportOn(stderr, () => performance.now());
 type Screen = { isTTY?: boolean | undefined; columns?: number | undefined; write(text: string): unknown };
 
 /**
- * Shows progress: on a terminal in one line that is overwritten, at most ten times a second; elsewhere as a line every 10 s.
- * Work that ends before the first of them is due shows nothing.
+ * Shows progress. On a terminal it overwrites one line, at most ten times a second. Elsewhere it writes a line every 10
+ * s. Work that ends before that shows nothing.
  */
 export function reportOn(screen: Screen, now: () => number): (progress: string) => void {
   const interval = screen.isTTY ? 100 : 10_000; // ms

@@ -1,4 +1,4 @@
-// Does the background upkeep of a service: at most once an hour, and in one process at a time of those that share a database.
+// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a database.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -8,13 +8,13 @@ import { yielding } from "../database/yielding.ts";
 import { runUpkeep } from "../management/retention.ts";
 
 const interval = 3_600_000; // ms
-const firstWait = 10_000; // ms after the start, which is busy enough
-const spread = 30_000; // ms by which services that started together look apart
+const firstDelay = 10_000; // ms, because the start itself is busy
+const maxJitter = 30_000; // ms, so that services that started together do not run at once
 
 type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics };
 
-/** Starts it; `stop` ends it within one transaction. */
-export function startUpkeep({ database, clock, log, metrics }: Parts, wait = firstWait): { stop(): void } {
+/** Starts the upkeep. `stop` ends it after the current transaction. */
+export function startUpkeep({ database, clock, log, metrics }: Parts, delay = firstDelay): { stop(): void } {
   const store = { database: yielding(database), clock };
   const holder = crypto.randomUUID();
   const totals = { calls: 0, records: 0, failures: 0, lastRunAt: 0 };
@@ -28,15 +28,15 @@ export function startUpkeep({ database, clock, log, metrics }: Parts, wait = fir
     () => totals.lastRunAt / 1000,
   );
   let isStopped = false;
-  let timer = schedule(wait);
+  let timer = schedule(delay);
 
   function schedule(ms: number) {
-    const timer = setTimeout(() => void look(), ms + Math.random() * Math.min(spread, ms));
+    const timer = setTimeout(() => void runOnce(), ms + Math.random() * Math.min(maxJitter, ms));
     timer.unref();
     return timer;
   }
 
-  async function look(): Promise<void> {
+  async function runOnce(): Promise<void> {
     let next = interval;
     try {
       const run = await runUpkeep(store, {
@@ -53,7 +53,7 @@ export function startUpkeep({ database, clock, log, metrics }: Parts, wait = fir
       else {
         totals.lastRunAt = clock();
         const { calls, records } = run;
-        if (calls + records > 0) log.info("Removed what was older than its workspace keeps it", { calls, records });
+        if (calls + records > 0) log.info("Removed calls and records past their retention", { calls, records });
       }
     } catch (error) {
       fail(error);
@@ -64,7 +64,7 @@ export function startUpkeep({ database, clock, log, metrics }: Parts, wait = fir
   function fail(error: unknown): void {
     if (isStopped) return; // the database may be closed already
     totals.failures++;
-    log.error("Background upkeep failed; it is tried again in an hour", { cause: describeError(error) });
+    log.error("Background upkeep failed; it runs again in an hour", { cause: describeError(error) });
   }
 
   return {

@@ -1,4 +1,4 @@
-// How usage lines are read, beyond what the commands show.
+// Parsing by usage lines, beyond what the tests of commands show.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readArguments, readUsage } from "../../src/cli/arguments.ts";
@@ -24,7 +24,7 @@ const message = (usage: string, ...argv: string[]): string => {
   return "";
 };
 
-test("durations are read in ms, and a time may be a duration ago", () => {
+test("durations are converted to ms, and a time may be a duration ago", () => {
   const read = (text: string) => readArguments("x [--for DURATION]", ["--for", text]).number("for");
   assert.equal(["45s", "30m", "12h", "90d", "0s"].map(read), [45_000, 1_800_000, 43_200_000, 7_776_000_000, 0]);
   for (const text of ["", "1", "1w", "1.5h", "-1h", "1h30m", "9999999999d", "1 h", "1H"]) {
@@ -40,7 +40,7 @@ test("durations are read in ms, and a time may be a duration ago", () => {
   }
 });
 
-test("a duration is at most what the service takes", () => {
+test("a duration is at most what the service accepts", () => {
   assert.is(readArguments("x [--for DURATION]", ["--for", "3660d"]).number("for"), 3660 * 86_400_000);
   assert.match(message("x [--for DURATION]", "--for=3661d"), "--for must be a duration such as 45s, 30m, 12h or 90d, ");
   assert.is(message("x [--older-than AGE]", "--older-than=23h"), "--older-than must be between 1d and 3660d");
@@ -64,7 +64,7 @@ test("an expiry is a time, or a duration from now", () => {
   }
 });
 
-test("a number that is too small and one that is none are told the same", () => {
+test("a number that is too small gets the same message as text that is no number", () => {
   for (const text of ["0", "abc", "-1"]) {
     assert.is(message("x [--version N]", `--version=${text}`), "--version must be an integer from 1 to 2^53 - 1");
     const isLimit = text === "0";
@@ -98,7 +98,7 @@ test("an option with dots may be given several times, each a name and a value", 
   assert.is(message("x [--a NAME=VALUE]", "--a", "a=1", "--a", "b=1"), "--a was given 2 times");
 });
 
-test("a choice takes what it names", () => {
+test("a choice accepts the values that it names", () => {
   assert.is(readArguments("x [--format ndjson|csv]", ["--format", "csv"]).findText("format"), "csv");
   assert.is(message("x --format ndjson|csv"), "Missing --format ndjson|csv");
   assert.is(message("x [--format ndjson|csv]", "--format", "CSV"), "--format must be ndjson or csv");
@@ -128,13 +128,13 @@ const argvOf = (parameters: Parameter[]) =>
     return isOption ? [`--${name}=${value}`] : [value];
   });
 
-/** What a command with these of its parameters asks its operation for first. */
+/** The first input that a command with these parameters passes to its operation. */
 async function inputOf(command: Command, parameters: Parameter[]): Promise<object | undefined> {
   if ("runLocally" in command) return {};
   const argv = argvOf(parameters);
-  let asked: object | undefined;
+  let passed: object | undefined;
   const call = ((operation: AnyOperation, input: object) => {
-    asked = readObject(operation.input, stringify(input));
+    passed = readObject(operation.input, stringify(input));
     return Promise.reject(new Error("no answer"));
   }) as Call;
   const args = readArguments(command.usage, argv);
@@ -143,11 +143,11 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
     () => assert.unreachable(),
     (error: Error) => assert.is(error.message, "no answer", command.usage),
   );
-  return asked;
+  return passed;
 }
 
 for (const command of commands) {
-  test(`${command.usage}: what it asks its operation for fits, with all options and with none`, async () => {
+  test(`${command.usage}: its input fits the operation, with all options and with none`, async () => {
     const parameters = readUsage(command.usage);
     const least = parameters.filter(({ isRequired }) => isRequired);
     assert.ok(await inputOf(command, parameters));
@@ -157,7 +157,7 @@ for (const command of commands) {
   });
 }
 
-test("a command takes as its name the longest that fits, and help shows it alone", () => {
+test("the command with the longest matching name runs, and help shows it alone", () => {
   assert.equal(nameOf(commands.find(({ usage }) => usage.startsWith("usage months"))!), ["usage", "months"]);
   assert.equal(nameOf(commands.find(({ usage }) => usage.startsWith("usage --"))!), ["usage"]);
   assert.ok(help(["diagnosis", "delete"]).startsWith("  diagnosis delete ID\n"));

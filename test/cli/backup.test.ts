@@ -16,7 +16,7 @@ test.after(remove);
 const seeded = await createSeededDatabase(`file:${folder}/ledger.db`);
 const settings = { DATABASE_URL: seeded.url };
 
-test("a backup made under load has all that was answered before, balances, and disturbs nothing", async () => {
+test("a backup under load has everything that was answered before it, balances, and does not disturb the service", async () => {
   const service = await startService(currentRuntime, settings);
   const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
   while (load.outcomes.recorded.length < 300) await load.untilSuccess();
@@ -49,7 +49,7 @@ await writeFile(`${folder}/place/begun.db.part`, "begun");
 await writeFile(`${folder}/place/other.db`, "");
 
 const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
-  ["a file that is there", `${folder}/place/taken.db`, /taken.db already exists; choose a new file name$/],
+  ["an existing file", `${folder}/place/taken.db`, /taken.db already exists; choose a new file name$/],
   ["the database itself", `${folder}/ledger.db`, /ledger.db already exists; choose a new file name$/],
   [
     "a file that is being written",
@@ -74,7 +74,7 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
 ];
 
 for (const [name, file, error, url = seeded.url] of refusals) {
-  test(`refuses ${name}, and leaves nothing`, async () => {
+  test(`refuses ${name}, and leaves no file`, async () => {
     const { code, out, said } = await runIn(["backup", file], { DATABASE_URL: url });
     assert.equal([code, out], [1, ""]);
     assert.match(said, /^promptledger: [^\n]+\n$/);
@@ -85,7 +85,7 @@ for (const [name, file, error, url = seeded.url] of refusals) {
   });
 }
 
-test("is for the database of this machine alone", async () => {
+test("refuses a database on a server", async () => {
   const { code } = await runIn(["backup", `${folder}/place/copy.db`, "--server", "http://127.0.0.1:1"], settings);
   assert.is(code, 2);
 });

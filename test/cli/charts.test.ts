@@ -11,7 +11,7 @@ test("a bar is as long as its share, to an eighth of a character", () => {
   assert.equal([1, 2, 3, 4, 5, 6, 7, 8].map((eighths) => bar(eighths / 160)), [..."▏▎▍▌▋▊▉█"]);
 });
 
-test("what is more than nothing is seen, and what is beyond the whole is not longer", () => {
+test("a share above 0 is visible, and one above 1 is not longer than a full bar", () => {
   assert.is(bar(1e-9), "▏");
   assert.is(bar(7), bar(1));
   assert.is(bar(-1), "");
@@ -20,7 +20,7 @@ test("what is more than nothing is seen, and what is beyond the whole is not lon
 const none = { keys: [], others: { reads: 0, submits: 0 } };
 const totals = { month: "2026-11", limit: 10, used: 6, remaining: 4, reads: 4, submits: 2, resetTime: 1796083200 };
 
-test("a month's use has its totals, and a line for each day, empty ones between others too", () => {
+test("a month's usage has totals and a line for each day, also for empty days between others", () => {
   const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-10", reads: 1, submits: 1 }];
   assert.is(
     usageText({ ...totals, ...none, days }, totals.month),
@@ -40,12 +40,12 @@ day         reads  submits
   );
 });
 
-test("a month without use has its totals alone", () => {
+test("a month without usage has only totals", () => {
   const text = usageText({ ...totals, ...none, used: 0, days: [] }, totals.month);
   assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);
 });
 
-test("a month's use has a line for each key and deployment, the rest as one", () => {
+test("a month's usage has a line for each key and deployment, and one for the rest", () => {
   const used = { reads: 3, submits: 1 };
   const keys = [
     { keyId: "key_1", keyName: "app", deployId: "dep_1", reference: "greeting@production", ...used },
@@ -65,7 +65,7 @@ others      20        0
   );
 });
 
-test("of a past month the limit is told as that of now, and nothing remains", () => {
+test("a past month shows the current limit, and nothing remaining", () => {
   assert.is(
     usageText({ ...totals, ...none, month: "2026-10", days: [] }, "2026-11"),
     `month      2026-10
@@ -87,7 +87,7 @@ const version = {
   tokens: { records: 2, prompt: 100, completion: 20 },
 };
 
-test("statistics say of each version the shares of statuses, latencies and tokens", () => {
+test("statistics show the shares of statuses, latencies and tokens of each version", () => {
   const older = {
     ...version,
     version: 1,
@@ -114,7 +114,7 @@ version 1: 4 records
   );
 });
 
-test("of many statuses the rarest are summed up", () => {
+test("the rarest of many statuses are summed up", () => {
   const statuses = Array.from({ length: 10 }, (_, status) => ({ status, records: 1, share: 1 / 12 }));
   const otherStatuses = { records: 2, share: 2 / 12 };
   const versions = [{ ...version, records: 12, statuses, otherStatuses }];

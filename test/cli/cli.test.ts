@@ -5,35 +5,17 @@ import * as assert from "uvu/assert";
 import { migrationNames } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn, words } from "./places.ts";
-import type { Data, Place } from "./places.ts";
+import type { Data } from "./places.ts";
 
 const test = suite("command line");
 
-const { places, folder, url, DATABASE_URL, request, close } = await openPlaces();
-test.after(close);
-
-const [here] = places as [Place];
+const { here, everywhere, folder, url, DATABASE_URL, request } = await openPlaces(test);
 const promptPath = join(folder, "prompt.json");
-let place = here;
 
-/** A test of what is the same wherever the command line works. */
-const everywhere = (name: string, body: () => Promise<void>) => {
-  for (const each of places) {
-    test(`${name} (${each.name})`, () => {
-      place = each;
-      return body();
-    });
-  }
-};
-
-const cli = (args: string[], input?: string) => place.cli(args, input);
-const data = <T = Data>(args: string[], input?: string): Promise<T> => place.data<T>(args, input);
-const setUp = () => place.setUp();
-
-/** On this machine, with other settings. */
+/** Runs locally, with other settings. */
 const cliWith = (env: Record<string, string>, args: string[]) => runIn(args, { DATABASE_URL, ...env });
 
-everywhere("makes, lists and changes workspaces", async () => {
+everywhere("creates, lists and changes workspaces", async ({ data }) => {
   const made = await data(words`workspace create --name Näme --upgrade-url https://example.com/up`);
   assert.match(made.id!, /^ws_/);
   assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 10000, "https://example.com/up"]);
@@ -45,7 +27,7 @@ everywhere("makes, lists and changes workspaces", async () => {
   assert.ok(all.some(({ id, name }) => id === made.id && name === "New"));
 });
 
-everywhere("shows a key once, and lists it by its first characters", async () => {
+everywhere("shows a key's secret once, and lists its first characters", async ({ cli, setUp }) => {
   const { workspaceId, key, keyId } = await setUp();
   const { out } = await cli(words`key list --workspace ${workspaceId} --json`);
   assert.not.ok(out.includes(key));
@@ -53,7 +35,7 @@ everywhere("shows a key once, and lists it by its first characters", async () =>
   assert.equal([listed.id, listed.name, listed.prefix, listed.revokedAt], [keyId, "test", key.slice(0, 9), null]);
 });
 
-everywhere("revokes a key, and a second time changes nothing", async () => {
+everywhere("revokes a key, and a second time changes nothing", async ({ data, setUp }) => {
   const { key, keyId, deployId } = await setUp();
   assert.is((await request(key, deployId)).status, 200);
   const { revokedAt } = await data(words`key revoke ${keyId}`);
@@ -62,17 +44,17 @@ everywhere("revokes a key, and a second time changes nothing", async () => {
   assert.is((await data(words`key revoke ${keyId}`)).revokedAt, revokedAt);
 });
 
-everywhere("makes a key that may do less", async () => {
+everywhere("creates restricted keys", async ({ cli, data, setUp }) => {
   const { workspaceId, deployId } = await setUp();
   const reader = await data(words`key create --workspace ${workspaceId} --read-only`);
   assert.equal([reader.readOnly, reader.submitOnly, reader.deployId], [true, false, null]);
   const bound = await data(words`key create --workspace ${workspaceId} --deploy ${deployId} --submit-only`);
   assert.equal([bound.readOnly, bound.submitOnly, bound.deployId], [false, true, deployId]);
   const both = await cli(words`key create --workspace ${workspaceId} --read-only --submit-only`);
-  assert.match(both.said, "A key cannot be for reads alone and for submits alone");
+  assert.match(both.said, "A key cannot be both read-only and submit-only");
 });
 
-everywhere("makes a key that expires", async () => {
+everywhere("creates keys that expire", async ({ cli, data, setUp }) => {
   const { workspaceId, deployId } = await setUp();
   const expired = await cli(words`key create --workspace ${workspaceId} --expires 2020-01-01T00:00:00Z --json`);
   assert.is(expired.code, 0);
@@ -89,7 +71,7 @@ everywhere("makes a key that expires", async () => {
   assert.is(short.said, `Store the key now: it is not shown again. It expires at ${until}\n`);
 });
 
-everywhere("pushes from a file and from standard input, and skips what is unchanged", async () => {
+everywhere("pushes from a file and from stdin, and skips unchanged content", async ({ cli, data, setUp }) => {
   const { workspaceId, promptId } = await setUp();
   const push = words`prompt push ${promptPath} --workspace ${workspaceId} --prompt ${promptId} --json`;
   await writeFile(promptPath, JSON.stringify(promptFile, null, 4));
@@ -106,7 +88,7 @@ everywhere("pushes from a file and from standard input, and skips what is unchan
   assert.equal(list.map(({ id, title, latestVersion }) => [id, title, latestVersion]), [[promptId, "Greeting", 3]]);
 });
 
-everywhere("pushes back what prompt show, prompt push and the service print as JSON", async () => {
+everywhere("pushes the JSON that prompt show, prompt push and the service print", async ({ cli, setUp }) => {
   const { workspaceId, promptId, deployId, key } = await setUp();
   const llmConfig = '{"seed":12345678901234567890,"temperature":1.0,"__proto__":{"b":1,"a":1e400}}';
   const messages = '[{"role":"user","content":"שלום {{name}} 👋","x":1.0}]';
@@ -122,7 +104,7 @@ everywhere("pushes back what prompt show, prompt push and the service print as J
   }
 });
 
-everywhere("push --deploy makes prompt and deployment, then keeps both", async () => {
+everywhere("push --deploy creates the prompt and the deployment, and then reuses them", async ({ cli, data }) => {
   const { id: workspaceId } = await data(words`workspace create --name CI`);
   const push = words`prompt push - --workspace ${workspaceId!} --deploy live --name ci`;
   type Pushed = { id: string; version: number; deployment: { id: string; currentVersion: number } };
@@ -140,7 +122,7 @@ everywhere("push --deploy makes prompt and deployment, then keeps both", async (
   assert.is((await data<Data[]>(words`prompt versions ${other.id!}`)).length, 1);
 });
 
-everywhere("promotes, deactivates and activates a deployment, and keeps its history", async () => {
+everywhere("promotes, deactivates and activates a deployment, and keeps its history", async ({ cli, data, setUp }) => {
   const { workspaceId, promptId, deployId, key } = await setUp();
   const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId}`;
   await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
@@ -162,7 +144,7 @@ everywhere("promotes, deactivates and activates a deployment, and keeps its hist
   assert.equal([listed!.id, listed!.name, listed!.currentVersion, listed!.isActive], [deployId, "production", 2, true]);
 });
 
-everywhere("lists records exactly as they were sent, by session and status", async () => {
+everywhere("lists records exactly as they were sent, by session and status", async ({ cli, data, setUp }) => {
   const { key, deployId } = await setUp();
   const properties = '{"trace_id":"4bf9","big":12345678901234567890,"one":1.0,"huge":1e400,"":0,"__proto__":{}}';
   await request(
@@ -179,7 +161,7 @@ everywhere("lists records exactly as they were sent, by session and status", asy
   assert.is((await cli(words`diagnosis list --deploy ${deployId} --session none --json`)).out, "[]\n");
 });
 
-everywhere("lists calls, and tells a month's use", async () => {
+everywhere("lists calls, and shows a month's usage", async ({ data, setUp }) => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
   await request(key, deployId, JSON.stringify(goodBody));
@@ -199,7 +181,7 @@ everywhere("lists calls, and tells a month's use", async () => {
   assert.is((await data(words`usage --workspace ${workspaceId} --month 2020-02`)).resetTime, Date.UTC(2020, 2) / 1000);
 });
 
-everywhere("verify exits 0 while the books balance", async () => {
+everywhere("verify exits 0 if the ledger balances", async ({ cli, data, setUp }) => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
   const { balanced, ledgers } = await data<{ balanced: boolean; ledgers: Data[] }>(
@@ -209,7 +191,7 @@ everywhere("verify exits 0 while the books balance", async () => {
   assert.is((await cli(words`verify`)).code, 0);
 });
 
-everywhere("verify exits 1 when they do not, and says which", async () => {
+everywhere("verify exits 1 if a ledger does not balance, and shows it", async ({ cli, setUp }) => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
   const { openDatabase } = await import("../../src/database/open.ts");
@@ -223,7 +205,7 @@ everywhere("verify exits 1 when they do not, and says which", async () => {
   database.close();
 });
 
-test("migrate says what it applied, and --check what is missing, without making a database", async () => {
+test("migrate says what it applied, and --check what is missing, without creating a database", async () => {
   const path = join(folder, "fresh.db");
   const fresh = { DATABASE_URL: `file:${path}` };
   const before = await cliWith(fresh, words`migrate --check --json`);
@@ -238,35 +220,41 @@ test("migrate says what it applied, and --check what is missing, without making 
   assert.equal([after.code, after.json, after.said], [0, { missing: [] }, "The schema is up to date\n"]);
 });
 
-everywhere("without --json data is for people: tables, ISO times, and no control characters", async () => {
-  const { key, workspaceId, deployId } = await setUp();
-  const body = { ...goodBody, sessionId: "a\u001b[31m\nb", startAt: 0, endAt: Number.MAX_SAFE_INTEGER };
-  await request(key, deployId, JSON.stringify(body));
-  const strange = '"\\u001b[31mRED\\n":1,"fooAt":-1e300,"barAt":1e400,"resetTime":-1e300,"__proto__":1';
-  await request(key, deployId, `${JSON.stringify(goodBody).slice(0, -1)},${strange}}`);
-  const all = await cli(words`diagnosis list --deploy ${deployId}`);
-  assert.not.match(all.out, /[^\P{Cc}\n]/u);
-  assert.is(all.out.trimEnd().split("\n").length, 3);
-  const { out } = await cli(words`diagnosis list --deploy ${deployId} --session ${"a\u001b[31m\nb"}`);
-  assert.match(out, /^createdAt +sessionId +status.* id\n/);
-  assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
-  assert.is(out.trimEnd().split("\n").length, 2);
-  assert.match((await cli(words`usage --workspace ${workspaceId}`)).out, /^limit +100$/m);
-  assert.match((await cli(words`prompt list --workspace ${workspaceId}`)).out, /^name +title +version +live +.* id$/m);
-  const narrow = await place.cli(words`call list --workspace ${workspaceId}`, "", { columns: 80 });
-  for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
-  assert.match(narrow.said, /^Columns that do not fit: .*keyId, .*deployId.*\. See them with --json\n$/);
-  const empty = await cli(words`call list --workspace ${(await data(["workspace", "create", "--name", "E"])).id!}`);
-  assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
-});
+everywhere(
+  "without --json data is for people: tables, ISO times, and no control characters",
+  async ({ cli, data, setUp }) => {
+    const { key, workspaceId, deployId } = await setUp();
+    const body = { ...goodBody, sessionId: "a\u001b[31m\nb", startAt: 0, endAt: Number.MAX_SAFE_INTEGER };
+    await request(key, deployId, JSON.stringify(body));
+    const strange = '"\\u001b[31mRED\\n":1,"fooAt":-1e300,"barAt":1e400,"resetTime":-1e300,"__proto__":1';
+    await request(key, deployId, `${JSON.stringify(goodBody).slice(0, -1)},${strange}}`);
+    const all = await cli(words`diagnosis list --deploy ${deployId}`);
+    assert.not.match(all.out, /[^\P{Cc}\n]/u);
+    assert.is(all.out.trimEnd().split("\n").length, 3);
+    const { out } = await cli(words`diagnosis list --deploy ${deployId} --session ${"a\u001b[31m\nb"}`);
+    assert.match(out, /^createdAt +sessionId +status.* id\n/);
+    assert.ok(out.includes("a [31m b") && out.includes("1970-01-01T00:00:00.000Z  9007199254740991"));
+    assert.is(out.trimEnd().split("\n").length, 2);
+    assert.match((await cli(words`usage --workspace ${workspaceId}`)).out, /^limit +100$/m);
+    assert.match(
+      (await cli(words`prompt list --workspace ${workspaceId}`)).out,
+      /^name +title +version +live +.* id$/m,
+    );
+    const narrow = await cli(words`call list --workspace ${workspaceId}`, "", { columns: 80 });
+    for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
+    assert.match(narrow.said, /^Columns that do not fit: .*keyId, .*deployId.*\. See them with --json\n$/);
+    const empty = await cli(words`call list --workspace ${(await data(["workspace", "create", "--name", "E"])).id!}`);
+    assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
+  },
+);
 
 await writeFile(join(folder, "latin1.json"), new Uint8Array([0x7b, 0xff, 0x7d]));
 await writeFile(join(folder, "comma.json"), '{\n  "title": "t",\n}\n');
-const { workspaceId, promptId, deployId } = await setUp();
-const other = await setUp();
+const { workspaceId, promptId, deployId } = await here.setUp();
+const other = await here.setUp();
 const scope = ["--workspace", workspaceId];
 
-// What management refuses is stated in test/management and test/http/admin; here, that it is told, and by the options' names.
+// test/management and test/http/admin state what management refuses. These tests state that the messages name options.
 const push = words`prompt push - ${scope}`;
 const promptText = JSON.stringify(promptFile);
 const refusals: [name: string, args: string[], error: string, input?: string][] = [
@@ -278,7 +266,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   ["an empty name", words`workspace create --name ${""}`, "--name must be a name of 1 to 200 characters"],
   ["an empty id", words`workspace show ${""}`, "ID must be an id of 1 to 128 characters"],
   ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
-  ["a bad cursor", words`call list ${scope} --cursor x`, "--cursor must be the nextCursor of an earlier answer"],
+  ["a bad cursor", words`call list ${scope} --cursor x`, "--cursor must be the nextCursor of an earlier response"],
   ["a bad URL", words`workspace create --name x --upgrade-url x:1`, "--upgrade-url must be an http or https URL"],
   ["a file that is not there", words`prompt push ${folder}/none.json ${scope}`, "none.json cannot be read"],
   ["a file that is not UTF-8", words`prompt push ${folder}/latin1.json ${scope}`, "it is not UTF-8"],
@@ -303,14 +291,14 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
 ];
 
 for (const [name, args, error, input] of refusals) {
-  everywhere(`exits 1 at ${name}, and says why`, async () => {
+  everywhere(`exits 1 on ${name}, and says why`, async ({ cli }) => {
     const { code, out, said } = await cli([...args, "--json"], input);
     assert.equal([code, out], [1, ""]);
     assert.ok(said.startsWith("promptledger: ") && said.includes(error), said);
   });
 }
 
-// How values are read is stated in arguments.test.ts.
+// arguments.test.ts states how values are read.
 const misuses: [name: string, args: string[], error: string][] = [
   ["an unknown command", words`workspace destroy`, "unknown command"],
   ["a noun alone", words`workspace`, "unknown command"],
@@ -342,14 +330,14 @@ const misuses: [name: string, args: string[], error: string][] = [
 ];
 
 for (const [name, args, error] of misuses) {
-  test(`exits 2 at ${name}, and shows the usage`, async () => {
+  test(`exits 2 on ${name}, and shows the usage`, async () => {
     const { code, out, said } = await here.cli(args);
     assert.equal([code, out], [2, ""]);
     assert.ok(said.includes(error), said);
   });
 }
 
-test("exits 1 when a setting cannot be used, or the database cannot be opened", async () => {
+test("exits 1 if a setting is invalid, or the database cannot be opened", async () => {
   const setting = await cliWith({ LOG_LEVEL: "loud" }, words`workspace list`);
   assert.is(setting.code, 1);
   assert.match(setting.said, "LOG_LEVEL must be one of");
@@ -359,13 +347,13 @@ test("exits 1 when a setting cannot be used, or the database cannot be opened", 
   assert.match(database.said, /^promptledger: the database file:.*folder.db \(DATABASE_URL\) cannot be used: /);
 });
 
-everywhere("--status takes a negative number, in either form", async () => {
+everywhere("--status accepts a negative number, with a space or =", async ({ cli }) => {
   for (const status of [["--status", "-3"], ["--status=-3"]]) {
     assert.is((await cli(words`diagnosis list --deploy ${deployId} ${status}`)).code, 0);
   }
 });
 
-everywhere("--json may stand anywhere", async () => {
+everywhere("--json may stand anywhere", async ({ cli }) => {
   const { code, json } = await cli(["--json", "workspace", "list"]);
   assert.ok(code === 0 && Array.isArray(json));
 });
@@ -376,7 +364,7 @@ test("--version prints the version", async () => {
   assert.match(out, /^\d+\.\d+\.\d+\n$/);
 });
 
-test("a database that is not there is made by what can be the first to use it, and refused by all else", async () => {
+test("workspace create and migrate create a missing database, and other commands refuse it", async () => {
   const path = join(folder, "new.db");
   const run = (...args: string[]) => cliWith({ DATABASE_URL: `file:${path}` }, args);
   for (const args of [words`workspace list`, words`verify`, words`key create --workspace ws_x`]) {
@@ -389,7 +377,7 @@ test("a database that is not there is made by what can be the first to use it, a
   assert.equal([code, said], [0, `Created the database file:${path}\n`]);
 });
 
-everywhere("a list that may go on says how to see more", async () => {
+everywhere("a list that continues says how to see more", async ({ cli }) => {
   await request(other.key, other.deployId);
   await request(other.key, other.deployId);
   const list = (limit: string, ...more: string[]) =>
@@ -402,7 +390,7 @@ everywhere("a list that may go on says how to see more", async () => {
   assert.is((await list("100")).said, "");
 });
 
-everywhere("--all gives a list to its end, and --page a part with where the next one begins", async () => {
+everywhere("--all lists everything, and --page gives one page with the next cursor", async ({ cli }) => {
   await request(other.key, other.deployId);
   await request(other.key, other.deployId);
   const list = words`call list --workspace ${other.workspaceId}`;
@@ -423,7 +411,7 @@ everywhere("--all gives a list to its end, and --page a part with where the next
   assert.is(out.split("\n").length, 3);
 });
 
-test("PROMPTLEDGER_SERVER stands for --server, which comes before it", async () => {
+test("PROMPTLEDGER_SERVER is the default of --server", async () => {
   const env = { PROMPTLEDGER_SERVER: url, ADMIN_TOKEN: adminToken, DATABASE_URL: "file:/no/such/ledger.db" };
   const workspaces = await runIn(words`workspace list --json`, env);
   assert.ok(workspaces.code === 0 && (workspaces.json as Data[]).length > 1, workspaces.said);
@@ -435,17 +423,20 @@ test("PROMPTLEDGER_SERVER stands for --server, which comes before it", async () 
   assert.equal([here.code, here.said], [0, "The schema is up to date\n"]);
 });
 
-everywhere("push --deploy takes the id or the reference of a deployment, which tells the prompt", async () => {
-  const { workspaceId, deployId } = await setUp();
-  for (const deploy of [deployId, "greeting@production"]) {
-    const push = words`prompt push - --workspace ${workspaceId} --deploy ${deploy}`;
-    const { code, said } = await cli(push, JSON.stringify({ ...promptFile, title: deploy }));
-    assert.is(code, 0, said);
-    assert.ok(said.includes(`greeting@production (${deployId}) serves it from now on`), said);
-  }
-});
+everywhere(
+  "push --deploy accepts the id or the reference of a deployment, which determines the prompt",
+  async ({ cli, setUp }) => {
+    const { workspaceId, deployId } = await setUp();
+    for (const deploy of [deployId, "greeting@production"]) {
+      const push = words`prompt push - --workspace ${workspaceId} --deploy ${deploy}`;
+      const { code, said } = await cli(push, JSON.stringify({ ...promptFile, title: deploy }));
+      assert.is(code, 0, said);
+      assert.ok(said.includes(`greeting@production (${deployId}) serves it from now on`), said);
+    }
+  },
+);
 
-everywhere("what goes live on an inactive deployment is said to be inactive", async () => {
+everywhere("making a version live in an inactive deployment says that it is inactive", async ({ cli, data }) => {
   await data(words`deploy deactivate ${other.deployId}`);
   const { said } = await cli(
     words`prompt push - --workspace ${other.workspaceId} --deploy ${other.deployId}`,
@@ -454,7 +445,7 @@ everywhere("what goes live on an inactive deployment is said to be inactive", as
   assert.match(said, "inactive");
 });
 
-test("help leads with examples, and without a command goes to standard error", async () => {
+test("help begins with examples, and goes to stderr if no command is given", async () => {
   const { code, out } = await runIn(["--help"], {});
   assert.is(code, 0);
   assert.ok(out.startsWith("Examples\n"));

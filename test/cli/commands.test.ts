@@ -1,19 +1,15 @@
-// The commands beyond those of cli.test.ts, on this machine and by a service.
-import { writeFile } from "node:fs/promises";
+// More commands than in cli.test.ts, on a local database and on a service.
+import { readFile, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../helpers.ts";
+import { toLines } from "../management/management.ts";
 import { openPlaces, runIn, words } from "./places.ts";
-import type { Data, Place } from "./places.ts";
+import type { Data } from "./places.ts";
 
 const test = suite("commands");
 
-const { places, folder, url, request, textOf, close } = await openPlaces();
-test.after(close);
-
-const everywhere = (name: string, body: (place: Place) => Promise<void>) => {
-  for (const place of places) test(`${name} (${place.name})`, () => body(place));
-};
+const { everywhere, folder, url, request, textOf } = await openPlaces(test);
 
 const hour = 3_600_000;
 
@@ -46,7 +42,7 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.equal([await status(second), await status(third)], [401, 200]);
 });
 
-everywhere("lets somebody in with a token, who may not change what is protected", async ({ cli, data, setUp }) => {
+everywhere("a token authenticates, and its role cannot change a protected deployment", async ({ cli, data, setUp }) => {
   const { workspaceId, deployId } = await setUp();
   const made = await cli(words`token create --name ann --role editor --workspace ${workspaceId} --json`);
   assert.is(made.said, "Store the token now: it is not shown again\n");
@@ -58,7 +54,7 @@ everywhere("lets somebody in with a token, who may not change what is protected"
   const promote = words`deploy promote ${deployId} --version 1`;
   assert.is((await ann(promote)).code, 0);
   const protect = await cli(words`deploy protect ${deployId}`);
-  assert.is(protect.said, "From now on it is protected: changing it takes the role publisher\n");
+  assert.is(protect.said, "From now on it is protected: changing it requires the role publisher\n");
   assert.is((await data(words`deploy show ${deployId}`)).isProtected, true);
   const refused = await ann(promote);
   assert.equal([refused.code, refused.said], [1, "promptledger: This needs the role publisher\n"]);
@@ -71,14 +67,14 @@ everywhere("lets somebody in with a token, who may not change what is protected"
   assert.is((await data(words`token show ${id}`)).role, "editor");
 });
 
-test("help shows the role that a command takes on a service", async () => {
+test("help shows the role that a command requires on a service", async () => {
   const { out } = await runIn(words`verify --help`, {});
   assert.match(out, "(viewer, owner for all workspaces)");
   const { out: promote } = await runIn(words`deploy promote --help`, {});
   assert.match(promote, "(editor, publisher on a protected deployment)");
 });
 
-everywhere("lists keys with their state, also on a narrow terminal", async ({ cli, setUp }) => {
+everywhere("lists keys with their state, even on a narrow terminal", async ({ cli, setUp }) => {
   const { workspaceId, keyId } = await setUp();
   const scope = ["--workspace", workspaceId];
   await cli(words`key revoke ${keyId}`);
@@ -89,24 +85,7 @@ everywhere("lists keys with their state, also on a narrow terminal", async ({ cl
   assert.equal(states, [["name", "state"], ["new", "valid"], ["old", "expired"], ["test", "revoked"]]);
 });
 
-everywhere("does not rotate a key that is revoked", async ({ cli, setUp }) => {
-  const { keyId } = await setUp();
-  await cli(words`key revoke ${keyId}`);
-  const { code, said } = await cli(words`key rotate ${keyId}`);
-  assert.equal([code, said], [1, `promptledger: API key ${keyId} is revoked\n`]);
-});
-
-everywhere("lists deployments newest first", async ({ cli, data }) => {
-  const { id } = await data(words`workspace create --name Many`);
-  const names = Array.from({ length: 3 }, (_, index) => `deployment-${index}`);
-  for (const name of names) {
-    await cli(words`prompt push - --workspace ${id!} --name many --deploy ${name}`, JSON.stringify(promptFile));
-  }
-  const listed = await data<Data[]>(words`deploy list --workspace ${id!}`);
-  assert.equal(listed.map(({ name }) => name), names.reverse());
-});
-
-everywhere("lists say of a deployment which prompt it serves, and of a prompt where it is live", async (place) => {
+everywhere("lists show which prompt a deployment serves, and where a prompt is live", async (place) => {
   const { cli, data, setUp } = place;
   const { workspaceId, promptId, deployId } = await setUp();
   const scope = ["--workspace", workspaceId];
@@ -134,7 +113,7 @@ everywhere("lists say of a deployment which prompt it serves, and of a prompt wh
   ]);
 });
 
-everywhere("push says in plain text which ids an application needs", async ({ cli, data }) => {
+everywhere("push shows the ids that an application needs", async ({ cli, data }) => {
   const { id } = await data(words`workspace create --name Ids`);
   const push = words`prompt push - --workspace ${id!} --name support/ids`;
   const live = await cli([...push, "--deploy", "live"], JSON.stringify(promptFile));
@@ -158,7 +137,7 @@ variables   name
   );
 });
 
-everywhere("keeps why and by whom a deployment changed", async ({ cli, data, setUp }) => {
+everywhere("keeps the note and the actor of a change", async ({ cli, data, setUp }) => {
   const { workspaceId, promptId, deployId } = await setUp();
   const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId} --note shorter`;
   const pushed = await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
@@ -180,7 +159,7 @@ everywhere("keeps why and by whom a deployment changed", async ({ cli, data, set
   assert.match(none.said, "has no earlier version to roll back to");
 });
 
-everywhere("history marks what can be rolled back to, and --to-version goes there", async ({ cli, data, setUp }) => {
+everywhere("history marks the targets of a rollback, and --to-version goes to them", async ({ cli, data, setUp }) => {
   const { workspaceId, promptId, deployId } = await setUp();
   const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId} --deploy production`;
   for (const title of ["Two", "Three", "Four"]) await data(push, JSON.stringify({ ...promptFile, title }));
@@ -203,7 +182,7 @@ everywhere("history marks what can be rolled back to, and --to-version goes ther
   assert.equal(history.map(({ canRollBackTo }) => canRollBackTo), [false, true, false, true, true, true]);
 });
 
-everywhere("shows a version for people, with its variables filled in where asked", async ({ cli, data, setUp }) => {
+everywhere("shows a version for people, and --render fills in its variables", async ({ cli, data, setUp }) => {
   const { promptId } = await setUp();
   const { out } = await cli(words`prompt show ${promptId}`);
   assert.match(out, /^variables +name$/m);
@@ -329,7 +308,7 @@ output
   }
 });
 
-everywhere("exports records as lines of JSON or as CSV, to standard output or a file", async ({ cli, setUp }) => {
+everywhere("exports records as lines of JSON or as CSV, to stdout or a file", async ({ cli, setUp }) => {
   const { key, deployId } = await setUp();
   for (const output of ['say "hi"\r\nthere', "שלום 👋", "x"]) await submit(key, deployId, { content: { output } });
   const command = words`diagnosis export --deploy ${deployId}`;
@@ -353,7 +332,7 @@ everywhere("exports records as lines of JSON or as CSV, to standard output or a 
   assert.equal([none.out, none.said], ["", "Exported 0 records\n"]);
 });
 
-everywhere("exits 1 where an export's deployment or file is not there", async ({ cli, setUp }) => {
+everywhere("exits 1 if the deployment or the folder of an export does not exist", async ({ cli, setUp }) => {
   const unknown = await cli(words`diagnosis export --deploy dep_0`);
   assert.equal([unknown.code, unknown.said], [1, "promptledger: Deployment dep_0 not found\n"]);
   const { deployId } = await setUp();
@@ -373,7 +352,7 @@ everywhere("lists calls by key, deployment, operation and time", async ({ data, 
   assert.equal(await list("--key", "key_0"), []);
 });
 
-everywhere("tells the months of a workspace, and a month's use by day", async ({ cli, data, setUp }) => {
+everywhere("shows the usage of a workspace by month, and of a month by day", async ({ cli, data, setUp }) => {
   const { key, deployId, workspaceId } = await setUp();
   await request(key, deployId);
   const month = new Date().toISOString().slice(0, 7);
@@ -387,7 +366,7 @@ everywhere("tells the months of a workspace, and a month's use by day", async ({
   assert.not.match(past.out, /^limit {2}|^remaining/m);
 });
 
-everywhere("tells what was recorded in numbers", async ({ cli, data, setUp }) => {
+everywhere("shows statistics of records", async ({ cli, data, setUp }) => {
   const { key, deployId } = await setUp();
   const tokens = { prompt_tokens: 10, completion_tokens: 3 };
   await submit(key, deployId, { status: 1, latency: 100, additional_properties: { token_usage: tokens } });
@@ -400,7 +379,7 @@ everywhere("tells what was recorded in numbers", async ({ cli, data, setUp }) =>
   assert.is((await cli(words`stats --deploy ${deployId} --version 2`)).said, "No records\n");
 });
 
-everywhere("prunes what is old until it is done", async ({ cli, data, setUp }) => {
+everywhere("prunes until it is done", async ({ cli, data, setUp }) => {
   const { key, deployId, workspaceId } = await setUp();
   await submit(key, deployId, {});
   assert.equal(await data<unknown>(words`prune --older-than 90d`), { calls: 0, records: 0 });
@@ -410,14 +389,31 @@ everywhere("prunes what is old until it is done", async ({ cli, data, setUp }) =
   assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);
 });
 
-everywhere("checks a prompt of a file before anything is done, in the words of its author", async ({ cli, data }) => {
-  const { id } = await data(words`workspace create --name Files`);
-  const push = words`prompt push - --workspace ${id!}`;
-  const long = await cli(push, JSON.stringify({ ...promptFile, description: "x".repeat(1024 * 1024) }));
-  assert.equal([long.code, long.said], [1, "promptledger: Standard input must be at most 1048576 characters\n"]);
-  const field = await cli([...push, "--deploy", "live"], JSON.stringify({ ...promptFile, title: "" }));
-  assert.match(field.said, "Field title must be a name of 1 to 200 characters");
-  assert.equal(await data<unknown>(words`prompt list --workspace ${id!}`), []);
+everywhere(
+  "checks the prompt in a file before a request, and names its fields as they are there",
+  async ({ cli, data }) => {
+    const { id } = await data(words`workspace create --name Files`);
+    const push = words`prompt push - --workspace ${id!}`;
+    const long = await cli(push, JSON.stringify({ ...promptFile, description: "x".repeat(1024 * 1024) }));
+    assert.equal([long.code, long.said], [1, "promptledger: Standard input must be at most 1048576 characters\n"]);
+    const field = await cli([...push, "--deploy", "live"], JSON.stringify({ ...promptFile, title: "" }));
+    assert.match(field.said, "Field title must be a name of 1 to 200 characters");
+    assert.equal(await data<unknown>(words`prompt list --workspace ${id!}`), []);
+  },
+);
+
+everywhere("audit list says what changed from what to what, and audit export writes it to a file", async (place) => {
+  const { id } = await place.data(words`workspace create --name Audited`);
+  await place.data(words`workspace update ${id!} --limit 20`);
+  const scope = ["--workspace", id!];
+  const { out } = await place.cli(words`audit list ${scope}`);
+  assert.match(out, /workspace\.updated +monthlyLimit 10000 → 20 /);
+  assert.match(out, /workspace\.created +Audited /);
+  const listed = await place.data<Data[]>(words`audit list ${scope}`);
+  assert.equal(listed.map(({ action }) => action), ["workspace.updated", "workspace.created"]);
+  const file = `${folder}/${id}.ndjson`;
+  assert.equal(await place.data(words`audit export ${scope} --out ${file}`), { file, format: "ndjson", entries: 2 });
+  assert.equal(toLines(await readFile(file, "utf8")), listed);
 });
 
 test.run();

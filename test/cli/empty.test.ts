@@ -1,4 +1,4 @@
-// The command line on databases without a schema: only what may be the first command makes one.
+// The command line on databases without a schema. Only migrate and workspace create create one.
 import { writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -27,7 +27,7 @@ async function refusesAllButTheFirst(DATABASE_URL: string): Promise<void> {
   assert.is((await runIn(["workspace", "list"], { DATABASE_URL })).code, 0);
 }
 
-test("an empty file gets no schema from a listing", async () => {
+test("listing creates no schema in an empty file", async () => {
   await writeFile(`${folder.path}/empty.db`, "");
   await refusesAllButTheFirst(`file:${folder.path}/empty.db`);
 });
@@ -35,7 +35,7 @@ test("an empty file gets no schema from a listing", async () => {
 const sqld = await findSqld();
 if ("missing" in sqld) console.log(`skipped: an empty database on a server: ${sqld.missing}`);
 else {
-  test("an empty database on a server gets no schema from a listing", async () => {
+  test("listing creates no schema in an empty database on a server", async () => {
     const server = await startSqld(sqld.binary, `${folder.path}/sqld`);
     try {
       await refusesAllButTheFirst(server.url);

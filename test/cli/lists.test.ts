@@ -1,4 +1,4 @@
-// What commands make of operations that answer in parts, with operations that answer as the test says.
+// How commands call operations that return parts, with operations that return what the test says.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";
@@ -11,14 +11,14 @@ import { terminal } from "../../src/runtime/terminal.ts";
 
 const test = suite("lists");
 
-/** Gives one answer after the other, and keeps what was asked. */
+/** Returns one answer after the other, and collects the inputs. */
 function answering(...answers: unknown[]) {
-  const asked: Record<string, unknown>[] = [];
+  const inputs: Record<string, unknown>[] = [];
   const call = ((_operation: unknown, input: Record<string, unknown>) => {
-    asked.push(input);
+    inputs.push(input);
     return Promise.resolve(answers.shift());
   }) as Call;
-  return { call, asked };
+  return { call, inputs };
 }
 
 const contextOf = (call: Call, usage: string, argv: string[], reports: string[] = []): CommandContext => ({
@@ -29,14 +29,14 @@ const contextOf = (call: Call, usage: string, argv: string[], reports: string[] 
 
 const numbers = (...items: number[]) => items.map((number) => ({ number }));
 
-test("follows the cursors of a list to its end, past parts that are empty", async () => {
-  const { call, asked } = answering(
+test("follows the cursors of a list to its end, past empty parts", async () => {
+  const { call, inputs } = answering(
     { items: numbers(3, 2), nextCursor: "2" },
     { items: [], nextCursor: "1" },
     { items: numbers(1), nextCursor: null },
   );
   assert.equal((await listAll(call, listWorkspaces, {})).data, numbers(3, 2, 1));
-  assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 1000], ["2", 1000], ["1", 1000]]);
+  assert.equal(inputs.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 1000], ["2", 1000], ["1", 1000]]);
 });
 
 const endless = [["1", "1"], ["1", "2", "1"], ["1", "2", "3", "2"]];
@@ -46,9 +46,9 @@ for (const cursors of endless) {
     const pages = cursors.map((nextCursor) => ({ items: numbers(1), nextCursor }));
     const error = new RegExp(`cursor ${cursors.at(-1)} came twice`);
     for (const list of [(call: Call) => listAll(call, listWorkspaces, {}), (call: Call) => newest(call)]) {
-      const { call, asked } = answering(...pages);
+      const { call, inputs } = answering(...pages);
       await list(call).then(() => assert.unreachable(), ({ message }: Error) => assert.match(message, error));
-      assert.is(asked.length, cursors.length);
+      assert.is(inputs.length, cursors.length);
     }
   });
 }
@@ -58,34 +58,34 @@ const newest = (call: Call, ...argv: string[]) =>
     workspaceId: "ws_1",
   });
 
-test("reads on until as many of the newest are found as are wanted, and says how to see more", async () => {
-  const { call, asked } = answering(
+test("reads until it has as many of the newest as --limit says, and says how to see more", async () => {
+  const { call, inputs } = answering(
     { items: numbers(9), nextCursor: "9" },
     { items: [], nextCursor: "5" },
     { items: numbers(4, 3), nextCursor: "3" },
   );
   const { data, note } = await newest(call, "--limit", "3");
   assert.equal([data, note], [numbers(9, 4, 3), "More: --cursor 3"]);
-  assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 3], ["9", 2], ["5", 2]]);
+  assert.equal(inputs.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 3], ["9", 2], ["5", 2]]);
 });
 
-test("ends where the log ends, begins where it is told to, and asks for no more than a service gives", async () => {
-  const { call, asked } = answering({ items: numbers(1), nextCursor: null });
+test("ends with the log, begins at --cursor, and requests no more than a page can have", async () => {
+  const { call, inputs } = answering({ items: numbers(1), nextCursor: null });
   const { data, note } = await newest(call, "--limit", "5000", "--cursor", "7");
   assert.equal([data, note], [numbers(1), undefined]);
-  assert.equal(asked.map(({ cursor, limit }) => [cursor, limit]), [["7", 1000]]);
+  assert.equal(inputs.map(({ cursor, limit }) => [cursor, limit]), [["7", 1000]]);
 });
 
-test("refuses an answer that is no list", async () => {
+test("refuses an answer that is not a list", async () => {
   const { call } = answering({ hello: "world" });
   await listAll(call, listWorkspaces, {}).then(() => assert.unreachable(), (error: Error) => {
     assert.is(error.message, "Unexpected response. Is this a promptledger server?");
   });
 });
 
-test("prune is repeated until it is done, and sums up", async () => {
+test("prune is repeated until it is done, and sums up what was pruned", async () => {
   const prune = commands.find(({ usage }) => usage.startsWith("prune "))!;
-  const { call, asked } = answering(
+  const { call, inputs } = answering(
     { calls: 5, records: 2, isDone: false },
     { calls: 0, records: 0, isDone: false },
     { calls: 3, records: 1, isDone: true },
@@ -94,7 +94,7 @@ test("prune is repeated until it is done, and sums up", async () => {
   assert.ok("run" in prune);
   const { data } = await prune.run(contextOf(call, prune.usage, ["--older-than", "2d"], reports));
   assert.equal(data, { calls: 8, records: 3 });
-  assert.equal(asked, Array(3).fill({ olderThanMs: 2 * 86_400_000, workspaceId: undefined }));
+  assert.equal(inputs, Array(3).fill({ olderThanMs: 2 * 86_400_000, workspaceId: undefined }));
   assert.is(reports.at(-1), "Pruned 8 calls and 3 records");
 });
 

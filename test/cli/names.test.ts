@@ -1,4 +1,4 @@
-// Prompts by name on the command line: pushed from a path, pulled, promoted, renamed and archived.
+// Prompts by name on the command line: push from a path, pull, promote, rename and archive.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { suite } from "uvu";
@@ -10,14 +10,9 @@ import type { Data, Place } from "./places.ts";
 
 const test = suite("names on the command line");
 
-const { places, folder, request, close } = await openPlaces();
-test.after(close);
+const { everywhere, folder, request } = await openPlaces(test);
 
-const everywhere = (name: string, body: (place: Place) => Promise<void>) => {
-  for (const place of places) test(`${name} (${place.name})`, () => body(place));
-};
-
-/** Paths are those of a shell that stands in the folder. */
+/** Resolves paths like a shell in the folder. */
 const inFolder = {
   read: (path: string) => terminal.read(resolve(folder, path)),
   create: (path: string, options: { force: boolean }) => terminal.create(resolve(folder, path), options),
@@ -69,9 +64,9 @@ const named: [args: string, name: string][] = [
   ["Upper.json --name upper", "upper"],
 ];
 
-everywhere("a prompt has the name of the option, else of the file, else of the path", async (place) => {
+everywhere("a prompt gets the name of the option, else of the file, else of the path", async (place) => {
   const scope = ["--workspace", await makeWorkspace(place)];
-  // What leads out of the folder is no part of a name.
+  // Leading ./ and ../ are not part of a name.
   const read = (path: string) => inFolder.read(path.replace(/^(\.\.?\/)+/, ""));
   for (const [args, name] of named) {
     const { json, said } = await place.cli(words`prompt push ${args.split(" ")} ${scope} --json`, "", { read });
@@ -79,8 +74,8 @@ everywhere("a prompt has the name of the option, else of the file, else of the p
   }
   const unnamed: [path: string, error: string][] = [
     ["-", "Standard input has no path to name the prompt after. Give --name, or a name in the file"],
-    ["Upper.json", "Upper.json gives a prompt no name, which must be lower-case letters, digits"],
-    [`${folder}/named.txt`, `${folder}/named.txt is an absolute path, which gives a prompt no name`],
+    ["Upper.json", "A prompt cannot be named after Upper.json: its name must be lower-case letters, digits"],
+    [`${folder}/named.txt`, `A prompt cannot be named after the absolute path ${folder}/named.txt`],
   ];
   await writeFile(`${folder}/named.txt`, JSON.stringify(promptFile));
   for (const [path, error] of unnamed) {
@@ -103,7 +98,7 @@ everywhere("the wrong file cannot replace what is live without --force", async (
   assert.is((await request(key, deployId)).json!["title" as never], "Greeting");
   const refused = await place.cli([...push, "--name", "greeting"], "", inFolder);
   assert.is(refused.code, 1);
-  assert.match(refused.said, "takes away variables that greeting@production has live: name");
+  assert.match(refused.said, "removes variables that are live in greeting@production: name");
   assert.is((await place.data<Data[]>(words`prompt versions greeting --workspace ${workspaceId}`)).length, 1);
   const forced = await place.cli([...push, "--name", "greeting", "--force"], "", inFolder);
   assert.equal(forced.code, 0, forced.said);
@@ -113,7 +108,7 @@ everywhere("the wrong file cannot replace what is live without --force", async (
   );
 });
 
-everywhere("what prompt pull writes, and what prompt show prints, is what prompt push takes", async (place) => {
+everywhere("prompt push accepts what prompt pull writes and prompt show prints", async (place) => {
   const { workspaceId, promptId, deployId } = await place.setUp();
   const scope = ["--workspace", workspaceId];
   const file = `pulled-${workspaceId}.json`;
@@ -151,7 +146,7 @@ everywhere("what prompt pull writes, and what prompt show prints, is what prompt
   assert.equal([both.code, both.out], [1, ""]);
 });
 
-everywhere("deploy promote --from makes live what is live there", async (place) => {
+everywhere("deploy promote --from makes the version live that is live there", async (place) => {
   const { workspaceId } = await place.setUp();
   const scope = ["--workspace", workspaceId];
   const two = JSON.stringify({ ...promptFile, title: "Two" });
@@ -165,7 +160,7 @@ everywhere("deploy promote --from makes live what is live there", async (place) 
   }
 });
 
-everywhere("a rename tells in words which references change", async (place) => {
+everywhere("a rename says which references change", async (place) => {
   const { workspaceId, deployId } = await place.setUp();
   const scope = ["--workspace", workspaceId];
   const prompt = await place.cli(words`prompt rename greeting --name support/assistant ${scope} --json`);
@@ -181,7 +176,7 @@ everywhere("a rename tells in words which references change", async (place) => {
   assert.equal([same.code, same.said], [0, "Nothing to change: it is named live\n"]);
 });
 
-everywhere("a name of several workspaces needs --workspace", async (place) => {
+everywhere("a name that several workspaces have needs --workspace", async (place) => {
   const { workspaceId, deployId } = await place.setUp();
   await place.setUp();
   const { code, said } = await place.cli(words`stats --deploy greeting@production`);
@@ -191,7 +186,7 @@ everywhere("a name of several workspaces needs --workspace", async (place) => {
   assert.is(stats.deployId, deployId);
 });
 
-everywhere("what is archived is hidden from lists, but for --archived", async (place) => {
+everywhere("lists hide archived items without --archived", async (place) => {
   const { workspaceId, key, deployId } = await place.setUp();
   const scope = ["--workspace", workspaceId];
   const archived = await place.cli(words`deploy archive greeting@production ${scope} --note Unused`);

@@ -1,5 +1,6 @@
-// Where the command line works in tests: on a database of this machine, and by a service on the same one.
+// Where the command line runs in tests: on a local database, and on a service of the same database.
 import { readFile } from "node:fs/promises";
+import type { Test } from "uvu";
 import { run } from "../../src/cli/run.ts";
 import { terminal as realTerminal } from "../../src/runtime/terminal.ts";
 import type { Terminal } from "../../src/runtime/terminal.ts";
@@ -11,17 +12,17 @@ import { currentRuntime } from "../runtimes.ts";
 
 export type Result = { code: number; out: string; said: string; reports: string[]; json: unknown };
 
-/** The words of a command as it is typed. What is put in is part of a word, whatever it holds; a list is as many words. */
+/** The words of a command as typed. An inserted text is part of one word, whatever it contains. A list is several words. */
 export const words = (texts: TemplateStringsArray, ...values: (string | string[])[]): string[] =>
   texts.map((text, index) => index === 0 ? text : `\0${index - 1}\0${text}`).join("").split(" ").flatMap((word) => {
     const [, whole] = /^\0(\d+)\0$/.exec(word) ?? [];
     return whole === undefined ? word.replace(/\0(\d+)\0/g, (_, at) => String(values[at])) : values[Number(whole)]!;
   });
 
-/** Printed JSON; each field is taken for what the test expects it to be. */
+/** Printed JSON. Each field has the type that the test expects. */
 export type Data = Record<string, never>;
 
-/** Runs the command line in a terminal that is only looked at; `input` is what stands on its standard input. */
+/** Runs the command line in a fake terminal. `input` is its stdin. */
 export async function runIn(
   args: string[],
   env: Record<string, string>,
@@ -53,13 +54,13 @@ export async function runIn(
 
 export type Setup = Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", string>;
 
-/** A place, and what is done there. */
+/** A place, and how tests use it. */
 export type Place = {
   name: string;
   cli(args: string[], input?: string, more?: Partial<Terminal>): Promise<Result>;
-  /** Runs a command that must succeed, and gives its JSON. */
+  /** Runs a command that must succeed, and returns its JSON. */
   data<T = Data>(args: string[], input?: string): Promise<T>;
-  /** A workspace with a key, a prompt and a deployment, made on the command line. */
+  /** Creates a workspace with a key, a prompt and a deployment by commands. */
   setUp(): Promise<Setup>;
 };
 
@@ -87,27 +88,35 @@ function placeOf(name: string, env: Record<string, string>, options: string[]): 
 }
 
 export type Places = {
-  places: Place[];
+  /** The database itself. */
+  here: Place;
+  /** Tests on the database itself, and on the service. */
+  everywhere(name: string, body: (place: Place) => Promise<void>): void;
   folder: string;
   url: string;
   DATABASE_URL: string;
-  /** Asks the service for the prompt of a deployment, or submits a body to it. */
+  /** Reads the prompt of a deployment from the service, or submits a body to it. */
   request(key: string, deployId: string, body?: string): Promise<Answer>;
   textOf(file: string): Promise<string>;
-  close(): Promise<void>;
 };
 
-/** Starts a service, and gives both ways to its database. */
-export async function openPlaces(): Promise<Places> {
+/** Starts a service, and returns both ways to its database. The service ends with the suite. */
+export async function openPlaces(test: Test): Promise<Places> {
   const folder = await createFolder();
   const DATABASE_URL = `file:${folder.path}/ledger.db`;
   const service = await startService(currentRuntime, { DATABASE_URL, ADMIN_TOKEN: adminToken });
   const { url } = service;
+  test.after(async () => {
+    await service.stop();
+    await folder.remove();
+  });
+  const here = placeOf("here", { DATABASE_URL, USER: "" }, []);
+  const places = [here, placeOf("by a service", { ADMIN_TOKEN: adminToken }, ["--server", url])];
   return {
-    places: [
-      placeOf("here", { DATABASE_URL, USER: "" }, []),
-      placeOf("by a service", { ADMIN_TOKEN: adminToken }, ["--server", url]),
-    ],
+    here,
+    everywhere(name, body) {
+      for (const place of places) test(`${name} (${place.name})`, () => body(place));
+    },
     folder: folder.path,
     url,
     DATABASE_URL,
@@ -117,9 +126,5 @@ export async function openPlaces(): Promise<Places> {
       return readAnswer(await fetch(`${url}/v1/prompts?deployId=${deployId}`, { ...init, headers }));
     },
     textOf: (file) => readFile(`${folder.path}/${file}`, "utf8"),
-    async close() {
-      await service.stop();
-      await folder.remove();
-    },
   };
 }

@@ -1,4 +1,4 @@
-// The command line as a process of its own, on the runtime that runs the tests.
+// The command line as a separate process, on the runtime that runs the tests.
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { suite } from "uvu";
@@ -16,7 +16,7 @@ test.after(() => folder.remove());
 const DATABASE_URL = `file:${folder.path}/ledger.db`;
 const cli = (args: string[], input?: string) => runFile(currentRuntime, "src/cli.ts", args, { DATABASE_URL }, input);
 
-test("prints JSON alone on standard output, and talks on standard error", async () => {
+test("prints JSON alone to stdout, and messages to stderr", async () => {
   const { code, out, said } = await cli(["workspace", "create", "--name", "Acme", "--json"]);
   assert.equal([code, said], [0, `Created the database ${DATABASE_URL}\n`]);
   const { id } = JSON.parse(out);
@@ -30,14 +30,14 @@ test("prints JSON alone on standard output, and talks on standard error", async 
   assert.is(JSON.parse(pushed.out).version, 1);
 });
 
-test("exits 1 when refused and 2 when used wrongly, and prints no data", async () => {
+test("exits 1 on failure and 2 on bad usage, and prints no data", async () => {
   const refused = await cli(["key", "list", "--workspace", "ws_0"]);
   assert.equal(refused, { code: 1, out: "", said: "promptledger: Workspace ws_0 not found\n" });
   const misused = await cli(["key", "list"]);
   assert.equal([misused.code, misused.out], [2, ""]);
 });
 
-/** Runs a command of which nobody reads standard error, or nothing at all; gives its exit code. */
+/** Runs a command whose stderr, or all of whose output, nobody reads. Returns its exit code. */
 function runUnread(args: string[], input: string, isOutputRead = false, url = DATABASE_URL): Promise<number | null> {
   const [command, ...own] = commandOf[currentRuntime]("src/cli.ts");
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: url };
@@ -49,7 +49,7 @@ function runUnread(args: string[], input: string, isOutputRead = false, url = DA
   return new Promise((resolve) => child.once("exit", resolve));
 }
 
-test("a reader that has gone changes neither what is done nor the exit code", async () => {
+test("a closed reader changes neither what a command does nor its exit code", async () => {
   const { out } = await cli(["workspace", "create", "--name", "Unread", "--json"]);
   const scope = ["--workspace", JSON.parse(out).id];
   const push = ["prompt", "push", "-", ...scope, "--name", "unread", "--deploy", "live"];

@@ -1,4 +1,4 @@
-// What the command line asks of a service far away, and what it makes of answers that no service should give.
+// The requests that the command line sends to a remote service, and how it handles unexpected responses.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
@@ -16,18 +16,18 @@ import { runIn } from "./places.ts";
 
 const test = suite("a service far away");
 
-type Asked = { method: string; url: string; headers: Record<string, unknown>; body: string };
-type Answering = (response: ServerResponse, asked: Asked) => void;
+type Sent = { method: string; url: string; headers: Record<string, unknown>; body: string };
+type Answering = (response: ServerResponse, sent: Sent) => void;
 
 let answer: Answering = (response) => response.end();
-let asked: Asked[] = [];
+let sent: Sent[] = [];
 
 const server = createServer((request, response) => {
   let body = "";
   request.setEncoding("utf8").on("data", (text: string) => void (body += text)).on("end", () => {
     const { method = "", url = "", headers } = request;
-    asked.push({ method, url, headers, body });
-    answer(response, asked.at(-1)!);
+    sent.push({ method, url, headers, body });
+    answer(response, sent.at(-1)!);
   });
 });
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -40,7 +40,7 @@ test.after(async () => {
   await folder.remove();
 });
 test.before.each(() => {
-  asked = [];
+  sent = [];
 });
 
 const cli = (args: string[], env: Record<string, string> = {}) => runIn(args, { ADMIN_TOKEN: adminToken, ...env });
@@ -50,23 +50,23 @@ const json = (value: unknown, status = 200, headers: Record<string, string> = {}
     .end(typeof value === "string" ? value : JSON.stringify(value));
 const emptyList = json({ items: [], nextCursor: null });
 
-test("asks below /admin/v1 with the token: ids in the path, the rest in the query or the body", async () => {
+test("sends requests below /admin/v1 with the token: ids in the path, the rest in the query or the body", async () => {
   answer = emptyList;
   await far("diagnosis", "list", "--deploy", "a/b?c d%", "--session", "1&2 ä\n", "--status", "-3", "--limit", "7");
-  assert.equal([asked[0]!.method, asked[0]!.headers.authorization], ["GET", `Bearer ${adminToken}`]);
-  const [path, query] = asked[0]!.url.split("?") as [string, string];
+  assert.equal([sent[0]!.method, sent[0]!.headers.authorization], ["GET", `Bearer ${adminToken}`]);
+  const [path, query] = sent[0]!.url.split("?") as [string, string];
   assert.is(path, "/admin/v1/deployments/a%2Fb%3Fc%20d%25/diagnoses");
   assert.equal(Object.fromEntries(new URLSearchParams(query)), { sessionId: "1&2 ä\n", status: "-3", limit: "7" });
 
   answer = json({ id: "dep_1", changed: true, isActive: true, currentVersion: 2 });
   await far("deploy", "promote", "dep_1", "--version", "2", "--actor", "Ann");
-  const { method, url: target, body } = asked[1]!;
+  const { method, url: target, body } = sent[1]!;
   assert.equal([method, target], ["POST", "/admin/v1/deployments/dep_1/promote"]);
   assert.equal(JSON.parse(body), { actor: "Ann", version: 2 });
 
   answer = json({ deleted: 1 });
   await far("diagnosis", "delete", "diag_1");
-  assert.equal([asked[2]!.method, asked[2]!.url, asked[2]!.body], ["DELETE", "/admin/v1/diagnoses/diag_1", ""]);
+  assert.equal([sent[2]!.method, sent[2]!.url, sent[2]!.body], ["DELETE", "/admin/v1/diagnoses/diag_1", ""]);
 });
 
 test("works below a base path, with --server in any place", async () => {
@@ -74,42 +74,42 @@ test("works below a base path, with --server in any place", async () => {
   for (const base of ["/llm", "/llm/", "/a/b"]) {
     assert.is((await cli(["--server", url + base, "--json", "workspace", "list"])).out, "[]\n");
   }
-  assert.equal(asked.map(({ url }) => url.split("?")[0]), [
+  assert.equal(sent.map(({ url }) => url.split("?")[0]), [
     "/llm/admin/v1/workspaces",
     "/llm/admin/v1/workspaces",
     "/a/b/admin/v1/workspaces",
   ]);
 });
 
-test("names whoever is logged in as the one who changes something, unless told otherwise", async () => {
+test("names the user of the machine as the actor of a change, unless --actor is given", async () => {
   answer = json({ id: "dep_1", changed: true, isActive: true });
   const activate = ["deploy", "activate", "dep_1", "--server", url];
   await cli(activate, { USER: "ann" });
   await cli(activate, { USERNAME: "bob" });
   await cli([...activate, "--actor", "cleo"], { USER: "ann" });
   await cli(activate);
-  assert.equal(asked.map(({ body }) => JSON.parse(body).actor), ["ann", "bob", "cleo", undefined]);
+  assert.equal(sent.map(({ body }) => JSON.parse(body).actor), ["ann", "bob", "cleo", undefined]);
 });
 
 test("lists what everyone has changed, whoever is logged in, unless an actor is asked for", async () => {
   answer = emptyList;
   await cli(["audit", "list", "--server", url], { USER: "ann" });
   await cli(["audit", "list", "--server", url, "--actor", "cleo"], { USER: "ann" });
-  const actors = asked.map(({ url: target }) => new URL(target!, url).searchParams.get("actor"));
+  const actors = sent.map(({ url: target }) => new URL(target!, url).searchParams.get("actor"));
   assert.equal(actors, [null, "cleo"]);
 });
 
-test("with a management token nobody else is named, since the histories have its name", async () => {
+test("sends no actor with a management token, because the token has a name", async () => {
   answer = json({ id: "dep_1", changed: true, isActive: true });
   const activate = ["deploy", "activate", "dep_1", "--server", url];
   const env = { USER: "ann", ADMIN_TOKEN: newToken() };
   await cli(activate, env);
   await cli([...activate, "--actor", "cleo"], env);
-  assert.equal(asked.map(({ body }) => JSON.parse(body).actor), [undefined, "cleo"]);
-  assert.is(asked[0]!.headers.authorization, `Bearer ${env.ADMIN_TOKEN}`);
+  assert.equal(sent.map(({ body }) => JSON.parse(body).actor), [undefined, "cleo"]);
+  assert.is(sent[0]!.headers.authorization, `Bearer ${env.ADMIN_TOKEN}`);
 });
 
-test("prints what comes with every digit and every key", async () => {
+test("prints a response with every digit and every key", async () => {
   const config = '{"seed":12345678901234567890,"t":1.0,"big":1e400,"2":1,"1":{"__proto__":{}}}';
   const prompt = `{"id":"prompt_1","version":1,"title":"t","messages":[],"llmConfig":${config},"variables":[]}`;
   answer = json(prompt);
@@ -117,20 +117,20 @@ test("prints what comes with every digit and every key", async () => {
   assert.is(out, `${prompt}\n`);
 });
 
-test("lists what comes with every key, repeated ones too", async () => {
+test("lists entries with every key, also repeated ones", async () => {
   const record = '{"id":"diag_1","content":{"input":"a","input":"b"},"additional_properties":{"x":{"y":1,"y":2}}}';
   answer = json(`{"items":[${record}],"nextCursor":null}`);
   const { out } = await far("diagnosis", "list", "--deploy", "dep_1", "--json");
   assert.is(out, `[${record}]\n`);
 });
 
-test("refuses here what the service would refuse, and what would lead to another path", async () => {
+test("refuses input that the service would refuse, and ids that would change the path, without a request", async () => {
   assert.match((await far("workspace", "create", "--name", "")).said, "--name must be a name of 1 to 200");
   assert.match((await far("workspace", "show", "")).said, "ID must be an id of 1 to 128 characters");
   for (const id of [".", ".."]) {
     assert.is((await far("workspace", "show", id)).said, `promptledger: Id ${id} not found\n`);
   }
-  assert.is(asked.length, 0);
+  assert.is(sent.length, 0);
 });
 
 const list = ["workspace", "list"];
@@ -140,10 +140,10 @@ const tokens: [name: string, token: string, error: string][] = [
   ["with an API key for a token", newApiKey(), "ADMIN_TOKEN must not be an API key"],
 ];
 for (const [name, token, error] of tokens) {
-  test(`asks nothing ${name}`, async () => {
+  test(`sends nothing ${name}`, async () => {
     const { code, out, said } = await cli([...list, "--server", url], { ADMIN_TOKEN: token });
     assert.equal([code, out, said], [1, "", `promptledger: ${error}\n`]);
-    assert.is(asked.length, 0);
+    assert.is(sent.length, 0);
   });
 }
 
@@ -159,14 +159,14 @@ for (
     `${url}/#a`,
   ]
 ) {
-  test(`refuses ${bad || "nothing"} for a URL`, async () => {
+  test(`refuses ${bad || "nothing"} as the URL`, async () => {
     const { code, said } = await cli([...list, "--server", bad]);
     assert.is(code, 1);
     assert.is(said, "promptledger: --server must be an http or https URL without user, query or fragment\n");
   });
 }
 
-test("warns where the token travels unencrypted, but not to this machine", async () => {
+test("warns if the token is sent unencrypted to another machine", async () => {
   answer = emptyList;
   assert.is((await far(...list)).said, "Nothing to list\n");
   const { code, said } = await cli([...list, "--server", `http://0.0.0.0:${port}`]);
@@ -194,7 +194,7 @@ const faults: [name: string, answer: Answering, error: string][] = [
     `${url} has no management API. Is the path of the URL right?`,
   ],
   ["a page of a proxy", html(502), noPromptledger(502)],
-  ["a page that is told to be fine", html(200), noPromptledger(200)],
+  ["a page with status 200", html(200), noPromptledger(200)],
   ["no JSON", json("{"), noPromptledger(200)],
   ["JSON of another kind", json("[]"), noPromptledger(200)],
   ["nothing", json(""), noPromptledger(200)],
@@ -206,20 +206,20 @@ const faults: [name: string, answer: Answering, error: string][] = [
   ],
 ];
 for (const [name, fault, error] of faults) {
-  test(`exits 1 at ${name}, and says why in a line`, async () => {
+  test(`exits 1 on ${name}, and says why in one line`, async () => {
     answer = fault;
     const { code, out, said } = await far("workspace", "show", "ws_1", "--json");
     assert.equal([code, out, said], [1, "", `promptledger: ${error}\n`]);
-    assert.is(asked.length, 1);
+    assert.is(sent.length, 1);
   });
 }
 
-test("exits 1 where a list is asked for and none comes", async () => {
+test("exits 1 if the response to a list is not a list", async () => {
   answer = json({ hello: "world" });
   assert.match((await far(...list)).said, "Unexpected response. Is this a promptledger server?");
 });
 
-test("exits 1 where nothing listens", async () => {
+test("exits 1 if nothing listens", async () => {
   const free = createServer();
   await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
   const nowhere = `http://127.0.0.1:${(free.address() as AddressInfo).port}`;
@@ -230,15 +230,15 @@ test("exits 1 where nothing listens", async () => {
   assert.not.match(said, "it may have done");
 });
 
-test("says in plain words that a service does not speak TLS, and that nothing was sent", async () => {
+test("says that a service does not use TLS, and does not say that the request may have taken effect", async () => {
   const secure = url.replace("http:", "https:");
   const { code, said } = await cli(["workspace", "create", "--name", "x", "--server", secure]);
   const error = `${secure} does not respond: the TLS handshake failed. Does it serve http:// on this port?`;
   assert.equal([code, said], [1, `promptledger: ${error}\n`]);
-  assert.is(asked.length, 0);
+  assert.is(sent.length, 0);
 });
 
-test("sends a change once, and says that it may have been made where the answer does not come", async () => {
+test("sends a change once, and says that it may have taken effect if no response comes", async () => {
   answer = json({ id: "ws_1" });
   const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } });
   await call(createWorkspace, { name: "kept alive" });
@@ -246,10 +246,10 @@ test("sends a change once, and says that it may have been made where the answer 
   await call(createWorkspace, { name: "x" }).then(() => assert.unreachable(), (error: Error) => {
     assert.match(error.message, /^http:\S+ does not respond: .+; the request may have taken effect$/s);
   });
-  assert.is(asked.length, 2);
+  assert.is(sent.length, 2);
 });
 
-test("does not wait for ever, neither for an answer nor in the middle of one", async () => {
+test("times out while it waits for a response, and in the middle of one", async () => {
   const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { timeoutMs: 1_000 });
   const silent = `${url} does not respond: no data for 1 s`;
   answer = () => {};
@@ -273,7 +273,7 @@ test("does not wait for ever, neither for an answer nor in the middle of one", a
 
 const ndjson = { "Content-Type": "application/x-ndjson" };
 
-test("an export that breaks off exits 1, and leaves the file that was there", async () => {
+test("an export that breaks off exits 1, and leaves the existing file", async () => {
   answer = (response) => {
     response.writeHead(200, ndjson);
     response.write('{"id":1}\n{"id":2}\n', () => setTimeout(() => response.socket?.destroy(), 50));
@@ -288,7 +288,7 @@ test("an export that breaks off exits 1, and leaves the file that was there", as
   assert.equal((await readdir(folder.path)).sort(), ["out.ndjson", "out.ndjson.part"]);
 });
 
-test("an export that ends in the middle of a record exits 1, though its end was in order", async () => {
+test("an export that ends in the middle of a record exits 1, even if the response ended properly", async () => {
   answer = (response) => response.writeHead(200, ndjson).end('{"id":1}\n{"id":');
   const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1");
   assert.equal([code, out], [1, '{"id":1}\n{"id":']);
@@ -296,7 +296,7 @@ test("an export that ends in the middle of a record exits 1, though its end was 
   assert.is(said, `promptledger: ${error}\n`);
 });
 
-test("an export is written while it comes, whatever its parts", async () => {
+test("an export is written while it arrives, however it is split", async () => {
   const bytes = new TextEncoder().encode('{"id":"שלום 👋"}\n'.repeat(3));
   answer = async (response) => {
     response.writeHead(200, ndjson);
@@ -310,7 +310,7 @@ test("an export is written while it comes, whatever its parts", async () => {
   assert.equal([code, out, said], [0, '{"id":"שלום 👋"}\n'.repeat(3), "Exported 3 records\n"]);
 });
 
-test("nothing that comes steers the terminal", async () => {
+test("nothing in a response controls the terminal", async () => {
   const nasty = "\u001b]0;x\u0007\u009b31m\r";
   const stripControls = /^[^\p{Cc}]*$/u;
   const day = { day: nasty, reads: nasty, submits: 1 };

@@ -1,4 +1,4 @@
-// Restoring backups, and refusing what is none, on the runtime that runs the tests.
+// Restoring backups, and refusing other files, on the runtime that runs the tests.
 import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
@@ -32,7 +32,7 @@ async function openPlace(): Promise<{ place: string; url: string }> {
   return { place, url: `file:${place}/ledger.db` };
 }
 
-/** The size and the digest of every file of a folder. */
+/** The size and the digest of every file in a folder. */
 async function contentsOf(place: string): Promise<Record<string, string>> {
   const contents = await readFiles(place, async (file) => {
     const bytes = await readFile(file);
@@ -41,11 +41,11 @@ async function contentsOf(place: string): Promise<Record<string, string>> {
   return Object.fromEntries(contents);
 }
 
-// A connection of this process may hold its locks for longer than it is open, so that what is restored to is made of copies.
+// A connection of this process may hold its locks after it is closed, so the tests restore to copies.
 const seed = await createSeededDatabase(`file:${folder}/seed.db`);
 assert.is((await cli(seed.url, "backup", `${folder}/seed-copy.db`)).code, 0);
 
-/** A database that reads and submits have come to, as it is when its service is killed. */
+/** A database with reads and submits, as a killed service leaves it. */
 async function createUsed(url: string) {
   await copyFile(`${folder}/seed-copy.db`, url.replace("file:", ""));
   const service = await startService(currentRuntime, { DATABASE_URL: url });
@@ -61,7 +61,7 @@ const good = `${folder}/good.db`;
 const used = await createUsed(`file:${folder}/used.db`);
 assert.is((await cli(used.url, "backup", good)).code, 0);
 
-test("a backup takes the place of a database with a log, which is kept whole", async () => {
+test("a backup replaces a database with a log, which is kept completely", async () => {
   const { place, url } = await openPlace();
   const before = await createUsed(url);
   await chmod(`${place}/ledger.db`, 0o640);
@@ -82,7 +82,7 @@ test("a backup takes the place of a database with a log, which is kept whole", a
   assert.equal(kept, { lost: 0, doubled: 0, faults: [] });
 });
 
-test("a backup is put where no database is, for its owner alone, and can be served", async () => {
+test("a backup is restored where there is no database, readable by its owner only, and can be served", async () => {
   const { place, url } = await openPlace();
   const { code, json, reports } = await runIn(["restore", good, "--json"], { DATABASE_URL: url });
   assert.equal([code, (json as { replaced: null }).replaced], [0, null]);
@@ -95,7 +95,7 @@ test("a backup is put where no database is, for its owner alone, and can be serv
   await service.stop();
 });
 
-test("a database that was moved with its log is restored with what stands in it", async () => {
+test("a database that was moved with its log is restored with the content of the log", async () => {
   const { place, url } = await openPlace();
   const { database } = await openMigrated(`file:${place}/used.db`, "manage");
   await createWorkspace(managementOf(database), { name: "In the log", monthlyLimit: 1, upgradeUrl: null });
@@ -106,7 +106,7 @@ test("a database that was moved with its log is restored with what stands in it"
   assert.match(out, "In the log");
 });
 
-test("is refused while a service has the database, which goes on as it was", async () => {
+test("is refused while a service has the database, which is not affected", async () => {
   const { place, url } = await openPlace();
   await copyFile(good, `${place}/ledger.db`);
   const service = await startService(currentRuntime, { DATABASE_URL: url });
@@ -190,7 +190,7 @@ const target = `file:${folder}/target/ledger.db`;
 await createUsed(target);
 
 for (const [name, make, error] of refusals) {
-  test(`refuses ${name} in one line, and leaves the database as it is`, async () => {
+  test(`refuses ${name} in one line, and leaves the database unchanged`, async () => {
     const file = await make();
     const before = await contentsOf(`${folder}/target`);
     assert.ok(before["ledger.db-wal"] !== "");
@@ -227,7 +227,7 @@ const badPlaces: [name: string, prepare: (place: string) => Promise<unknown>, er
 ];
 
 for (const [name, prepare, error, file = "ledger.db"] of badPlaces) {
-  test(`refuses to restore ${name}, and leaves all as it is`, async () => {
+  test(`refuses to restore ${name}, and leaves everything unchanged`, async () => {
     const { place } = await openPlace();
     await prepare(place);
     const before = await contentsOf(place);
@@ -243,7 +243,7 @@ test("refuses a database on a server", async () => {
   assert.equal([code, said.includes("is on a server. Use the backups of that server")], [1, true]);
 });
 
-test("what waits for a database while another takes its place writes to neither", async () => {
+test("a process that waits for a database while it is replaced writes to neither", async () => {
   const { place, url } = await openPlace();
   await copyFile(good, `${place}/ledger.db`);
   const database = openDatabase(url, "manage");

@@ -1,4 +1,4 @@
-// Tables for people: they fit the terminal, ids come last, and wide characters keep the columns straight.
+// Tables fit the terminal, have ids last, and align wide characters.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { format, formatList } from "../../src/cli/format.ts";
@@ -6,7 +6,7 @@ import { cutTo, widthOf } from "../../src/cli/table.ts";
 
 const test = suite("tables");
 
-test("a character takes the columns that a terminal gives it", () => {
+test("a character takes as many columns as on a terminal", () => {
   const widths = ["abc", "é", "e\u0301", "日本語", "ﾊﾝ", "👋", "한", "שלום", "a\u200bb", ""].map(widthOf);
   assert.equal(widths, [3, 1, 1, 6, 2, 2, 2, 4, 2, 0]);
 });
@@ -15,7 +15,7 @@ test("a text is cut to columns, never in the middle of a wide character", () => 
   assert.equal(["abcdef", "日本語", "👋👋👋", "abc"].map((text) => cutTo(text, 4)), ["abc…", "日…", "👋…", "abc"]);
 });
 
-test("ids come last, the entry's own one at the end, and wide characters shift nothing", () => {
+test("ids come last, the entry's own id at the end, and wide characters are aligned", () => {
   const rows = [
     { id: "ws_1", ownerId: "o_1", name: "日本語", limit: 10 },
     { id: "ws_2", ownerId: "o_2", name: "Acme", limit: 5 },
@@ -43,7 +43,7 @@ const rows = [{
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
 for (const columns of [200, 140, 120, 100, 80, 60, 40]) {
-  test(`a list fits ${columns} columns with its ids whole, and says what is left out`, () => {
+  test(`a list fits ${columns} columns without cut ids, and names the hidden columns`, () => {
     const { text, hidden } = formatList(rows, columns);
     for (const line of linesOf(text)) assert.ok(widthOf(line) <= columns, line);
     assert.ok(linesOf(text)[1]!.endsWith(`${id("dep")}`), text);
@@ -52,24 +52,24 @@ for (const columns of [200, 140, 120, 100, 80, 60, 40]) {
   });
 }
 
-test("what stands first is left out last, and ids of other things before all else", () => {
+test("ids of other items are hidden first, and the first columns last", () => {
   const names = (columns: number) => formatList(rows, columns).text.split("\n")[0]!.split(/ {2,}/);
   assert.equal(names(80), ["name", "currentVersion", "isActive", "id"]);
   assert.equal(names(60), ["name", "currentVersion", "id"]);
   assert.equal(names(45), ["name", "id"]);
 });
 
-test("times lose their seconds before a column is left out", () => {
+test("times lose their seconds before a column is hidden", () => {
   const { text, hidden } = formatList(rows, 185);
   assert.match(text, "  2026-11-18T10:26Z  ");
   assert.equal(hidden, []);
 });
 
-test("a terminal of a few columns gets lines that are cut", () => {
+test("on a very narrow terminal lines are cut", () => {
   for (const line of linesOf(formatList(rows, 10).text)) assert.ok(widthOf(line) <= 10, line);
 });
 
-test("a list that is not for a terminal has all of its columns", () => {
+test("a list that is not for a terminal has all columns", () => {
   const { text, hidden } = formatList(rows);
   assert.equal(hidden, []);
   assert.match(text, "2026-11-18T10:26:40.000Z");

@@ -1,4 +1,4 @@
-// Progress on a terminal and elsewhere, and files that are written in parts.
+// Progress on a terminal and elsewhere, and files that are created as a part first.
 import { lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -10,7 +10,7 @@ const test = suite("terminal");
 const folder = await createFolder();
 test.after(() => folder.remove());
 
-/** Reports that come at these ms, and what is written because of them. */
+/** What reports at these times, in ms, write. */
 function written(screen: { isTTY?: boolean; columns?: number }, reports: [at: number, progress: string][]): string[] {
   const texts: string[] = [];
   let now = 0;
@@ -22,7 +22,7 @@ function written(screen: { isTTY?: boolean; columns?: number }, reports: [at: nu
   return texts;
 }
 
-test("a terminal has one line that is written over, ten times a second at most, and cleared at the end", () => {
+test("a terminal shows one line that is overwritten at most ten times a second, and cleared at the end", () => {
   const reports: [number, string][] = [[0, "a"], [50, "b"], [100, "long"], [150, "c"], [200, "d"], [250, ""], [
     260,
     "",
@@ -34,11 +34,11 @@ test("a line is no longer than the terminal is wide", () => {
   assert.equal(written({ isTTY: true, columns: 5 }, [[0, "a"], [100, "abcdefgh"]]), ["\rabcd"]);
 });
 
-test("a terminal that does not know its width is taken for one of 80 columns", () => {
+test("a terminal of unknown width counts as 80 columns", () => {
   assert.equal(written({ isTTY: true, columns: 0 }, [[0, "a"], [100, "abcd"]]), ["\rabcd"]);
 });
 
-test("elsewhere progress is a line every 10 s, and quick work is not talked about", () => {
+test("elsewhere progress is a line every 10 s, and quick work shows none", () => {
   assert.equal(written({}, [[0, "a"], [9_000, "b"], [9_500, ""]]), []);
   const reports: [number, string][] = [[0, "a"], [10_000, "b"], [15_000, "c"], [20_000, "d"], [20_001, ""]];
   assert.equal(written({}, reports), ["b\n", "d\n"]);
@@ -46,7 +46,7 @@ test("elsewhere progress is a line every 10 s, and quick work is not talked abou
 
 const options = { force: false };
 
-test("a new file has its name once it is whole, and is its owner's alone", async () => {
+test("a new file gets its name when it is complete, and only its owner may read it", async () => {
   const path = `${folder.path}/new.txt`;
   const file = await terminal.create(path, options);
   await file.write("שלום ");
@@ -61,7 +61,7 @@ test("a new file has its name once it is whole, and is its owner's alone", async
 const create = (path: string, force = false) =>
   terminal.create(path, { force }).then(() => "nothing was refused", (error: Error) => error.message);
 
-test("a file that exists is replaced by force alone, and so is one that comes meanwhile", async () => {
+test("an existing file is replaced only by force, even if it appeared meanwhile", async () => {
   const path = `${folder.path}/old.txt`;
   const late = await terminal.create(path, options);
   await late.write("late");
@@ -79,7 +79,7 @@ test("a file that exists is replaced by force alone, and so is one that comes me
   assert.is(await readFile(path, "utf8"), "new");
 });
 
-test("a link of the name of the part is never followed, and a link that leads nowhere is no free name", async () => {
+test("a link with the name of the part is never followed, and a dangling link is not a free name", async () => {
   const path = `${folder.path}/records.csv`, victim = `${folder.path}/victim`;
   await writeFile(victim, "precious");
   await symlink(victim, `${path}.part`);
@@ -92,7 +92,7 @@ test("a link of the name of the part is never followed, and a link that leads no
   assert.match(await create(`${folder.path}/dangling`), "already exists");
 });
 
-test("a link stays, and a private file stays private, when they are replaced", async () => {
+test("a link stays a link, and a private file private, when they are replaced", async () => {
   const path = `${folder.path}/private.txt`, link = `${folder.path}/link`;
   await writeFile(path, "old", { mode: 0o600 });
   await symlink(path, link);
@@ -104,8 +104,8 @@ test("a link stays, and a private file stays private, when they are replaced", a
   assert.ok((await lstat(link)).isSymbolicLink());
 });
 
-test("what is no file is written to, and never replaced", async () => {
-  // A folder stands for devices, which a test had better not touch: nothing is renamed over either.
+test("what is not a regular file is written to, and never replaced", async () => {
+  // A folder stands for devices, which a test must not touch. Neither is ever replaced.
   const path = `${folder.path}/folder`;
   await mkdir(path);
   for (const force of [false, true]) assert.match(await create(path, force), "folder cannot be written: ");
@@ -113,7 +113,7 @@ test("what is no file is written to, and never replaced", async () => {
   assert.not.ok((await readdir(folder.path)).includes("folder.part"));
 });
 
-test("a file that cannot be made is refused", async () => {
+test("a file that cannot be created is an error", async () => {
   assert.match(await create(`${folder.path}/no/such`), /no\/such cannot be written: /);
 });
 

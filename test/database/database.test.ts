@@ -35,7 +35,7 @@ test("a file is opened in WAL mode, with every commit synced and foreign keys en
 const pragmaOf = async (database: Database, name: string) =>
   Object.values((await database.read({ sql: `pragma ${name}` }))[0]!)[0];
 
-test("a service that is closed leaves all of it in the file", () =>
+test("a closed service leaves everything in the file itself", () =>
   onFile(async (url) => {
     makeFile(url.replace("file:", ""));
     const database = openDatabase(url, "serve");
@@ -43,7 +43,7 @@ test("a service that is closed leaves all of it in the file", () =>
     database.close();
     database.close();
     const path = url.replace("file:", "");
-    // libsql leaves the connection to the garbage collector, which may have removed the log meanwhile.
+    // The garbage collector closes libsql's connection, and may have removed the log by now.
     assert.is(await stat(`${path}-wal`).then(({ size }) => size, () => 0), 0);
     await copyFile(path, `${path}-copy`);
     const copy = openDatabase(`${url}-copy`);
@@ -51,7 +51,7 @@ test("a service that is closed leaves all of it in the file", () =>
     copy.close();
   }));
 
-test("says of a failure whether it may pass", () =>
+test("classifies failures", () =>
   onFile(async (url) => {
     const database = openDatabase(url);
     const failure = (operation: Promise<unknown>) => operation.then(() => "none", failureOf);
@@ -77,7 +77,7 @@ const replies: [name: string, status: number, body: string, failure: Failure | u
 ];
 
 for (const [name, status, body, failure] of replies) {
-  test(`takes a server's ${name} as ${failure ?? "nothing that another attempt would change"}`, async () => {
+  test(`classifies a server's ${name} as ${failure ?? "unknown"}`, async () => {
     const server = createServer((_, response) => response.writeHead(status).end(body));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
@@ -92,7 +92,7 @@ for (const [name, status, body, failure] of replies) {
   });
 }
 
-test("waits for a lock that another process holds, and works on with the same pragmas", () =>
+test("waits for a lock that another process holds, and continues with the same pragmas", () =>
   onFile(async (url) => {
     const database = openDatabase(url, "manage");
     await database.write([createTable]);
@@ -106,14 +106,14 @@ test("waits for a lock that another process holds, and works on with the same pr
       await lock.rollback();
       await Promise.all(writes);
       assert.is(await count(database), 3 * (round + 1));
-      // Applied again on the new connection: a connection's own is 1000.
+      // Applied again on the new connection, whose default is 1000.
       assert.is(await pragmaOf(database, "wal_autocheckpoint"), 0);
     }
     foreign.close();
     database.close();
   }));
 
-test("those who wait in line for a lock wait no longer than the first, and none of them writes", () =>
+test("operations that queue for a lock wait no longer than the first, and none of them writes", () =>
   onFile(async (url) => {
     const database = openDatabase(url);
     await database.write([createTable]);
@@ -132,7 +132,7 @@ test("those who wait in line for a lock wait no longer than the first, and none 
     database.close();
   }));
 
-test("a client of the caller's recovers from a lock too", () =>
+test("an embedder's client recovers from a lock too", () =>
   onFile(async (url) => {
     const client = createClient({ url, concurrency: 1 });
     const database = openDatabase(client);
@@ -151,7 +151,7 @@ test("a client of the caller's recovers from a lock too", () =>
     client.close();
   }));
 
-test("what is in memory outlives an error", async () => {
+test("a database in memory survives an error", async () => {
   for (const source of [":memory:", "file::memory:", createClient({ url: ":memory:" })]) {
     const database = openDatabase(source);
     await database.write([createTable]);

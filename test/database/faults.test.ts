@@ -1,5 +1,5 @@
-// A store that fails at every operation and statement, with every kind of error: nothing is half written, nothing counted
-// that was not answered, but where a reply was lost, and the next request is served.
+// A database that fails at every operation and statement, with every kind of error. Nothing is half written. Nothing is
+// counted that was not answered, unless a reply was lost. The next request is served.
 import process from "node:process";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -26,7 +26,7 @@ import type { Fault, Outcome } from "./faulty-client.ts";
 const unhandled: unknown[] = [];
 const note = (reason: unknown) => void unhandled.push(reason);
 
-/** A service that gives up after so many ms on a database that fails as it is told, and what is really in there. */
+/** A service with a timeout in ms, on a database that fails on demand, and direct access to its content. */
 async function createStage(protocol: "file" | "http", timeoutMs: number) {
   const memory = await openMemory();
   const { client, fail, seen } = createFaultyClient(memory, protocol);
@@ -37,7 +37,7 @@ async function createStage(protocol: "file" | "http", timeoutMs: number) {
   const { log, logged } = captureLog("error");
   const settings = { clock, log, faces: withManagement, maxBodyBytes: 4096, bodyTimeout: 1000 };
   const { fetch } = serveContext(database, settings, { timeoutMs });
-  // Has all that a service asks of a database when it first uses it.
+  // Makes the first use of the database, which has more statements.
   await database.read({ sql: "select 1" });
 
   async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -50,7 +50,7 @@ async function createStage(protocol: "file" | "http", timeoutMs: number) {
     return readAnswer(await fetch(request));
   }
 
-  /** What is counted, and how much is there of all else. */
+  /** The counts of usage, and the number of other rows. */
   const countAll = async (): Promise<Counts> => ({ ...(await memory.read({ sql: countSql }))[0] }) as Counts;
 
   return { ...tenant, send, countAll, admin, fail, seen, logged };
@@ -88,7 +88,7 @@ let sent = 0;
 const record = { calls: 1, diagnoses: 1, submits: 1 };
 const submitTo = (deployId: string) => `/v1/diagnosis?deployId=${deployId}`;
 
-/** What the ledger decides. */
+/** Requests that the ledger decides. */
 const asks: Ask[] = [
   {
     name: "GET",
@@ -111,7 +111,7 @@ const asks: Ask[] = [
 const publish = ({ send, workspaceId }: Stage, deploy: string) =>
   send("POST", `/admin/v1/workspaces/${workspaceId}/publish`, { ...promptFile, title: `${sent++}`, deploy });
 
-/** What is asked of the database itself. */
+/** Requests that use the database without the ledger. */
 const others: Ask[] = [
   { name: "verify", status: 200, adds: {}, ask: ({ send }) => send("GET", "/admin/v1/verify") },
   {
@@ -153,7 +153,7 @@ const others: Ask[] = [
   },
 ];
 
-/** A 500 says nothing of its cause, which stands in the log under its id. Management says of a lock that it is one. */
+/** A 500 does not show its cause, which is in the log under its id. Management reports a lock as such. */
 function isFailure({ logged }: Stage, { status, text, headers }: Answer, thrown: unknown): void {
   const { error } = JSON.parse(text);
   if (failureOf(thrown) === "retryable" && status === 503) return assert.is(error, "Database is busy");
@@ -173,7 +173,7 @@ function isOneOf(counts: Counts, ...wanted: Counts[]): void {
   assert.ok(texts.includes(found!), `${found} is not among ${texts.join(" ")}`);
 }
 
-/** Makes a request meet a fault. Gives whether it did: there may have been nothing to fail at. */
+/** Sends a request that is to meet a fault. Returns whether it did, because it may have had fewer operations. */
 async function meet(stage: Stage, { name, status, adds, ask }: Ask, fault: Fault, outcome: Outcome) {
   const about = `${name}, failing ${fault.operation}. ${fault.at}`;
   const before = await stage.countAll();
@@ -221,7 +221,7 @@ for (const protocol of ["file", "http"] as const) {
       for (const ask of asks) {
         for (const at of ["before", "after"] as const) assert.ok(await meet(stage, ask, once(at, 0), outcome));
         const { statements } = stage.seen;
-        // A read takes five, a submit six, and one under a key eight. Finding the caller of a key takes one.
+        // A read has five statements, a submit six, and one with an idempotency key eight. Looking up a key has one.
         assert.ok(statements >= (Object.keys(ask.adds).length === 0 ? 1 : 5));
         if (ask.status < 300) {
           for (const at of upTo(statements)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
@@ -230,7 +230,7 @@ for (const protocol of ["file", "http"] as const) {
       await verifyBalanced(stage.admin);
     });
 
-    test(`what asks the database itself and meets ${name} is refused, whichever operation meets it`, async () => {
+    test(`a request without the ledger that meets ${name} is refused, whichever operation meets it`, async () => {
       for (const ask of others) {
         let operation = 0;
         while (await meet(stage, ask, once("before", operation), "refused")) operation++;
@@ -240,7 +240,7 @@ for (const protocol of ["file", "http"] as const) {
     });
 
     if (outcome !== "retried") continue;
-    test(`requests at once that meet ${name} again and again are refused, and counted once at most`, async () => {
+    test(`concurrent requests that meet ${name} repeatedly are refused, and counted at most once`, async () => {
       for (const at of ["before", "after"] as const) {
         const before = await hasty.countAll();
         const thrown = make();
@@ -257,7 +257,7 @@ for (const protocol of ["file", "http"] as const) {
     });
   }
 
-  test("what asks the database itself fails as a whole, whichever statement fails", async () => {
+  test("a request without the ledger fails as a whole, whichever statement fails", async () => {
     const once = failingOnce(() => new Error(secret));
     for (const ask of others) {
       for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {

@@ -1,28 +1,28 @@
-// A libSQL client over a database in memory that fails as it is told, so that the store judges its errors as it judges a
-// driver's: as those of a file, or of a server.
+// A libSQL client on a database in memory that fails on demand. Its errors are classified like those of a file's
+// driver, or of a server's.
 import { LibsqlError } from "@libsql/client";
 import type { Client } from "../../src/database/client.ts";
 import type { Database, Row, Statement } from "../../src/database/database.ts";
 
-/** What no answer may hold: it stands in each of the errors. */
+/** A text in each error that no answer may contain. */
 export const secret = "secret-of-the-database";
 
-/** How one operation fails, or each of them. */
+/** How one operation, or each, fails. */
 export type Fault = {
-  /** Before it takes effect; after, so that its reply is lost; or at one of a batch's statements, from 0. */
+  /** Before it takes effect; after, so that its reply is lost; or at a statement of a batch, from 0. */
   at: "before" | "after" | number;
   thrown: unknown;
-  /** Which of the operations from now on fails, from 0. */
+  /** The index of the operation that fails, from 0. */
   operation: number;
-  /** Whether those after it fail too. */
+  /** Whether later operations fail too. */
   lasts: boolean;
 };
 
 export type FaultyClient = {
   client: Client;
-  /** Fails so from now on; undefined fails no more. */
+  /** Sets how operations fail from now on. Undefined ends the failures. */
   fail(fault: Fault | undefined): void;
-  /** How many operations were asked for since then, whether one has failed, and of how many statements the last such was. */
+  /** Since then: how many operations there were, whether one failed, and how many statements the last failed one had. */
   seen: { operations: number; failed: boolean; statements: number };
 };
 
@@ -39,7 +39,7 @@ export function createFaultyClient(database: Database, protocol: "file" | "http"
     seen.failed = true;
     if (at === "after") await run(statements);
     if (typeof at === "number") {
-      // Fails in the midst of its transaction, with what stands before it done.
+      // Fails within its transaction, after the statements before it.
       const broken = statements.map((statement, index) =>
         index === at ? { sql: "select nothing from nowhere" } : statement
       );
@@ -74,14 +74,14 @@ const ofServer = (status: number) => {
   return new LibsqlError(cause.message, "SERVER_ERROR", undefined, undefined, cause);
 };
 
-/** What becomes of a request when an operation fails once: `retried` until it succeeds, or `refused` with a 500. */
+/** The outcome of a request when an operation fails once: `retried` until it succeeds, or `refused` with a 500. */
 export type Outcome = "retried" | "refused" | "retried or refused";
 
 const refused = { file: "refused", http: "refused" } as const;
 const retried = { file: "retried", http: "retried" } as const;
 const either = { file: "retried or refused", http: "retried or refused" } as const;
 
-/** Errors, and what becomes of a request that meets one, on a file, where there are such errors, and on a server. */
+/** Errors, and the outcome of a request that meets one: on a file, if it can have such an error, and on a server. */
 export const errors: { name: string; make: () => unknown; file?: Outcome; http: Outcome }[] = [
   { name: "SQLITE_BUSY", make: () => ofSqlite("SQLITE_BUSY"), ...retried },
   { name: "SQLITE_FULL", make: () => ofSqlite("SQLITE_FULL"), ...refused },

@@ -1,4 +1,4 @@
-// How a database file is named and opened, whatever its path is made of.
+// How a database file is named and opened, whatever its path contains.
 import { copyFile, mkdir, open, readdir, symlink } from "node:fs/promises";
 import process from "node:process";
 import { suite } from "uvu";
@@ -34,10 +34,10 @@ async function writeTo(url: string): Promise<void> {
   database.close();
 }
 
-/** The names in a folder, but for those that SQLite derives from a database's. */
+/** The names in a folder, except those that SQLite derives from a database's. */
 const databasesIn = async (place: string) => (await readdir(place)).filter((name) => !/-(wal|shm)$/.test(name));
 
-/** How many rows the file at an absolute path has, which libSQL is given as it is. */
+/** How many rows the file at an absolute path has, which is passed to libSQL unchanged. */
 const countIn = (path: string) =>
   (new Libsql(path).prepare("select count(*) as count from numbers").get([]) as { count: number }).count;
 
@@ -68,7 +68,7 @@ for (const name of names) {
 }
 
 for (const prefix of ["file:", "file://", "file://localhost", "file:///", "FILE:"]) {
-  test(`takes an absolute path after ${prefix}`, async () => {
+  test(`accepts an absolute path after ${prefix}`, async () => {
     const place = await createPlace();
     await writeTo(`${prefix}${place}/ledger.db`);
     assert.is(countIn(`${place}/ledger.db`), 1);
@@ -76,7 +76,7 @@ for (const prefix of ["file:", "file://", "file://localhost", "file:///", "FILE:
 }
 
 for (const suffix of ["?mode=ro", "?vfs=unix-none", "?vfs=no-such-vfs", "?mode=memory&cache=shared", "#mode", "?"]) {
-  test(`leaves ${suffix} out of account`, async () => {
+  test(`ignores ${suffix}`, async () => {
     const place = await createPlace();
     await writeTo(`file:${place}/ledger.db${suffix}`);
     assert.equal(await databasesIn(place), ["ledger.db"]);
@@ -84,7 +84,7 @@ for (const suffix of ["?mode=ro", "?vfs=unix-none", "?vfs=no-such-vfs", "?mode=m
   });
 }
 
-test("refuses a path with NUL, at which SQLite would end it", async () => {
+test("refuses a path with NUL, where SQLite would end it", async () => {
   const place = await createPlace();
   for (const nul of ["\0", "%00"]) {
     assert.throws(() => openDatabase(`file:${place}/ledger${nul}.db`), /must not contain NUL/);
@@ -92,7 +92,7 @@ test("refuses a path with NUL, at which SQLite would end it", async () => {
   assert.equal(await readdir(place), []);
 });
 
-test("makes no folder, and no file elsewhere", async () => {
+test("creates no folder, and no file elsewhere", async () => {
   const place = await createPlace();
   for (const url of [`file:${place}/no/ledger.db`, `file:${place}`, "file:"]) {
     const reading = openDatabase(url).read({ sql: "select 1" });
@@ -101,7 +101,7 @@ test("makes no folder, and no file elsewhere", async () => {
   assert.equal(await readdir(place), []);
 });
 
-test("follows a link to the database, beside which its log is", async () => {
+test("follows a link to the database, and the log is beside the database", async () => {
   const place = await createPlace();
   await mkdir(`${place}/data`);
   await symlink(`${place}/data/ledger.db`, `${place}/link.db`);
@@ -113,7 +113,7 @@ test("follows a link to the database, beside which its log is", async () => {
   assert.is(countIn(`${place}/data/ledger.db`), 1);
 });
 
-test("reads what another connection of libSQL has left in the log", async () => {
+test("reads the log that another connection of libSQL has left", async () => {
   const place = await createPlace();
   const before = new Libsql(`${place}/before.db`);
   for (const sql of ["pragma journal_mode = wal", createTable.sql, insert.sql]) before.exec(sql);
@@ -124,7 +124,7 @@ test("reads what another connection of libSQL has left in the log", async () => 
   before.close();
 });
 
-test("two databases in memory are two, and leave no file", async () => {
+test("two databases in memory are separate, and leave no file", async () => {
   const place = await createPlace();
   const cwd = process.cwd();
   process.chdir(place);
@@ -139,7 +139,7 @@ test("two databases in memory are two, and leave no file", async () => {
   assert.equal(await readdir(place), []);
 });
 
-test("does without the VFS of SQLite3 Multiple Ciphers, which would take a key", async () => {
+test("does not use the VFS of SQLite3 Multiple Ciphers, which would accept a key", async () => {
   const place = await createPlace();
   const database = openDatabase(`file:${place}/ledger.db`);
   await database.read({ sql: "pragma key = 'secret'" });

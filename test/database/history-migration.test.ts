@@ -1,4 +1,4 @@
-// The migration that makes the histories of deployments the first entries of the audit log.
+// The migration that turns the histories of deployments into the first entries of the audit log.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/database/migrate.ts";
@@ -45,7 +45,7 @@ async function openOld() {
   return database;
 }
 
-test("histories stay as they are, and are the first entries", async () => {
+test("histories are unchanged, and become the first entries", async () => {
   const database = await openOld();
   const old = await database.read({ sql: "select * from deployment_changes order by revision desc" });
   await migrate(database, migrations, noon);
@@ -69,7 +69,7 @@ test("histories stay as they are, and are the first entries", async () => {
   ]);
 });
 
-test("the first change after it covers the entries before the log too", async () => {
+test("the hash of the first change after it covers the older entries too", async () => {
   const database = await openOld();
   await migrate(database, migrations, noon);
   assert.equal(await checkChain(database), { entries: 5, brokenAt: null, head: "" });

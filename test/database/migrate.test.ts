@@ -41,7 +41,7 @@ for (const [path, generate] of Object.entries(generated)) {
   });
 }
 
-// A database that has applied a migration refuses another text, so a line here never changes; new migrations add one.
+// A database refuses another text of an applied migration, so a line here never changes. New migrations add one.
 const landed = {
   "001-create-catalog": "a044d092fd9639b0b661b27db7eb57292f26547b57f10db98457efdcbb018ef8",
   "002-create-ledger": "dc684343bf54d1453b2a945e39e1af70d930a9f10fede8f5e5c3dd79639c8efc",
@@ -82,7 +82,7 @@ test("makes every table strict", async () => {
   for (const [name, sql] of found) assert.match(sql, /\)\s*strict(, without rowid)?$/i, name);
 });
 
-test("applies nothing of a migration that fails, and goes on when it is mended", async () => {
+test("applies nothing of a migration that fails, and continues when it is fixed", async () => {
   const database = openDatabase(":memory:");
   const first = migration("001-first", "create table one (id integer) strict;\n");
   const broken = migration("002-second", "create table two (id integer) strict;\ncreate table one (id integer);\n");
@@ -94,7 +94,7 @@ test("applies nothing of a migration that fails, and goes on when it is mended",
 
 const future = migration("999-from-the-future", "create table later (id integer) strict;\n");
 
-test("refuses a database that a newer version has migrated, and leaves it as it is", async () => {
+test("refuses a database that a newer version has migrated, and leaves it unchanged", async () => {
   const database = openDatabase(":memory:");
   await migrate(database, [...migrations, future], noon);
   const before = await tables(database);
@@ -106,14 +106,14 @@ test("refuses a database that a newer version has migrated, and leaves it as it 
   assert.equal(await tables(database), before);
 });
 
-test("accepts a database that a newer version has migrated, if told to", async () => {
+test("accepts a database that a newer version has migrated, with onNewer: accept", async () => {
   const database = openDatabase(":memory:");
   await migrate(database, [...migrations, future], noon);
   assert.equal(await migrate(database, migrations, noon, { onNewer: "accept" }), []);
   assert.equal(await listMissing(database, migrations, { onNewer: "accept" }), []);
 });
 
-test("refuses a migration whose text differs from the one that was applied, and leaves the database as it is", async () => {
+test("refuses a migration whose text differs from the applied one, and leaves the database unchanged", async () => {
   const database = openDatabase(":memory:");
   const original = migration("001-first", "create table one (id integer) strict;\n");
   await migrate(database, [original], noon);
@@ -132,7 +132,7 @@ test("refuses a migration whose text differs from the one that was applied, and 
 // The migrations of the versions that recorded no checksums.
 const early = migrations.slice(0, 4);
 
-/** A database as it was made before checksums were recorded. */
+/** A database from before checksums were recorded. */
 async function openWithoutChecksums(sqlOf: (migration: Migration) => string): Promise<Database> {
   const database = openDatabase(":memory:");
   await migrate(database, early.map((known) => ({ ...known, sql: sqlOf(known) })), noon);
@@ -140,14 +140,14 @@ async function openWithoutChecksums(sqlOf: (migration: Migration) => string): Pr
   return database;
 }
 
-test("records the checksums of a database that was made without, once its tables are found to be the same", async () => {
+test("adds checksums to a database without them if its tables are the same", async () => {
   const database = await openWithoutChecksums(({ sql }) => sql.replace(/--.*$/gm, "-- Another comment."));
   assert.equal(await migrate(database, migrations, noon), migrationNames.slice(early.length));
   const recorded = await database.read({ sql: "select checksum from promptledger_migrations order by name" });
   assert.equal(recorded.map(({ checksum }) => checksum), Object.values(landed));
 });
 
-test("refuses a database that was made without checksums and has other tables", async () => {
+test("refuses a database without checksums that has other tables", async () => {
   const database = await openWithoutChecksums(({ sql }) => sql.replace("upgrade_url text,", "upgrade_link text,"));
   assert.match(
     await messageOf(() => migrate(database, migrations, noon)),
@@ -155,7 +155,7 @@ test("refuses a database that was made without checksums and has other tables", 
   );
 });
 
-test("several that start at once apply each migration once", async () => {
+test("several processes that start at once apply each migration once", async () => {
   const folder = await createFolder();
   try {
     const opened = await Promise.all(

@@ -1,4 +1,4 @@
-// What a database from before names gets from the migration that brings them.
+// The migration that gives names to the prompts and deployments of an older database.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/database/migrate.ts";
@@ -13,7 +13,7 @@ type Made = {
   deployments: [id: string, promptId: string, name: string][];
 };
 
-/** Migrates a database that holds these prompts and deployments; gives what they are called and what was said. */
+/** Migrates a database with these prompts and deployments. Returns their names and the notices. */
 async function nameAll({ prompts, deployments }: Made) {
   const database = openDatabase(":memory:");
   await migrate(database, migrations.slice(0, 4), noon);
@@ -70,7 +70,7 @@ test("a prompt is named after the title of its newest version", async () => {
   assert.equal(Object.values(prompts), titles.map(([, name]) => name));
 });
 
-test("of several with one title in a workspace, all but the first get a number, or their id where that is taken", async () => {
+test("prompts with the same title get a number, except the first, or their id if that is taken", async () => {
   const { prompts, notices } = await nameAll({
     prompts: [
       ["prompt_01a", "ws_1", "Chat"],
@@ -91,7 +91,7 @@ test("of several with one title in a workspace, all but the first get a number, 
   assert.equal(notices, ["Named 5 prompts after their titles. See prompt list and prompt rename"]);
 });
 
-test("a deployment's name becomes lower-case and unique for its prompt, which its history says", async () => {
+test("a deployment's name becomes lower-case and unique for its prompt, and its history shows that", async () => {
   const { database, deployments, notices } = await nameAll({
     prompts: [["prompt_01a", "ws_1", "Chat"], ["prompt_01b", "ws_1", "Other"]],
     deployments: [
@@ -125,7 +125,7 @@ test("a deployment's name becomes lower-case and unique for its prompt, which it
   );
 });
 
-test("a database without prompts is told nothing", async () => {
+test("a database without prompts gives no notices", async () => {
   assert.equal((await nameAll({ prompts: [], deployments: [] })).notices, []);
 });
 

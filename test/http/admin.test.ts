@@ -1,4 +1,4 @@
-// The management API from outside: who is let in, what paths and methods there are, and how input is read.
+// The management API over HTTP: authentication, paths and methods, and how input is read.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { operations } from "../../src/management/index.ts";
@@ -17,7 +17,7 @@ const test = suite("management over HTTP");
 const world = await createWorld({ monthlyLimit: 1e6 });
 const recordId = taken<{ id: string }>(await world.submit(), 201).id;
 
-/** The path of an operation, with ids of what there is. */
+/** The path of an operation, with existing ids. */
 function pathOf({ id, path }: AnyOperation, { workspaceId, keyId, promptId, deployId }: World = world): string {
   const named: Record<string, string> = {
     workspaceId,
@@ -33,7 +33,7 @@ function pathOf({ id, path }: AnyOperation, { workspaceId, keyId, promptId, depl
 const hasBody = ({ method }: AnyOperation) => method === "POST" || method === "PATCH";
 const membersInPath = ({ path }: AnyOperation) => [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
 
-/** All of an answer that a client can tell it from others by. */
+/** Everything in an answer that could differ for a client. */
 const whole = ({ status, headers, text }: Answer) => [status, [...headers], text];
 
 const otherPaths = [
@@ -48,7 +48,7 @@ const requests: [method: string, path: string][] = [
   ...methods.map((method): [string, string] => [method, `/deployments/${world.deployId}/promote`]),
 ];
 
-test("without an admin token there is none: whatever is asked for is 404, and says that management is off", async () => {
+test("without an admin token every request is a 404 that says that management is off", async () => {
   const service = serveDatabase(world.database, { clock: () => world.now, faces: [management({})] });
   for (const token of [adminToken, world.key]) {
     const headers = { Authorization: `Bearer ${token}`, "X-Request-Id": "test" };
@@ -61,7 +61,7 @@ test("without an admin token there is none: whatever is asked for is 404, and sa
   }
 });
 
-test("paths that only begin with the same characters are not management's", async () => {
+test("paths that only begin with the same characters are not management paths", async () => {
   for (const path of ["/admin/v1x", "/admin/v10/workspaces", "/admin/v1-old"]) {
     const answer = await readAnswer(await world.fetch(new Request(`http://ledger.test${path}`)));
     assert.equal([answer.status, answer.text], [404, '{"error":"Not found"}'], path);
@@ -98,16 +98,16 @@ const strangers: [answer: string, code: string, authorizations: (string | undefi
 ];
 
 for (const [error, code, authorizations] of strangers) {
-  test(`whatever is asked for, and whether it is there: one and the same 401, ${error}`, async () => {
+  test(`every request, also for what does not exist, gets the same 401: ${error}`, async () => {
     const before = await world.manage("GET", "/verify");
     for (const [index, [method, path]] of requests.entries()) {
-      // Each request as three of the strangers in turn, so that all of them come to all kinds of it.
+      // Each request uses three of the invalid tokens in turn, so that each token meets every kind of request.
       for (const turn of [0, 1, 2]) {
         const authorization = authorizations[(3 * index + turn) % authorizations.length];
         const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization };
         const body = method === "POST" || method === "PATCH" ? { body: '{"name":"x"}' } : {};
         if (body.body !== undefined) headers["Content-Length"] = String(body.body.length);
-        // More than so many failures a minute are another refusal.
+        // In the same minute more failures would get 429.
         world.now += 60_000;
         const answer = await world.send(`/admin/v1${path}`, { method, headers, ...body });
         const type: [string, string][] = [["cache-control", "no-store"]];
@@ -123,7 +123,7 @@ for (const [error, code, authorizations] of strangers) {
   });
 }
 
-test("the scheme of the token is taken in any case", async () => {
+test("the scheme of the token is accepted in any case", async () => {
   for (const scheme of ["bearer", "BEARER", "Bearer "]) {
     const headers = { Authorization: `${scheme} ${adminToken}` };
     assert.is((await world.send("/admin/v1/workspaces", { headers })).status, 200);
@@ -140,7 +140,7 @@ test("the admin token is no API key", async () => {
   refused(await world.submit(undefined, undefined, adminToken), 401, "Invalid API key");
 });
 
-test("an admin token that the settings would refuse is refused where a service is made, and so is an empty one", () => {
+test("management() refuses an admin token that the settings would refuse, or that is empty", () => {
   for (const adminToken of ["", "x".repeat(31), newApiKey()]) {
     const fault = `adminToken must ${
       adminToken.length < 32 ? "be at least 32 printable ASCII characters" : "not be an API key"
@@ -149,7 +149,7 @@ test("an admin token that the settings would refuse is refused where a service i
   }
 });
 
-test("every path knows its methods: any other is a 405 that names them", async () => {
+test("any other method of a path is a 405 that names the allowed ones", async () => {
   for (const { path } of operations) {
     const allowed = operations.filter((operation) => operation.path === path).map(({ method }) => method as string);
     for (const method of methods.filter((method) => !allowed.includes(method))) {
@@ -177,7 +177,7 @@ const mounts: [name: string, root: string, basePath: ServiceSettings["basePath"]
 ];
 
 for (const [name, mount, basePath, isStripped] of mounts) {
-  test(`${name}, what is made is a 201 whose Location leads to it from the URL of the request`, async () => {
+  test(`${name}, a creation is a 201 whose Location, relative to the URL of the request, leads to what was created`, async () => {
     const { database, workspaceId, promptId } = await createWorld();
     const service = serveDatabase(database, { basePath, faces: withManagement });
     const send = async (method: string, url: string, body?: object) => {
@@ -215,14 +215,14 @@ for (const [name, mount, basePath, isStripped] of mounts) {
   });
 }
 
-test("answers are JSON that no cache keeps, and so are refusals", async () => {
+test("responses and refusals are JSON with Cache-Control: no-store", async () => {
   for (const path of ["/workspaces", "/workspaces/unknown", "/unknown", "/workspaces?limit=0"]) {
     const { headers } = await world.manage("GET", path);
     assert.equal([headers.get("Content-Type"), headers.get("Cache-Control")], ["application/json", "no-store"]);
   }
 });
 
-/** What operations cannot do without, besides what stands in their path. */
+/** Input that operations require, besides their path. */
 const good: Record<string, object> = {
   createWorkspace: { name: "x" },
   createToken: { name: "x", role: "viewer" },
@@ -247,7 +247,7 @@ for (const operation of operations) {
       ? world.manage(method, pathOf(operation), JSON.stringify({ [member]: value }))
       : world.manage(method, `${pathOf(operation)}?${member}=${value}`);
 
-  test(`${id} refuses a member that it does not know, by its name`, async () => {
+  test(`${id} refuses an unknown member, and names it`, async () => {
     for (const name of ["surprise", "constructor", "Limit", "__proto__"]) {
       const body = JSON.stringify(good[id] ?? {}).replace(/}$/, `${good[id] ? "," : ""}"${name}":1}`);
       const query = new URLSearchParams({ ...good[id] as Record<string, string>, [name]: "1" });
@@ -269,7 +269,7 @@ for (const operation of operations) {
   }
 }
 
-// How JSON is read is stated for submits, which read it alike.
+// The tests of submits state how JSON is read, which is the same here.
 const bodies: [name: string, body: string, error: string][] = [
   ["nothing", "", "Missing required field name"],
   ["half of an object", '{"name":"x"', "Request body must be valid JSON"],
@@ -285,7 +285,7 @@ for (const [name, body, error] of bodies) {
   });
 }
 
-test("a body that is too large is a 413, and makes nothing", async () => {
+test("a body that is too large is a 413, and creates nothing", async () => {
   const before = await world.manage("GET", "/workspaces");
   const answer = await world.manage("POST", "/workspaces", {
     name: "x",
@@ -296,7 +296,7 @@ test("a body that is too large is a 413, and makes nothing", async () => {
   assert.equal(await world.manage("GET", "/workspaces"), before);
 });
 
-test("faults in a body are told by their path", async () => {
+test("faults in a body are named by their path", async () => {
   const push = (body: object) => world.manage("POST", `/prompts/${world.promptId}/versions`, body);
   const messages = [{ role: "user", content: "x" }];
   const faults: [body: object, error: string][] = [
@@ -317,9 +317,9 @@ const numbers = [
   ...["null", "true", "[1]"],
 ];
 
-// That the limit of a list is read alike is stated for every list.
+// management/pages.test.ts states the same of the limit of every list.
 for (const number of [...numbers, "0"]) {
-  test(`a query's promptVersion is no "${number}"`, async () => {
+  test(`promptVersion in a query cannot be "${number}"`, async () => {
     const path = `/deployments/${world.deployId}/diagnoses?promptVersion=${encodeURIComponent(number)}`;
     refused(await world.manage("GET", path), 400, "Field promptVersion must be an integer from 1 to 9007199254740991");
   });
@@ -344,7 +344,7 @@ test("a body is parsed once, and a query is not JSON", async () => {
   }
 });
 
-test("a query's numbers reach as far as they may", async () => {
+test("numbers in a query can have the largest allowed values", async () => {
   const most = Number.MAX_SAFE_INTEGER;
   for (
     const query of [
@@ -362,7 +362,7 @@ test("a query's numbers reach as far as they may", async () => {
 });
 
 for (const query of ["limit=1&limit=1", "limit=1&cursor=1&limit=2", "surprise=1&surprise=1", "sessionId=&sessionId="]) {
-  test(`a query that says something twice is refused: ${query}`, async () => {
+  test(`a query that repeats a parameter is refused: ${query}`, async () => {
     const answer = await world.manage("GET", `/deployments/${world.deployId}/diagnoses?${query}`);
     refused(answer, 400, `Parameter ${query.split("=")[0]} must be given once`);
   });
@@ -386,24 +386,24 @@ const ids: [text: string, status: number, error: string][] = [
 ];
 
 for (const [text, status, error] of ids) {
-  test(`an id in a path may be anything: ${text.slice(0, 20)} is a ${status}`, async () => {
+  test(`an id in a path may be any text: ${text.slice(0, 20)} is a ${status}`, async () => {
     refused(await world.manage("GET", `/workspaces/${text}`), status, error);
   });
 }
 
-test("an id in a path is found by its characters, however they are written there", async () => {
+test("an id in a path is found even if its characters are percent-encoded", async () => {
   const encoded = Array.from(world.workspaceId, (letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
   assert.is(taken(await world.manage("GET", `/workspaces/${encoded}`)).id, world.workspaceId);
 });
 
 for (const version of ["0", "01", "1e0", "-1", "1.0", "x", "%20", "9007199254740992", "%31%00"]) {
-  test(`a version in a path is no "${version}"`, async () => {
+  test(`a version in a path cannot be "${version}"`, async () => {
     const answer = await world.manage("GET", `/prompts/${world.promptId}/versions/${version}`);
     refused(answer, 400, "Field version must be an integer from 1 to 9007199254740991");
   });
 }
 
-test("what is not there is a 404 that names it, for every operation on one thing", async () => {
+test("a missing item is a 404 that names it, for every operation on one item", async () => {
   for (const operation of operations.filter(({ path }) => path.includes("{"))) {
     const path = operation.path.replace("{month}", "2026-11").replace("{version}", "1").replace(/{\w+}/, "nothing_1");
     const input = good[operation.id];

@@ -1,4 +1,4 @@
-// What is answered and logged when what the service stands on fails.
+// The response and the log when something that the service depends on fails.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
@@ -7,7 +7,7 @@ import { noon, openMemory, readAnswer, withManagement } from "../helpers.ts";
 
 const test = suite("internal errors");
 
-test("answers 500 and logs the cause while the clock throws, and serves again afterwards", async () => {
+test("answers 500 and logs the cause while the clock throws, and then serves again", async () => {
   const { log, logged } = captureLog("error");
   const database = await openMemory();
   const tenant = await createTenant(managementOf(database));

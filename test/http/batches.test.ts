@@ -1,4 +1,4 @@
-// What a batch of records is answered where something fails around it.
+// The response to a batch of records when something else fails.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createWorld, goodBody, openMemory } from "../helpers.ts";
@@ -9,7 +9,7 @@ const test = suite("batches of records");
 const bodyOf = (deployId: string, count: number) =>
   JSON.stringify({ records: Array.from({ length: count }, () => ({ deployId, ...goodBody })) });
 
-test("what fails once records are stored does not fail the request", async () => {
+test("a failure after records are stored does not fail the request", async () => {
   const memory = await openMemory();
   let isAway = false;
   const database: Database = {
@@ -26,7 +26,7 @@ test("what fails once records are stored does not fail the request", async () =>
   assert.is(headers.get("X-RateLimit-Used"), "3");
 });
 
-test("where every record fails the request does, and says that the outcome is unknown if one's is", async () => {
+test("the request fails if every record fails, with an unknown outcome if that of one is unknown", async () => {
   const memory = await openMemory();
   let isAway = false;
   const database: Database = {

@@ -10,14 +10,14 @@ const test = suite("request bodies");
 
 const limit = 500;
 
-/** A good body of exactly so many bytes; its last character takes two. */
+/** A valid body of exactly so many bytes. Its last character takes two. */
 function bodyOf(bytes: number): Uint8Array<ArrayBuffer> {
   const frame = JSON.stringify({ sessionId: "s", status: 1, content: { input: "é" } });
   const padding = "x".repeat(bytes - new TextEncoder().encode(frame).length);
   return new TextEncoder().encode(frame.replace("é", `${padding}é`)) as Uint8Array<ArrayBuffer>;
 }
 
-/** Yields the bytes in chunks, and tells how many chunks were taken. */
+/** Yields bytes in chunks, and counts the chunks that were read. */
 function streamOf(bytes: Uint8Array, chunkSize: number) {
   const taken = { chunks: 0, cancelled: false };
   let isCancelled = () => {};
@@ -58,7 +58,7 @@ test("counts the bytes that arrive, whatever Content-Length says", async () => {
   assert.is((await send(world, bodyOf(limit + 1), { "Content-Length": "1" })).status, 413);
 });
 
-test("keeps no more than the limit, and drops the rest before it answers, so that the client is there for the answer", async () => {
+test("keeps no more than the limit, and drops the rest before it responds, so that the client reads the response", async () => {
   const world = await createWorld({ maxBodyBytes: limit, servesMetrics: true });
   for (const headers of [{}, { "Content-Length": "100000" }]) {
     const { stream, taken } = streamOf(bodyOf(100_000), 100);
@@ -67,7 +67,7 @@ test("keeps no more than the limit, and drops the rest before it answers, so tha
   }
 });
 
-test("drops no more than 8 MiB of a body, and closes the connection", async () => {
+test("drops at most 8 MiB of a body, and closes the connection", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const endless = () => streamOf(new Uint8Array(10_000_000), 1_000_000);
   const chunked = endless();
@@ -79,7 +79,7 @@ test("drops no more than 8 MiB of a body, and closes the connection", async () =
   assert.equal(declared.taken, { chunks: 0, cancelled: false });
 });
 
-test("ends a body of which something is left a second after its answer", async () => {
+test("cancels the rest of a body a second after the response", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const { stream, taken, cancelled } = streamOf(new Uint8Array(10_000_000), 1_000_000);
   assert.is((await send(world, stream)).status, 413);
@@ -88,7 +88,7 @@ test("ends a body of which something is left a second after its answer", async (
 });
 
 for (const [name, headers] of [["of known length", { "Content-Length": "100000" }], ["in chunks", {}]] as const) {
-  test(`takes in and drops a body ${name} that nobody wants, so that its connection can serve the next request`, async () => {
+  test(`drops an unread body ${name}, so that its connection can serve the next request`, async () => {
     const world = await createWorld({ maxBodyBytes: 200_000 });
     const { stream, taken } = streamOf(bodyOf(100_000), 1000);
     const refused = await send(world, stream, { Authorization: "", ...headers });
@@ -97,7 +97,7 @@ for (const [name, headers] of [["of known length", { "Content-Length": "100000" 
   });
 }
 
-test("keeps nothing of a body under a key that is not valid", async () => {
+test("keeps nothing of a body with an invalid key", async () => {
   const world = await createWorld({ maxBodyBytes: 200_000, bodyBudgetBytes: 200_000, servesMetrics: true });
   const stalled = heldBody("x".repeat(100_000));
   const refused = send(world, stalled.stream, { Authorization: `Bearer ${newApiKey()}` });
@@ -106,7 +106,7 @@ test("keeps nothing of a body under a key that is not valid", async () => {
   assert.equal([(await refused).status, (await refused).json], [401, { error: "Invalid API key" }]);
 });
 
-test("looks a key up before the first body under it, and not again while it is valid", async () => {
+test("looks a key up before its first body, and not again while it is valid", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database });
   const roundTrips = async (status: number, key = world.key) => {
@@ -119,7 +119,7 @@ test("looks a key up before the first body under it, and not again while it is v
   assert.equal([await roundTrips(401), await roundTrips(401)], [1, 1]);
 });
 
-test("answers 400 to a body that comes in many tiny chunks, and drops the rest of them", async () => {
+test("answers 400 to a body in many tiny chunks, and drops the rest", async () => {
   const world = await createWorld({ maxBodyBytes: 200_000 });
   const { stream, taken } = streamOf(bodyOf(4_000), 1);
   const refused = await send(world, stream);
@@ -128,7 +128,7 @@ test("answers 400 to a body that comes in many tiny chunks, and drops the rest o
   assert.is((await send(world, streamOf(bodyOf(100_000), 64).stream)).status, 201);
 });
 
-test("holds no more bytes of bodies than the budget, and answers 503 beyond it", async () => {
+test("holds no more bytes of bodies than the budget, and answers 503 to more", async () => {
   const world = await createWorld({ maxBodyBytes: 100_000, bodyBudgetBytes: 250_000, servesMetrics: true });
   assert.is((await world.submit()).status, 201);
   const held = [1, 2].map(() => heldBody(new TextDecoder().decode(bodyOf(99_000)), 98_000));
@@ -153,7 +153,7 @@ test("answers 408 to a body that does not arrive in time, and counts nothing", a
   assert.is((await readUsage(world.admin, world.workspaceId)).used, 0);
 });
 
-test("answers where someone else reads the body, and where it has failed", async () => {
+test("answers if something else reads the body, and if the body fails", async () => {
   const world = await createWorld({ maxBodyBytes: limit });
   const headers = { Authorization: "" };
   const url = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;

@@ -7,11 +7,11 @@ const test = suite("cross-origin requests");
 const app = "https://app.example.com";
 const asking = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization" };
 
-/** The headers of an answer that have to do with origins. */
+/** The headers of an answer that concern origins. */
 const crossHeaders = ({ headers }: { headers: Headers }) =>
   Object.fromEntries([...headers].filter(([name]) => name === "vary" || name.startsWith("access-control-")));
 
-test("are answered as others are where no origin is named", async () => {
+test("are answered like others if no origin is configured", async () => {
   const world = await createWorld();
   const headers = { Origin: app, ...bearer(world.key) };
   const path = `/v1/prompts?deployId=${world.deployId}`;
@@ -20,7 +20,7 @@ test("are answered as others are where no origin is named", async () => {
   assert.equal([preflight.status, crossHeaders(preflight)], [405, {}]);
 });
 
-test("of a named origin may be read by its pages, refusals too", async () => {
+test("from a configured origin can be read by its pages, also refusals", async () => {
   const world = await createWorld({ corsOrigins: ["https://other.example.com", app] });
   for (const key of [world.key, "nonsense"]) {
     const headers = { Origin: app, ...bearer(key) };
@@ -34,7 +34,7 @@ test("of a named origin may be read by its pages, refusals too", async () => {
 for (
   const origin of ["https://evil.example.com", `${app}.evil.com`, "https://app.example.com:444", "null", undefined]
 ) {
-  test(`of ${origin ?? "none"} may not be read where other origins are named`, async () => {
+  test(`from ${origin ?? "no origin"} cannot be read if other origins are configured`, async () => {
     const world = await createWorld({ corsOrigins: [app] });
     const headers = { ...bearer(world.key), ...(origin === undefined ? {} : { Origin: origin }) };
     const answer = await world.send(`/v1/prompts?deployId=${world.deployId}`, { headers });
@@ -44,7 +44,7 @@ for (
   });
 }
 
-test("of any origin may be read where * is named, and no answer depends on who asks", async () => {
+test("from any origin can be read if * is configured, and no answer depends on the origin", async () => {
   const world = await createWorld({ corsOrigins: ["*"] });
   const answer = await world.send("/v1/usage", { headers: { Origin: app, ...bearer(world.key) } });
   const { "access-control-allow-origin": allowed, vary } = crossHeaders(answer);
@@ -65,7 +65,7 @@ test("are announced by a preflight, which needs no key and costs nothing", async
   assert.is((await world.read()).headers.get("X-RateLimit-Used"), "1");
 });
 
-test("an OPTIONS request that is no preflight is a method like others", async () => {
+test("an OPTIONS request that is not a preflight is a method like others", async () => {
   const world = await createWorld({ corsOrigins: ["*"] });
   const answer = await world.send("/v1/diagnosis", { method: "OPTIONS", headers: { Origin: app } });
   assert.equal([answer.status, answer.headers.get("Allow")], [405, "POST"]);

@@ -1,4 +1,4 @@
-// The ETag of GET /v1/prompts: a client that has the prompt already asks for it at the same price, and gets no body.
+// The ETag of GET /v1/prompts. A client with a current copy gets a 304 without a body, at the cost of a read.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -9,7 +9,7 @@ import { taken } from "../management/management.ts";
 
 const test = suite("ETag of GET /v1/prompts");
 
-/** Reads the prompt as one who may have it already. */
+/** Reads the prompt with If-None-Match. */
 const readIf = (
   { send, key, deployId }: Pick<World, "send" | "key"> & { deployId: string },
   known: string,
@@ -24,7 +24,7 @@ const tagOf = async (world: World) => (await world.read()).headers.get("ETag")!;
 
 const pushed = { ...promptFile, title: "Another" };
 
-/** What changes the prompt that is served, or something else. */
+/** Changes of the served prompt, or of something else. */
 const actions: Record<string, (world: World) => Promise<unknown>> = {
   "another version is pushed": (world) => world.manage("POST", `/prompts/${world.promptId}/versions`, pushed),
   "the same content is pushed": (world) => world.manage("POST", `/prompts/${world.promptId}/versions`, promptFile),
@@ -47,7 +47,7 @@ const actions: Record<string, (world: World) => Promise<unknown>> = {
   "a month passes": (world) => Promise.resolve(world.now += 31 * 86_400_000),
 };
 
-test("is a strong one, and caches ask each time", async () => {
+test("is strong, and caches must revalidate", async () => {
   const { headers } = await (await createWorld()).read();
   assert.match(headers.get("ETag")!, /^"[0-9a-f]{32}"$/);
   assert.is(headers.get("Cache-Control"), "private, no-cache");
@@ -63,7 +63,7 @@ test("differs between deployments of one version, and between workspaces of the 
   assert.is(new Set(answers.map(({ headers }) => headers.get("ETag"))).size, 3);
 });
 
-test("tells one answer from another whatever happens, also to another process, and an old answer by its old tag", async () => {
+test("differs for different prompts, is the same in another process, and returns with the old content", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...Object.keys(actions)), { maxLength: 12 }), async (steps) => {
       const world = await createWorld();
@@ -83,16 +83,16 @@ test("tells one answer from another whatever happens, also to another process, a
   );
 });
 
-test("a 304 has no body, and costs and tells what the read would", async () => {
+test("a 304 has no body, and the cost and headers of a read", async () => {
   const world = await createWorld({ monthlyLimit: 3 });
   const read = await world.read();
   const answer = await readIf(world, read.headers.get("ETag")!);
   assert.equal([answer.status, answer.text], [304, ""]);
-  const told = (name: string) => [read.headers.get(name), answer.headers.get(name)];
-  assert.equal(told("X-RateLimit-Used"), ["1", "2"]);
-  assert.equal(told("X-RateLimit-Remaining"), ["2", "1"]);
+  const both = (name: string) => [read.headers.get(name), answer.headers.get(name)];
+  assert.equal(both("X-RateLimit-Used"), ["1", "2"]);
+  assert.equal(both("X-RateLimit-Remaining"), ["2", "1"]);
   for (const name of ["ETag", "Cache-Control", "X-RateLimit-Limit", "X-RateLimit-Reset"]) {
-    const [before, after] = told(name);
+    const [before, after] = both(name);
     assert.ok(before);
     assert.is(before, after);
   }
@@ -102,7 +102,7 @@ test("a 304 has no body, and costs and tells what the read would", async () => {
   await verifyBalanced(world.admin);
 });
 
-test("who has the prompt is refused like anyone else", async () => {
+test("If-None-Match makes no difference to refusals", async () => {
   const world = await createWorld({ monthlyLimit: 1 });
   const known = await tagOf(world);
   assert.is((await readIf(world, known)).status, 429);
@@ -141,27 +141,27 @@ for (const [name, header, status] of headers) {
   });
 }
 
-test("HEAD says what GET says, without the body, and counts as much", async () => {
+test("HEAD has the headers of GET without the body, and counts like it", async () => {
   const get = await world.read();
   const head = await readIf(world, '"other"', "HEAD");
   assert.equal([head.status, head.text], [200, ""]);
-  const toldBy = ({ headers }: typeof get) => {
-    const told = Object.fromEntries(headers);
-    const used = Number(told["x-ratelimit-used"]) + Number(told["x-ratelimit-remaining"]);
-    return { ...told, "content-length": "", "x-ratelimit-used": "", "x-ratelimit-remaining": "", used };
+  const headersOf = ({ headers }: typeof get) => {
+    const all = Object.fromEntries(headers);
+    const used = Number(all["x-ratelimit-used"]) + Number(all["x-ratelimit-remaining"]);
+    return { ...all, "content-length": "", "x-ratelimit-used": "", "x-ratelimit-remaining": "", used };
   };
-  assert.equal(toldBy(head), toldBy(get));
+  assert.equal(headersOf(head), headersOf(get));
   assert.is(Number(head.headers.get("Content-Length")), new TextEncoder().encode(get.text).length);
   assert.is(Number(head.headers.get("X-RateLimit-Used")), Number(get.headers.get("X-RateLimit-Used")) + 1);
 });
 
-test("HEAD of what is known is a 304, which promises no length", async () => {
+test("HEAD of a current copy is a 304 without a length", async () => {
   const answer = await readIf(world, tag, "HEAD");
   assert.equal([answer.status, answer.text, answer.headers.get("ETag")], [304, "", tag]);
   assert.is(answer.headers.get("Content-Length"), null);
 });
 
-test("a submit asks nothing of If-None-Match, and has no tag", async () => {
+test("a submit ignores If-None-Match, and has no tag", async () => {
   const answer = await world.submit(undefined, undefined, undefined, { "If-None-Match": "*" });
   assert.equal([answer.status, answer.headers.get("ETag")], [201, null]);
 });

@@ -1,4 +1,4 @@
-// A service on a database whose reads can be held up, to see what is asked of it meanwhile.
+// A service on a database whose reads can be blocked, to see what happens meanwhile.
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import type { Slots } from "../../src/common/slots.ts";
@@ -9,10 +9,10 @@ import { adminToken, bearer, captureLog, createTenant, managementOf } from "../h
 import { noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
 /**
- * Makes such a service, which does so much long work at once; more of it waits for `timeout` ms, as changes do, and its
- * responses begin after `quietMs`.
+ * Makes such a service. It runs `atOnce` long operations at once. More wait for `timeout` ms, as changes do. Responses start
+ * after `quietMs`.
  */
-export async function openGated(most: number, timeout: number, quietMs?: number) {
+export async function openGated(atOnce: number, timeout: number, quietMs?: number) {
   const memory = await openMemory();
   const tenant = await createTenant(managementOf(memory), 1e6);
   const state = { reads: 0, begun: 0, pass: (_isOpen: boolean) => {}, gate: Promise.resolve(true) };
@@ -25,7 +25,7 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
     },
   };
   const { log, logged } = captureLog("info");
-  const work = createSlots(most, timeout, managementOverloaded);
+  const work = createSlots(atOnce, timeout, managementOverloaded);
   const longWork: Slots = {
     async enter() {
       const leave = await work.enter();
@@ -51,7 +51,7 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
     fetch,
     send,
     memory,
-    /** Adds a call, since an empty log is not looked at in slices. */
+    /** Adds a call, because an empty log is not scanned in slices. */
     async addCall() {
       const headers = bearer(tenant.key);
       await fetch(new Request(`http://ledger.test/v1/prompts?deployId=${tenant.deployId}`, { headers }));
@@ -59,9 +59,9 @@ export async function openGated(most: number, timeout: number, quietMs?: number)
       state.reads = 0;
     },
     close: () => void (state.gate = new Promise((resolve) => state.pass = resolve)),
-    /** Resolves when so much long work has begun. Requests come to it in any order, since their tokens are hashed on other threads. */
+    /** Resolves when so many long operations have begun. Their order varies, because tokens are hashed on other threads. */
     begun: (count: number) => until(() => state.begun >= count),
-    /** Resolves when the database has been asked for something. */
+    /** Resolves when a read has reached the database. */
     asked: () => until(() => state.reads > 0),
   };
 }

@@ -1,4 +1,4 @@
-// How long an Idempotency-Key is kept, by a clock that tests set.
+// How long an Idempotency-Key is kept.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
@@ -13,13 +13,13 @@ const otherBody = { ...goodBody, sessionId: "session-2" };
 const submitUnder = (world: World, idempotencyKey: string, body: unknown = goodBody) =>
   world.submit(body, world.deployId, world.key, { "Idempotency-Key": idempotencyKey });
 
-/** The id of the record that an answer tells of. */
+/** The id of the record in an answer. */
 function recordOf({ status, json, text }: Answer): string {
   assert.is(status, 201, text);
   return (json as { id: string }).id;
 }
 
-test("a key is kept for two days, and then serves another submit", async () => {
+test("a key is kept for two days, and can then be used for another submit", async () => {
   const world = await createWorld();
   const id = recordOf(await submitUnder(world, "a"));
   world.now += kept;
@@ -30,12 +30,12 @@ test("a key is kept for two days, and then serves another submit", async () => {
   assert.is(ledger?.records, 2);
 });
 
-test("keys that were kept for two days no longer act, however many have not been forgotten yet", async () => {
+test("keys older than two days have no effect, even if they have not been removed yet", async () => {
   const world = await createWorld({ monthlyLimit: 10_000 });
   const names = Array.from({ length: 1100 }, (_, nth) => `key-${nth}`);
   const first = await Promise.all(names.map((name) => submitUnder(world, name)));
   world.now += kept + 1;
-  // Each group forgets 512.
+  // Each group removes 512.
   const last = names.slice(-3);
   const again = await Promise.all(last.map((name) => submitUnder(world, name, otherBody)));
   assert.is(new Set([...first, ...again].map(recordOf)).size, 1103);
@@ -45,10 +45,10 @@ test("keys that were kept for two days no longer act, however many have not been
   assert.is(ledger?.records, 1103);
 });
 
-test("a key that was kept for two days is forgotten too where nothing more can be accepted", async () => {
+test("a key older than two days is removed even if nothing more can be accepted", async () => {
   const world = await createWorld({ monthlyLimit: 1 });
   recordOf(await submitUnder(world, "a"));
-  // After requests that are refused, those that come at once are looked at before anything is written.
+  // After refused requests, the next concurrent ones are read before anything is written.
   assert.is((await world.read()).status, 429);
   world.now += kept + 1;
   const answers = await Promise.all([submitUnder(world, "a"), submitUnder(world, "b"), world.read()]);

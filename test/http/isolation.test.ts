@@ -1,4 +1,4 @@
-// Workspaces see nothing of each other: what is another's is answered to the byte as what is not there, and costs nothing.
+// Workspaces are isolated. The response for another workspace's deployment is, to the byte, that for a missing one.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { listCalls } from "../actions.ts";
@@ -29,13 +29,13 @@ const asks: [name: string, ask: Ask][] = [
   ],
 ];
 
-/** An answer to the last byte, but for what is each answer's own. */
+/** An answer to the last byte, except what differs for each request. */
 const bytesOf = ({ status, headers, text }: Answer) =>
   JSON.stringify([status, [...headers].filter(([name]) => !["date", "x-request-id"].includes(name)).sort(), text]);
 
 async function createTenants({ admin }: World): Promise<Tenant[]> {
   const tenants: Tenant[] = [];
-  // One has no quota, so that what is not there is told from what is exhausted; the names are all the same.
+  // One has no quota, which must not change the 404 into a 429. All names are the same.
   for (let index = 0; index < workspaces; index++) tenants.push(await createTenant(admin, index === 0 ? 0 : 100));
   return tenants;
 }
@@ -46,7 +46,7 @@ const pairsOf = (tenants: Tenant[]) =>
   tenants.flatMap((caller) => tenants.filter((owner) => owner !== caller).map((owner) => ({ caller, owner })));
 
 for (const [name, ask] of asks) {
-  test(`${name} to each of the others' deployments is answered as one that there is not, and costs nobody anything`, async () => {
+  test(`${name} to another workspace's deployment gets the response for a missing one, and costs nobody anything`, async () => {
     const world = await createWorld();
     const tenants = await createTenants(world);
     for (const { deployId, key } of tenants.slice(1)) {
@@ -67,7 +67,7 @@ for (const [name, ask] of asks) {
   });
 }
 
-test("all pairs at once, with the owners' own requests between them, are told apart in every group", async () => {
+test("all pairs at once, with the owners' own requests between them, get the right responses in every group", async () => {
   const world = await createWorld();
   const tenants = (await createTenants(world)).slice(1);
   const notFound = bytesOf(await world.read(unknown, tenants[0]!.key));

@@ -1,4 +1,4 @@
-// Whatever a client writes wherever it can write, an event of the log is one line that steers no terminal.
+// Whatever a client sends, an event of the log is one line without control characters.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
@@ -31,8 +31,7 @@ const hostile = [
 type Sent = { method?: string; target: string; headers?: Record<string, string>; body?: unknown };
 
 /**
- * A request that holds texts as they are: one that is made cannot, since it refuses them or encodes them, but what a
- * runtime hands over may.
+ * A request that has texts as they are. The constructor refuses or encodes them, but a runtime may pass them on.
  */
 function toRequest({ method = "GET", target, headers = {}, body }: Sent): Request {
   const hasBody = body !== undefined;
@@ -49,7 +48,7 @@ function toRequest({ method = "GET", target, headers = {}, body }: Sent): Reques
   return request;
 }
 
-/** Every place in which a client can write a text. */
+/** Every place in a request where a client can write a text. */
 function requestsWith(text: string, { key, deployId, workspaceId, promptId, keyId }: Tenant): Sent[] {
   const encoded = encodeURIComponent(text);
   const Authorization = `Bearer ${key}`;
@@ -111,12 +110,14 @@ function requestsWith(text: string, { key, deployId, workspaceId, promptId, keyI
   ];
 }
 
-/** A database that fails, and says with what it was asked; or with a text as the error's name and code too. */
-function failing(told: { text: string }): Database {
+/** A database that fails. Its error has the statements and a text, also as its name and code. */
+function failing(message: { text: string }): Database {
   const fail = (statements: Statement[]) => {
-    const asked = statements.map(({ sql, args = [] }) => `${sql}\n${Object.values(args).join("\n")}`).join("\n");
-    const cause = new Error(`${told.text}${asked}`);
-    return Promise.reject(Object.assign(new Error(told.text, { cause }), { name: told.text, code: told.text }));
+    const described = statements.map(({ sql, args = [] }) => `${sql}\n${Object.values(args).join("\n")}`).join("\n");
+    const cause = new Error(`${message.text}${described}`);
+    return Promise.reject(
+      Object.assign(new Error(message.text, { cause }), { name: message.text, code: message.text }),
+    );
   };
   return { read: (statement) => fail([statement]), write: fail, close() {} };
 }
@@ -127,16 +128,16 @@ const shapes = {
 };
 
 for (const format of ["text", "json"] as const) {
-  test(`each event is one line, whatever a client writes and the database says: ${format}`, async () => {
+  test(`each event is one line, whatever a client sends and the database reports: ${format}`, async () => {
     const memory = await openMemory();
     const tenant = await createTenant(managementOf(memory), 1e9);
-    const told = { text: "" };
+    const message = { text: "" };
     const { log, logged: lines } = captureLog("debug", format);
     const settings = { clock: () => noon, log, faces: withManagement };
-    const [working, broken] = [serveDatabase(memory, settings), serveDatabase(failing(told), settings)];
+    const [working, broken] = [serveDatabase(memory, settings), serveDatabase(failing(message), settings)];
     const failed: (string | null)[] = [];
     for (const text of hostile) {
-      told.text = text;
+      message.text = text;
       for (const sent of requestsWith(text, tenant)) {
         const answers = [await working.fetch(toRequest(sent)), await broken.fetch(toRequest(sent))];
         for (const { status, headers, body } of answers) {

@@ -1,4 +1,4 @@
-// Management that takes long: few at once, and only for a client that is still there.
+// Long management work: few requests at once, and only while the client is connected.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
@@ -19,7 +19,7 @@ const longPaths = ({ workspaceId, deployId }: { workspaceId: string; deployId: s
 
 const busy = { error: "Too many long-running management requests", code: "overloaded" };
 
-test("waits while too much is under way, and is 503 with Retry-After after a while", async () => {
+test("waits while too many are running, and is 503 with Retry-After after a timeout", async () => {
   const gated = await openGated(2, 20);
   gated.close();
   const running = [gated.send("/admin/v1/verify"), gated.send("/admin/v1/verify")];
@@ -34,7 +34,7 @@ test("waits while too much is under way, and is 503 with Retry-After after a whi
   for (const path of longPaths(gated)) assert.is((await gated.send(path)).status, 200, path);
 });
 
-test("is done in order of arrival when there is room again, and holds no more than its share at once", async () => {
+test("runs in order of arrival when there is room, and never more at once than allowed", async () => {
   const work = createSlots(2, 10_000, managementOverloaded);
   const order: number[] = [];
   let running = 0, most = 0;
@@ -49,7 +49,7 @@ test("is done in order of arrival when there is room again, and holds no more th
   assert.equal([order, most], [Array.from({ length: 20 }, (_, index) => index), 2]);
 });
 
-test("stops at the next slice when its client has left, and gives room to the next", async () => {
+test("stops at the next slice when its client disconnects, and makes room for the next", async () => {
   const gated = await openGated(1, 10_000);
   await gated.addCall();
   for (const path of longPaths(gated)) {
@@ -69,7 +69,7 @@ test("stops at the next slice when its client has left, and gives room to the ne
   }
 });
 
-test("of a client that left before its turn reads nothing", async () => {
+test("reads nothing if its client disconnects while it waits", async () => {
   const gated = await openGated(1, 10_000);
   for (const path of longPaths(gated)) {
     const controller = new AbortController();
@@ -79,7 +79,7 @@ test("of a client that left before its turn reads nothing", async () => {
   assert.is(gated.state.reads, 0);
 });
 
-test("an export that has been cancelled reads no further, though it has found nothing to send", async () => {
+test("a cancelled export reads no further, even if it has found nothing to send", async () => {
   const gated = await openGated(1, 10_000);
   const { deployId, submit } = await createWorld({ database: gated.memory });
   await submit();
@@ -99,7 +99,7 @@ test("an export that has been cancelled reads no further, though it has found no
   assert.equal([await read(false), await read(true)], [2, 1]);
 });
 
-test("a write that is made at once is made, though its client has left", async () => {
+test("a short write is made even if its client has disconnected", async () => {
   const gated = await openGated(1, 10_000);
   const controller = new AbortController();
   controller.abort();
@@ -123,7 +123,7 @@ test("changes wait for the one before, and are 503 with Retry-After after a whil
   assert.is((await gated.send(change, undefined, "POST")).status, 200);
 });
 
-test("begins its response before its output is ready, and sends a space now and then", async () => {
+test("starts its response before its output is ready, and sends spaces meanwhile", async () => {
   const gated = await openGated(1, 10_000);
   const early = await openGated(1, 10_000, 10);
   for (const path of longPaths(early)) {
@@ -146,7 +146,7 @@ const withToken = (path: string) =>
 const withoutIds = (value: unknown) =>
   JSON.parse(JSON.stringify(value).replace(/\b(ws|dep)_\w+|\b[0-9a-f]{64}\b/g, "$1"));
 
-test("breaks off a response that has begun where it fails, and logs why", async () => {
+test("breaks off a started response when it fails, and logs the cause", async () => {
   const gated = await openGated(1, 10_000, 10);
   gated.close();
   const response = await gated.fetch(withToken("/admin/v1/workspaces/ws_none/calls"));
@@ -156,7 +156,7 @@ test("breaks off a response that has begun where it fails, and logs why", async 
   assert.match(gated.logged.at(-1)!, /Response broke off.*ws_none not found/);
 });
 
-test("stops where a response that has begun is cancelled", async () => {
+test("stops when a started response is cancelled", async () => {
   const gated = await openGated(1, 10_000, 10);
   gated.close();
   const response = await gated.fetch(withToken("/admin/v1/verify"));
@@ -171,7 +171,7 @@ test("stops where a response that has begun is cancelled", async () => {
   assert.is(gated.state.reads, reads + 2);
 });
 
-test("are the operations that look at the log", () => {
+test("are the operations that scan the log", () => {
   const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
   assert.equal(long.sort(), [
     ...["deleteSession", "deleteWorkspace", "exportAuditEntries", "exportDiagnoses", "listCalls", "listDiagnoses"],

@@ -1,12 +1,12 @@
-// What is asked of each operation that the service describes, so that it gives each of the answers described.
+// Requests to each operation that the service describes, so that they get each of the responses described.
 import * as assert from "uvu/assert";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import type { Asked } from "./openapi-contract.ts";
+import type { Sent } from "./openapi-contract.ts";
 
-/** A world in which everything has happened that operations tell of, on a database that can be made to fail. */
+/** A world with everything that operations can show, on a database that can be made to fail. */
 export async function openWorld(options: { bodyTimeout?: number } = {}) {
   const memory = await openMemory();
   const state: { intercept?: () => Promise<never> } = {};
@@ -41,7 +41,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
 }
 
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
-export type Ask = (world: Opened) => Asked | Promise<Asked>;
+export type Ask = (world: Opened) => Sent | Promise<Sent>;
 
 const content = { title: "Greeting", messages: [{ role: "user", content: [{ type: "text", text: "Hi {{name}}" }] }] };
 const otherContent = { title: "Greeting", messages: [{ role: "user", content: "Hi {{other}}" }] };
@@ -65,7 +65,7 @@ const withToken = async (world: World, body: object) => {
 };
 const newToken = async (world: World) => ({ path: { id: (await makeToken(world)).id } });
 const thatToken = ({ tokenId }: Opened) => ({ path: { id: tokenId } });
-/** A token that has been used, rotated, and is bound to a workspace. */
+/** A bound token that has been used and rotated. */
 async function useToken(world: World): Promise<string> {
   const { workspaceId } = world;
   const { id, token } = await makeToken(world, { workspaceId, expiresAt: world.now + 1e9 });
@@ -85,7 +85,7 @@ const reading: Record<number, Ask[]> = {
 const submits: Record<number, Ask[]> = {
   201: [
     submitting,
-    (world) => ({ ...submitting(world), headers: { "Idempotency-Key": '"a"' } }) as Asked,
+    (world) => ({ ...submitting(world), headers: { "Idempotency-Key": '"a"' } }) as Sent,
     (world) => ({ ...named(world), body: { ...goodBody, content: { output: "" }, latency: 0, anything: null } }),
   ],
   422: [
@@ -103,7 +103,7 @@ const revisions: Record<number, Ask[]> = {
 
 const describing: Record<number, Ask[]> = {
   200: [() => ({})],
-  // As from a client whose Host header is none.
+  // As from a client with an invalid Host header.
   400: [() => ({ url: "http://a b/openapi.json" })],
 };
 
@@ -117,7 +117,7 @@ const readiness: Record<number, Ask[]> = {
   ],
 };
 
-/** Requests to each operation by the status that they get; for what is refused alike everywhere there is `spoil`. */
+/** Requests to each operation by the status that they get. `spoil` makes those that are refused alike everywhere. */
 export const cases: Record<string, Record<number, Ask[]>> = {
   readPrompt: reading,
   probePrompt: reading,
@@ -404,12 +404,12 @@ const isManagement = ({ path }: Operation) => path.startsWith("/admin/");
 const nothing = (values: Record<string, string> = {}) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, /id$/i.test(name) ? "nothing" : value]));
 
-/** What makes a good request one that is refused, by the status that it then gets. */
-export const spoil: Record<number, (good: Asked, operation: Operation, world: Opened) => Asked | Promise<Asked>> = {
+/** Turns a valid request into a refused one, by the status that it then gets. */
+export const spoil: Record<number, (good: Sent, operation: Operation, world: Opened) => Sent | Promise<Sent>> = {
   400: (good, operation) =>
     hasBody(operation) ? { ...good, body: { unexpected: true } } : { ...good, query: { unexpected: "1" } },
   401: (good) => ({ ...good, headers: { Authorization: "Bearer of news" } }),
-  // A key for what the request is not, or a token with the least role.
+  // A key that may not do this, or a token with the least role.
   403: async (good, operation, { workspaceId, manage }) => {
     if (isManagement(operation)) {
       const { json } = await manage("POST", "/tokens", { name: "Ann", role: "viewer" });
@@ -421,7 +421,7 @@ export const spoil: Record<number, (good: Asked, operation: Operation, world: Op
   },
   404: (good) => ({ ...good, path: nothing(good.path), query: nothing(good.query) }),
   408: (good) => ({ ...good, body: new ReadableStream() }),
-  // Another workspace has what has the same name.
+  // Another workspace has items of the same names.
   409: async (good, _, { admin, manage }) => {
     const { deployId } = await createTenant(admin);
     await manage("POST", `/deployments/${deployId}/rename`, { name: "live" });

@@ -1,5 +1,5 @@
-// An OpenAPI document as a contract: makes requests of what it describes, and holds answers against it. The judge of its
-// schemas is Ajv, which knows nothing of the structs that the service checks with.
+// An OpenAPI document as a contract: makes requests as it describes them, and checks answers against it. Ajv checks its
+// schemas, independently of the structs that the service checks with.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as assert from "uvu/assert";
 import type { Answer } from "../helpers.ts";
@@ -28,26 +28,26 @@ export type OpenApi = {
   components: Record<string, Record<string, unknown>>;
 };
 
-/** What is asked of an operation: values of its parameters by name, and a body, which is sent as JSON. */
-export type Asked = {
+/** A request to an operation: values of its parameters by name, and a body, which is sent as JSON. */
+export type Sent = {
   path?: Record<string, string>;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: unknown;
-  /** What the request says of its URL, where that is not the one it is sent to. */
+  /** The URL that the request claims to have, if it differs from the one it is sent to. */
   url?: string;
 };
 
-/** Reads a document that was found at a URL. */
+/** Reads a document from a URL. */
 export function readContract(document: OpenApi, foundAt: string) {
-  // A member may be required where it is not described, as in one of several alternatives.
+  // A schema may require a member that another one describes, as in one of several alternatives.
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
   const absolute = (part: unknown) =>
     JSON.parse(JSON.stringify(part).replaceAll('"#/components/schemas/', '"openapi#/$defs/'));
   ajv.addSchema({ $id: "openapi", $defs: absolute(document.components.schemas) });
   const checks = new Map<Schema, (value: unknown) => string | undefined>();
 
-  /** Why a value does not fit a schema of the document; undefined where it does. */
+  /** Why a value does not fit a schema of the document. Undefined if it does. */
   function faultOf(schema: Schema, value: unknown): string | undefined {
     let check = checks.get(schema);
     if (check === undefined) {
@@ -58,7 +58,7 @@ export function readContract(document: OpenApi, foundAt: string) {
     return check(value);
   }
 
-  /** What stands where a part refers to. */
+  /** The part that a reference names. */
   function resolve<T>(part: T): T {
     const { $ref } = part as { $ref?: string };
     if ($ref === undefined) return part;
@@ -80,14 +80,14 @@ export function readContract(document: OpenApi, foundAt: string) {
   );
   type Found = typeof operations[number];
 
-  /** Text as the value that a schema is for. */
+  /** Converts a text to the type of a schema. */
   const valueOf = (schema: Schema, text: string): unknown =>
     schema.type === "integer" && /^-?\d+$/.test(text) || schema.type === "boolean" && /^(true|false)$/.test(text)
       ? JSON.parse(text)
       : text;
 
-  /** Fails where a request is not one that the document describes. */
-  function checkAsked({ parameters, requestBody }: Found, { path = {}, query = {}, headers = {}, body }: Asked): void {
+  /** Fails if the document does not describe a request. */
+  function checkSent({ parameters, requestBody }: Found, { path = {}, query = {}, headers = {}, body }: Sent): void {
     const given = { path, query, header: headers };
     const names = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
     for (const [place, values] of Object.entries(given)) {
@@ -105,19 +105,19 @@ export function readContract(document: OpenApi, foundAt: string) {
     assert.is(faultOf(requestBody.content["application/json"]!.schema, body), undefined);
   }
 
-  function toRequest({ path, method }: Found, { body, ...asked }: Asked, headers: Record<string, string>): Request {
-    const filled = path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(asked.path![name]!));
-    const query = asked.query === undefined ? "" : `?${new URLSearchParams(asked.query)}`;
+  function toRequest({ path, method }: Found, { body, ...sent }: Sent, headers: Record<string, string>): Request {
+    const filled = path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(sent.path![name]!));
+    const query = sent.query === undefined ? "" : `?${new URLSearchParams(sent.query)}`;
     const request = new Request(`${base}${filled}${query}`, {
       method,
-      headers: { ...headers, ...asked.headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+      headers: { ...headers, ...sent.headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
       body: body instanceof ReadableStream ? body : body === undefined ? null : JSON.stringify(body),
       duplex: "half",
     } as RequestInit);
-    return asked.url === undefined ? request : Object.defineProperty(request, "url", { value: asked.url });
+    return sent.url === undefined ? request : Object.defineProperty(request, "url", { value: sent.url });
   }
 
-  /** Where the members are that a schema describes; those that one of the values has, where values are given. */
+  /** The paths of the members that a schema describes. With values, only those that one of the values has. */
   function* membersOf(schema: Schema, where: string, values?: unknown[]): Generator<string> {
     const { properties = {}, items } = resolve(schema) as { properties?: Record<string, Schema>; items?: Schema };
     for (const [name, member] of Object.entries({ ...properties, ...(items === undefined ? {} : { "[]": items }) })) {
@@ -132,22 +132,22 @@ export function readContract(document: OpenApi, foundAt: string) {
 
   const seen = new Set<string>();
 
-  /** Members that are described, and that no answer to the operation has had. */
+  /** Described members that no answer to the operation has had. */
   const unseen = ({ operationId, method, responses }: Found): string[] =>
     Object.entries(responses).flatMap(([status, { content }]) => {
       const { schema } = content?.["application/json"] ?? {};
       return method === "HEAD" || schema === undefined ? [] : [...membersOf(schema, `${operationId} ${status}`)];
     }).filter((member) => !seen.has(member));
 
-  /** Fails where an answer is not one that the document describes. */
+  /** Fails if the document does not describe an answer. */
   function checkAnswer({ operationId, method, responses }: Found, { status, headers, text, json }: Answer): void {
     const described = responses[status];
     assert.ok(described, `${status} is not described: ${text}`);
-    const { content, headers: told = {} } = described;
+    const { content, headers: expected = {} } = described;
     for (const name of Object.keys(document.components.headers!)) {
-      assert.is(headers.has(name), told[name] !== undefined, `header ${name} with ${status}`);
+      assert.is(headers.has(name), expected[name] !== undefined, `header ${name} with ${status}`);
     }
-    for (const [name, header] of Object.entries(told)) {
+    for (const [name, header] of Object.entries(expected)) {
       const { schema } = resolve(header);
       assert.is(faultOf(schema, valueOf(schema, headers.get(name)!)), undefined, `${name}: ${headers.get(name)}`);
     }
@@ -160,5 +160,5 @@ export function readContract(document: OpenApi, foundAt: string) {
     for (const member of membersOf(schema, `${operationId} ${status}`, [body])) seen.add(member);
   }
 
-  return { operations, faultOf, checkAsked, toRequest, checkAnswer, unseen };
+  return { operations, faultOf, checkSent, toRequest, checkAnswer, unseen };
 }

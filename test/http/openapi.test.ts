@@ -1,5 +1,4 @@
-// The description of the service: what it says is what happens, for every operation and every status it tells of; and a
-// linter that knows OpenAPI has nothing to say against it.
+// The OpenAPI description matches what the service does, for every operation and every status in it, and passes a linter.
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -12,11 +11,11 @@ import { adminToken, createWorld, goodBody, openMemory, readAnswer, withManageme
 import { cases, hasBody, openWorld, spoil } from "./openapi-cases.ts";
 import type { Opened } from "./openapi-cases.ts";
 import { readContract } from "./openapi-contract.ts";
-import type { Asked, OpenApi } from "./openapi-contract.ts";
+import type { OpenApi, Sent } from "./openapi-contract.ts";
 
 const test = suite("OpenAPI");
 
-// Who reads it needs no token.
+// Reading the description requires no token.
 const { text: source, json } = await (await createWorld({ servesMetrics: true })).send("/openapi.json", {
   headers: {},
 });
@@ -25,14 +24,14 @@ const contract = readContract(document, "http://ledger.test/openapi.json");
 
 type Operation = typeof contract.operations[number];
 
-/** Sends a request to an operation with the token that it asks for, and checks the answer. */
-async function send(operation: Operation, asked: Asked, status: number, { fetch, key }: Opened): Promise<void> {
+/** Sends a request to an operation with the token that it requires, and checks the answer. */
+async function send(operation: Operation, sent: Sent, status: number, { fetch, key }: Opened): Promise<void> {
   const tokens: Record<string, string> = { apiKey: key, adminToken };
   const [scheme] = operation.security.flatMap(Object.keys);
   const headers: Record<string, string> = scheme === undefined ? {} : { Authorization: `Bearer ${tokens[scheme]}` };
-  const isOdd = [400, 401, 403, 408, 413].includes(status) || "Authorization" in (asked.headers ?? {});
-  if (!isOdd) contract.checkAsked(operation, asked);
-  const answer = await readAnswer(await fetch(contract.toRequest(operation, asked, headers)));
+  const isOdd = [400, 401, 403, 408, 413].includes(status) || "Authorization" in (sent.headers ?? {});
+  if (!isOdd) contract.checkSent(operation, sent);
+  const answer = await readAnswer(await fetch(contract.toRequest(operation, sent, headers)));
   assert.is(answer.status, status, answer.text);
   contract.checkAnswer(operation, answer);
 }
@@ -58,17 +57,17 @@ test("describes every operation, and each has a case", () => {
 
 for (const operation of contract.operations) {
   const { operationId, method, path, responses } = operation;
-  test(`${method} ${path} gives every answer that ${operationId} is described with, and as it is described`, async () => {
+  test(`${method} ${path} gives every answer of ${operationId} as described`, async () => {
     const asks = cases[operationId] ?? {};
     const [good] = Object.entries(asks).filter(([status]) => status.startsWith("2")).map(([, asks]) => asks.at(-1)!);
-    // What is read or refused changes nothing, so that one world does for all of it.
+    // Reads and refused requests change nothing, so they can share a world.
     const shared = await openWorld();
     for (const status of Object.keys({ ...responses, ...asks }).map(Number)) {
       for (const ask of asks[status] ?? []) {
         const world = hasBody(operation) || method === "DELETE" ? await openWorld() : shared;
         await send(operation, await ask(world), status, world);
       }
-      // Of these 503 is told below: it takes ten thousand requests.
+      // The test of 503 is below, because it takes ten thousand requests.
       if (asks[status] !== undefined || status === 503 && path.startsWith("/v1/")) continue;
       assert.ok(spoil[status], `${status} has no case`);
       const world = status === 408 ? await openWorld({ bodyTimeout: 20 }) : shared;
@@ -78,7 +77,7 @@ for (const operation of contract.operations) {
   });
 }
 
-test("says 503 of what may be asked too often, and answers so", async () => {
+test("operations with a queue are described with 503, and answer it", async () => {
   const world = await openWorld();
   let release = () => {};
   const gate = new Promise<void>((resolve) => release = resolve);
@@ -104,7 +103,7 @@ const words = ["", " ", "a", "A_1", "a-1", "0", "-1", "read", "submit", "ndjson"
 const lengths = [16, 17, 64, 65, 128, 129, 200, 201, 2000, 2001];
 const parts = ["", [], [{}], [1], null, 1].map((content) => [{ role: "user", content, more: 1 }]);
 
-/** Values near to what some schema or other just takes. */
+/** Values near the limits of some schema. */
 const samples: unknown[] = [
   ...[null, true, false, ...numbers, 2 ** 53 - 1, 2 ** 53, 1 - 2 ** 53, -(2 ** 53)],
   ...[...words, ...controls, ...lengths.flatMap((length) => ["1".repeat(length), "😀".repeat(length)])],
@@ -113,7 +112,7 @@ const samples: unknown[] = [
   ...[{}, { a: "b" }, { a: 1 }, { input: "" }, { output: 1 }, { input: "a", output: null }],
 ];
 
-/** Whether the service takes a value. */
+/** Whether the service accepts a value. */
 function isTaken(struct: object, value: unknown): boolean {
   try {
     check(struct as Struct<unknown, unknown>, value);
@@ -123,7 +122,7 @@ function isTaken(struct: object, value: unknown): boolean {
   }
 }
 
-/** Fails where a struct takes values that its schema does not, or the other way round. */
+/** Fails if a struct accepts values that its schema does not, or the other way round. */
 function checkAgreement(struct: object, where: string, values: unknown[]): void {
   const schema = refer(struct);
   for (const value of values) {
@@ -132,7 +131,7 @@ function checkAgreement(struct: object, where: string, values: unknown[]): void 
   }
 }
 
-test("a schema takes the values that the service takes, and no others", () => {
+test("a schema accepts the values that the service accepts, and no others", () => {
   const members = operations.flatMap(({ id, input }) =>
     Object.entries(input.schema).map(([name, struct]) => [struct, `${id} ${name}`] as const)
   );
@@ -154,7 +153,7 @@ const headerSamples: [name: string, operationId: string, values: string[]][] = [
 ];
 
 for (const [name, operationId, values] of headerSamples) {
-  test(`the schema of ${name} takes the values that the service takes, and no others`, async () => {
+  test(`the schema of ${name} accepts the values that the service accepts, and no others`, async () => {
     const operation = contract.operations.find((operation) => operation.operationId === operationId)!;
     const { schema } = operation.parameters.find((parameter) => parameter.name === name)!;
     for (const value of values) {
@@ -170,7 +169,7 @@ for (const [name, operationId, values] of headerSamples) {
   });
 }
 
-test("every line of an export is a record as it is described", async () => {
+test("every line of an export is a record as described", async () => {
   const { deployId, manage } = await openWorld();
   const { text } = await manage("GET", `/deployments/${deployId}/diagnoses/export`);
   const records = text.trim().split("\n").map((line) => JSON.parse(line));
@@ -180,7 +179,7 @@ test("every line of an export is a record as it is described", async () => {
   }
 });
 
-test("leads to the service wherever that is mounted", async () => {
+test("its server URL leads to the service wherever that is mounted", async () => {
   const { fetch, close } = serveDatabase(await openMemory(), { basePath: "/llm", faces: withManagement });
   const foundAt = "http://ledger.test/llm/openapi.json";
   const found = await readAnswer(await fetch(new Request(foundAt)));
@@ -195,7 +194,7 @@ test("leads to the service wherever that is mounted", async () => {
   close();
 });
 
-/** What the linter's strictest rules, and two of those that it leaves to choice, find fault with. */
+/** The findings of the linter with its strictest rules and two optional ones. */
 async function lint(source: string): Promise<string[]> {
   const config = await createConfig({
     extends: ["recommended-strict"],
@@ -209,7 +208,7 @@ test("passes the linter without errors and warnings", async () => {
   assert.equal(await lint(source), []);
 });
 
-test("the linter is awake", async () => {
+test("the linter finds a fault", async () => {
   const problems = await lint(source.replace('"summary":"Show a workspace"', '"summery":""'));
   assert.equal(problems.map((problem) => problem.split(":")[0]).sort(), ["operation-summary", "struct"]);
 });

@@ -1,4 +1,4 @@
-// GET / and what links from it.
+// GET / and its link.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
@@ -9,7 +9,7 @@ const test = suite("root");
 
 const mounts = [["/llm", "/llm"], ["/llm", "/llm/"], ["", "/"], ["/a/b", "/a/b"]] as const;
 for (const [basePath, path] of mounts) {
-  test(`links from ${path} under base path "${basePath}" to a description that is there`, async () => {
+  test(`links from ${path} under base path "${basePath}" to the description`, async () => {
     const service = serveDatabase(await openMemory(), { basePath, faces: withManagement });
     const get = async (url: string) => readAnswer(await service.fetch(new Request(url)));
     const root = `http://ledger.test${path}`;
@@ -20,7 +20,7 @@ for (const [basePath, path] of mounts) {
   });
 }
 
-test("links to no description where the service has none", async () => {
+test("has no link if the service has no description", async () => {
   const service = serveDatabase(await openMemory(), {});
   const get = async (headers = {}) => readAnswer(await service.fetch(new Request("http://ledger.test/", { headers })));
   assert.equal(Object.keys((await get()).json as object), ["name", "version", "description"]);

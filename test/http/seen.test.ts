@@ -1,4 +1,4 @@
-// What an operator sees of requests: their line in the log, their ids, probes and metrics.
+// What operators see of requests: log lines, ids, probes and metrics.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
@@ -19,7 +19,7 @@ const test = suite("what an operator sees");
 
 const { log: silentLog } = captureLog("error");
 
-/** The lines of the log since the last look, each as an object without its time, and without what is measured. */
+/** The new lines of the log as objects, without times and durations. */
 function takeLines({ logged }: World): Record<string, unknown>[] {
   return logged.splice(0).map((line) => {
     const { time: _, ms, ...event } = JSON.parse(line);
@@ -28,7 +28,7 @@ function takeLines({ logged }: World): Record<string, unknown>[] {
   });
 }
 
-test("a request is one line, with its id, route, status and ids", async () => {
+test("a request is one log line, with its id, route, status and the ids that it names", async () => {
   const world = await createWorld({ logLevel: "info" });
   const { workspaceId, keyId, deployId } = world;
   const known = { workspaceId, keyId, deployId, groupSize: 1 };
@@ -43,16 +43,16 @@ test("a request is one line, with its id, route, status and ids", async () => {
   ]);
 });
 
-test("requests that share a transaction say how many they were", async () => {
+test("requests that share a transaction log how many they were", async () => {
   const world = await createWorld({ logLevel: "info" });
-  // From here on the key need not be hashed, so that the requests of one turn meet.
+  // From here on the hash of the key is cached, so that concurrent requests share a group.
   await world.send("/v1/usage");
   takeLines(world);
   await Promise.all([world.read(), world.read(), world.read()]);
   assert.equal(takeLines(world).map(({ groupSize }) => groupSize), [3, 3, 3]);
 });
 
-test("a refusal says of which kind it is, and whose key it was as far as that is known", async () => {
+test("the line of a refusal has its kind, and the ids of the key if it is known", async () => {
   const world = await createWorld({ logLevel: "info", monthlyLimit: 0 });
   const { workspaceId, keyId } = world;
   const other = await createTenant(world.admin, 1, "Other");
@@ -78,7 +78,7 @@ test("a refusal says of which kind it is, and whose key it was as far as that is
   ]);
 });
 
-test("management names the deployment, workspace or key that its path does", async () => {
+test("the line of a management request has the deployment, workspace or key in its path", async () => {
   const world = await createWorld({ logLevel: "info" });
   const { workspaceId, keyId, deployId } = world;
   await world.manage("GET", `/deployments/${deployId}`);
@@ -97,7 +97,7 @@ test("management names the deployment, workspace or key that its path does", asy
   ]);
 });
 
-test("the id that a request is answered with is in the log, its own or another that was made", async () => {
+test("the id in the response is in the log: the request's own, or a new one", async () => {
   const world = await createWorld({ logLevel: "info" });
   const given = ["4bf92f35-77b3-4da6", world.key, undefined];
   for (const id of given) {
@@ -122,7 +122,7 @@ const traces: [traceparent: string, isKept: boolean][] = [
   ["", false],
 ];
 
-test("the trace that a request belongs to is in its line", async () => {
+test("the log line has the ids of the traceparent", async () => {
   const world = await createWorld({ logLevel: "info" });
   for (const [traceparent, isKept] of traces) {
     await world.send("/nowhere", { headers: { traceparent } });
@@ -144,7 +144,7 @@ async function openFragile() {
   return { state, database };
 }
 
-test("/healthz answers while the database does not, and /readyz tells", async () => {
+test("/healthz answers while the database is away, and /readyz says that it is", async () => {
   const { state, database } = await openFragile();
   const world = await createWorld({ logLevel: "info", database });
   const fine = [200, { status: "ok" }];
@@ -154,7 +154,7 @@ test("/healthz answers while the database does not, and /readyz tells", async ()
   };
   assert.equal([await ask("/healthz"), await ask("/readyz")], [fine, fine]);
   state.isAway = true;
-  // What was true a moment ago is not asked again, however many probes there are.
+  // The last check is cached for a moment, however many probes there are.
   assert.equal(await ask("/readyz"), fine);
   world.now += 1000;
   const away = await world.send("/readyz", { headers: {} });
@@ -164,7 +164,7 @@ test("/healthz answers while the database does not, and /readyz tells", async ()
   assert.equal(takeLines(world).map(({ level, status }) => [level, status]), [["warn", 503]]);
 });
 
-test("a service that is about to stop is not ready, serves on, and closes its connections", async () => {
+test("a draining service is not ready, keeps serving, and closes its connections", async () => {
   const world = await createWorld();
   assert.is((await world.read()).headers.get("Connection"), null);
   await world.drain();
@@ -175,7 +175,7 @@ test("a service that is about to stop is not ready, serves on, and closes its co
   assert.is((await world.send("/healthz")).status, 200);
 });
 
-test("draining ends when those are answered that came before it", async () => {
+test("draining ends when all earlier requests are answered", async () => {
   const world = await createWorld({ bodyTimeout: 10_000 });
   const { stream: body, finish } = heldBody(JSON.stringify(goodBody));
   const path = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
@@ -190,7 +190,7 @@ test("draining ends when those are answered that came before it", async () => {
   await drained;
 });
 
-test("a closing service refuses what is new, and waits for what came before", async () => {
+test("a closing service refuses new requests, and waits for earlier ones", async () => {
   const { context, fetch } = serveContext(await openMemory(), { log: silentLog, metricsToken: adminToken });
   const headers = bearer(adminToken);
   const statuses = () =>
@@ -215,7 +215,7 @@ test("a closing service refuses what is new, and waits for what came before", as
   assert.is(inFlight.count(), 0);
 });
 
-test("refuses requests while 20,000 are in flight, but not what probes ask, by their path alone", async () => {
+test("refuses requests while 20,000 are in flight, except to the paths of probes", async () => {
   const settings = { log: silentLog, metricsToken: adminToken, basePath: "/llm" } as const;
   const { context, fetch } = serveContext(await openMemory(), settings);
   const statuses = (paths: string[]) =>
@@ -233,7 +233,7 @@ test("refuses requests while 20,000 are in flight, but not what probes ask, by t
   assert.equal(await statuses(paths), [401, 404, 200, 200, 200]);
 });
 
-test("answers also where the log fails, and counts the request out", async () => {
+test("answers even if the log fails, and the request is no longer in flight", async () => {
   const fail = () => {
     throw new Error("the log is full");
   };
@@ -243,7 +243,7 @@ test("answers also where the log fails, and counts the request out", async () =>
   assert.is(context.inFlight.count(), 0);
 });
 
-test("a large answer is in flight until it has gone out, and has its length", async () => {
+test("a large response is in flight until it is sent, and has its length", async () => {
   const title = "é".repeat(200);
   const messages = Array.from({ length: 300 }, () => ({ role: "user", content: "€".repeat(200) }));
   const world = await createWorld({ maxBodyBytes: 1e6, servesMetrics: true });
@@ -263,7 +263,7 @@ test("a large answer is in flight until it has gone out, and has its length", as
   assert.equal([whole.title, whole.messages], [title, messages]);
 });
 
-/** What is measured, by name and labels. */
+/** The values of the metrics, by name and labels. */
 async function measured(world: World): Promise<Map<string, number>> {
   const { status, headers, text } = await world.send("/metrics", { headers: bearer(adminToken) });
   assert.equal([status, headers.get("Content-Type")], [200, "text/plain; version=0.0.4; charset=utf-8"]);
@@ -306,7 +306,7 @@ test("/metrics counts requests, refusals, groups and errors", async () => {
   assert.is((await measured(world)).get('promptledger_database_errors_total{kind="other"}'), 1);
 });
 
-test("/metrics asks for the management token", async () => {
+test("/metrics requires the admin token", async () => {
   const world = await createWorld({ servesMetrics: true });
   for (const headers of [{}, bearer(""), bearer(world.key), bearer(`${adminToken}x`)]) {
     for (const method of ["GET", "HEAD", "POST"]) {

@@ -10,7 +10,7 @@ import { createTenant, managementOf, noon, openMemory, readAnswer } from "../hel
 
 const test = suite("createService");
 
-test("mounts under a base path, and answers 404 to all else", async () => {
+test("mounts under a base path, and answers 404 to other paths", async () => {
   const database = await openMemory();
   const { key, deployId } = await createTenant(managementOf(database, Date.now));
   const service = serveDatabase(database, { basePath: "/tools/llm" });
@@ -24,7 +24,7 @@ test("mounts under a base path, and answers 404 to all else", async () => {
   assert.is(await get("/tools/llm/v1"), 404);
 });
 
-test("takes a location, a clock and a log; a database that was not migrated is a 500 that is logged", async () => {
+test("takes a location, a clock and a log, and answers 500 and logs the cause if the database was not migrated", async () => {
   const folder = await createFolder();
   await writeFile(`${folder.path}/ledger.db`, "");
   const logged: string[] = [];

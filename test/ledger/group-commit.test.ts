@@ -27,23 +27,28 @@ function start(
   decide: Decide = decideAll,
   limits: Partial<GroupLimits> = {},
   begin = (): Attempt => ({}),
+  clock?: () => number,
 ) {
   const groups: string[] = [];
   const attempts: Attempt[] = [];
-  const { submit } = groupCommit<string, string, Attempt>({
-    begin,
-    decide: (items, attempt) => {
-      groups.push(items.join(" "));
-      attempts.push(attempt);
-      return decide(items, attempt);
+  const { submit } = groupCommit<string, string, Attempt>(
+    {
+      begin,
+      decide: (items, attempt) => {
+        groups.push(items.join(" "));
+        attempts.push(attempt);
+        return decide(items, attempt);
+      },
+      failureOf: (error) => (error as { cause?: "retryable" | "indeterminate" | "rejected" }).cause,
+      sizeOf: (item) => item.length,
+      ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
+      conflictKey: (item) => /^(.*):/.exec(item)?.[1],
+      isGone: (item) => item.startsWith("gone"),
+      isReadOnly: (item) => item.startsWith("read"),
     },
-    failureOf: (error) => (error as { cause?: "retryable" | "indeterminate" | "rejected" }).cause,
-    sizeOf: (item) => item.length,
-    ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
-    conflictKey: (item) => /^(.*):/.exec(item)?.[1],
-    isGone: (item) => item.startsWith("gone"),
-    isReadOnly: (item) => item.startsWith("read"),
-  }, { ...wide, ...limits });
+    { ...wide, ...limits },
+    clock,
+  );
   const submitAll = (texts: string) => Promise.all(texts.split(" ").map(submit));
   const settleAll = (texts: string) => Promise.allSettled(texts.split(" ").map(submit));
   return { submit, submitAll, settleAll, groups, attempts };
@@ -273,19 +278,20 @@ test("after an indeterminate attempt a group is never halved, whatever fails nex
 for (const [failure, last] of [["retryable", "young"], ["indeterminate", "old young"]] as const) {
   test(`while attempts are ${failure}, each item fails at its own timeout, and "${last}" is decided in the end`, async () => {
     const { decide, release } = hold();
-    let isDown = false;
-    const { submit, groups } = start(
-      (items, attempt) => isDown ? Promise.reject(failing(failure)) : decide(items, attempt),
-      { timeoutMs: 1000 },
-    );
+    let isDown = false, now = 0;
+    const decideUnlessDown: Decide = (items, attempt) =>
+      isDown ? Promise.reject(failing(failure)) : decide(items, attempt);
+    const { submit, groups } = start(decideUnlessDown, { timeoutMs: 1000 }, undefined, () => now);
     const before = submit("before");
     await until(() => groups.length === 1);
     const old = submit("old");
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    now = 700;
     const young = submit("young");
     isDown = true;
     release();
     await before;
+    await until(() => groups.length > 1);
+    now = 1001;
     assert.equal(outcomes(await Promise.allSettled([old])), ["no luck"]);
     isDown = false;
     const decided = groups.length;

@@ -1,4 +1,4 @@
-// Workspaces and their keys, as they are managed over HTTP.
+// Workspaces and API keys, managed over HTTP.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { ApiKey } from "../../src/management/api-keys.ts";
@@ -23,11 +23,11 @@ const rotate = (world: World, id: string, body: object = {}) => world.manage("PO
 const rotated = async (world: World, id: string, body: object = {}): Promise<NewKey> =>
   taken(await rotate(world, id, body));
 
-/** What a request with each of the keys is answered. */
+/** The status of a read with each of the keys. */
 const tryKeys = (world: World, ...keys: string[]) =>
   Promise.all(keys.map(async (key) => (await world.read(world.deployId, key)).status));
 
-test("a workspace has a limit of 10,000 and no upgrade link unless told otherwise", async () => {
+test("a workspace has by default a limit of 10,000, no upgrade link and no retention", async () => {
   const world = await createWorld();
   const forEver = { keepRecordsMs: null, keepCallsMs: null };
   const made = taken(await world.manage("POST", "/workspaces", { name: "Bare" }), 201);
@@ -45,7 +45,7 @@ test("a workspace has a limit of 10,000 and no upgrade link unless told otherwis
   assert.is(taken(await world.manage("GET", `/workspaces/${id}`)).name, full.name);
 });
 
-test("a change of a workspace leaves alone what it does not name", async () => {
+test("a change of a workspace leaves other members as they are", async () => {
   const world = await createWorld();
   const path = `/workspaces/${world.workspaceId}`;
   let workspace = taken(await world.manage("GET", path));
@@ -63,7 +63,7 @@ test("a change of a workspace leaves alone what it does not name", async () => {
   }
 });
 
-test("a limit holds from the very next request on, and so does the upgrade link", async () => {
+test("a new limit and upgrade link apply from the next request on", async () => {
   const world = await createWorld({ monthlyLimit: 1 });
   const change = (body: object) => world.manage("PATCH", `/workspaces/${world.workspaceId}`, body);
   await world.read();
@@ -96,7 +96,7 @@ const faults: [body: object, error: string][] = [
   ]),
 ];
 
-test("a number that a double would round is refused wherever an integer is wanted", async () => {
+test("a number that a double would round is refused where an integer is required", async () => {
   const world = await createWorld();
   const { workspaceId, keyId, promptId, deployId } = world;
   const bodies: [method: string, path: string, body: string, name: string][] = [
@@ -124,13 +124,13 @@ for (const [body, error] of faults) {
   });
 }
 
-test("a key is shown once, and listed by its first characters", async () => {
+test("a key's secret is shown once, and lists show its first characters", async () => {
   const world = await createWorld();
   const expiresAt = noon + hour;
   const { key, ...made } = await makeKey(world, { name: "staging", expiresAt });
   const { id, prefix } = made;
-  const power = { readOnly: false, submitOnly: false, deployId: null };
-  const never = { ...power, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+  const scope = { readOnly: false, submitOnly: false, deployId: null };
+  const never = { ...scope, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
   const { workspaceId } = world;
   assert.equal(made, { id, workspaceId, name: "staging", prefix, createdAt: noon, expiresAt, ...never });
   assert.ok(key.startsWith(prefix));
@@ -140,7 +140,7 @@ test("a key is shown once, and listed by its first characters", async () => {
   assert.equal(listed.find((entry) => entry.id === id), made);
 });
 
-test("a key is of its workspace alone", async () => {
+test("a key works only in its workspace, and is listed only there", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   const { key } = await makeKey(world);
@@ -149,7 +149,7 @@ test("a key is of its workspace alone", async () => {
   assert.equal(listed.map(({ id }) => id), [other.keyId]);
 });
 
-test("a key is valid up to the millisecond before it expires, and not at all where that is past", async () => {
+test("a key is valid until it expires, to the millisecond, and never if it has expired when it is created", async () => {
   const world = await createWorld();
   const { key } = await makeKey(world, { expiresAt: noon + 1 });
   const past = await makeKey(world, { expiresAt: noon });
@@ -169,7 +169,7 @@ for (const expiresAt of [-1, 1.5, 2 ** 53, "2027-01-01", true]) {
   });
 }
 
-test("a revoked key is refused on the very next request, with each of its secrets", async () => {
+test("all secrets of a revoked key are refused from the next request on", async () => {
   const world = await createWorld();
   const { key } = await rotated(world, world.keyId, { overlapMs: hour });
   assert.equal(await tryKeys(world, world.key, key), [200, 200]);
@@ -179,7 +179,7 @@ test("a revoked key is refused on the very next request, with each of its secret
   assert.equal(await showKey(world, world.keyId), revoked);
 });
 
-test("revoking again changes nothing, and no clock brings a revoked key back", async () => {
+test("revoking again changes nothing, and a revoked key stays refused when the clock goes back", async () => {
   const world = await createWorld();
   const revoke = () => world.manage("POST", `/keys/${world.keyId}/revoke`);
   const revoked = taken(await revoke());
@@ -195,7 +195,7 @@ test("revoking again changes nothing, and no clock brings a revoked key back", a
   assert.equal(await tryKeys(world, world.key), [401]);
 });
 
-test("after a rotation the new secret is valid at once, and the old one until the overlap ends", async () => {
+test("after a rotation the new secret is valid at once, and the old one stays valid until the overlap ends", async () => {
   const world = await createWorld();
   world.now += 5;
   const overlapEndsAt = world.now + hour;
@@ -220,7 +220,7 @@ test("after a rotation the new secret is valid at once, and the old one until th
   assert.equal(await tryKeys(world, world.key, key), [401, 200]);
 });
 
-test("without an overlap the old secret is refused on the very next request, by whichever clock", async () => {
+test("without an overlap the old secret is refused from the next request on, even when the clock goes back", async () => {
   const world = await createWorld();
   const zero = await rotated(world, world.keyId, { overlapMs: 0 });
   assert.equal(await tryKeys(world, world.key, zero.key), [401, 200]);
@@ -229,7 +229,7 @@ test("without an overlap the old secret is refused on the very next request, by 
   assert.equal(await tryKeys(world, world.key, zero.key, none.key), [401, 401, 200]);
 });
 
-test("an expired key is rotated only with a new expiry, which does not bring its old secret back", async () => {
+test("rotating an expired key requires a new expiry, and its old secret stays refused", async () => {
   const world = await createWorld();
   const { id, key } = await makeKey(world, { expiresAt: noon + 1 });
   world.now++;
@@ -250,7 +250,7 @@ for (const overlapMs of [-1, 0.5, 10 * 366 * 24 * hour + 1, "1", null]) {
   });
 }
 
-test("of two rotations at once one secret is the key's in the end, and the other has its overlap", async () => {
+test("of two concurrent rotations, the later one makes the secret, and the other one ends with its overlap", async () => {
   const world = await createWorld();
   const both = await Promise.all([rotated(world, world.keyId), rotated(world, world.keyId)]);
   const { prefix } = await showKey(world, world.keyId);
@@ -258,7 +258,7 @@ test("of two rotations at once one secret is the key's in the end, and the other
   assert.equal(await tryKeys(world, both[last]!.key, both[1 - last]!.key, world.key), [200, 401, 401]);
 });
 
-test("a key tells when it was last used, to the hour", async () => {
+test("a key shows when it was last used, to the hour", async () => {
   const world = await createWorld();
   const lastUsed = async () => (await showKey(world, world.keyId)).lastUsedAt;
   assert.is(await lastUsed(), null);
@@ -275,7 +275,7 @@ test("a key tells when it was last used, to the hour", async () => {
   assert.is(await lastUsed(), noon + hour);
 });
 
-test("a key goes on telling when it was last used beside a key that nobody has", async () => {
+test("a key shows when it was last used, also if an unknown key was in the same group", async () => {
   const world = await createWorld();
   for (const minutes of [0, 40, 80, 120]) {
     world.now = noon + minutes * 60_000;
@@ -284,7 +284,7 @@ test("a key goes on telling when it was last used beside a key that nobody has",
   assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 80 * 60_000);
 });
 
-test("only an accepted request is a use of its key", async () => {
+test("only accepted requests count as a use of the key", async () => {
   const world = await createWorld({ monthlyLimit: 1 });
   const { id, key } = await makeKey(world);
   const { key: expired, id: expiredId } = await makeKey(world, { expiresAt: noon });
@@ -295,14 +295,14 @@ test("only an accepted request is a use of its key", async () => {
     () => world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } }),
   ];
   for (const refuse of refusals) await refuse();
-  // One that is accepted at the same time changes nothing for the others.
+  // A request that is accepted in the same group makes no difference to the others.
   await Promise.all([world.read(), ...refusals.map((refuse) => refuse())]);
   assert.is((await world.read(world.deployId, key)).status, 429);
   assert.is((await showKey(world, world.keyId)).lastUsedAt, noon);
   for (const unused of [id, expiredId]) assert.is((await showKey(world, unused)).lastUsedAt, null);
 });
 
-test("a key keeps its last use when it is rotated, and both of its secrets tell of it", async () => {
+test("a rotated key keeps its last use, and both of its secrets update it", async () => {
   const world = await createWorld();
   await world.read();
   const { key, lastUsedAt } = await rotated(world, world.keyId, { overlapMs: 9 * hour });
@@ -317,7 +317,7 @@ test("a key keeps its last use when it is rotated, and both of its secrets tell 
   assert.is((await showKey(world, world.keyId)).lastUsedAt, noon + 4 * hour);
 });
 
-test("a use is stored no more than once an hour, by whichever process", async () => {
+test("a use is stored at most once an hour, even by several processes", async () => {
   const memory = await openMemory();
   const world = await createWorld({ database: memory });
   const second = await createWorld({ database: memory });
@@ -330,7 +330,7 @@ test("a use is stored no more than once an hour, by whichever process", async ()
   }
 });
 
-test("a secret in the place of an id is refused, and not repeated", async () => {
+test("a secret sent as an id is refused, and not repeated", async () => {
   const world = await createWorld();
   for (const [method, action] of [["GET", ""], ["POST", "/revoke"], ["POST", "/rotate"]]) {
     const answer = await world.manage(method!, `/keys/${world.key}${action}`);
@@ -338,7 +338,7 @@ test("a secret in the place of an id is refused, and not repeated", async () => 
   }
 });
 
-test("no hash of a secret is in any answer", async () => {
+test("no response contains the hash of a secret", async () => {
   const world = await createWorld();
   await rotated(world, world.keyId, { overlapMs: hour });
   await world.read();

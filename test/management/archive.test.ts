@@ -1,11 +1,11 @@
-// Archiving: what is put away is hidden from lists and refused to clients, its name stays taken, and nothing is lost.
+// Archiving hides an item from lists and refuses requests to it. Its name stays taken, and nothing is lost.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import { createWorld, noon, promptFile } from "../helpers.ts";
-import type { Answer, World } from "../helpers.ts";
-import { readAll, refused, taken } from "./management.ts";
+import type { World } from "../helpers.ts";
+import { readAll, refused, refusedAs, taken } from "./management.ts";
 
 const test = suite("archive");
 
@@ -25,14 +25,7 @@ const actionsOf = async (world: World, id: string) =>
   (await readAll<DeploymentChange>(world, `/deployments/${id}/history`))
     .map(({ action, from, to, actor, note }) => [action, from, to, actor, note]);
 
-/** Holds answers to be refusals with this code. */
-function refusedAs(code: string, ...answers: Answer[]): void {
-  for (const answer of answers) {
-    assert.equal([answer.status, (answer.json as { code: string }).code], [409, code], answer.text);
-  }
-}
-
-test("an archived deployment is hidden, refused and kept as it is, until it is unarchived", async () => {
+test("an archived deployment is hidden, refused and unchanged until it is unarchived", async () => {
   const world = await createWorld();
   const { deployId, workspaceId, promptId } = world;
   const path = `/deployments/${deployId}`;
@@ -49,6 +42,7 @@ test("an archived deployment is hidden, refused and kept as it is, until it is u
     assert.equal([(await world.read(call)).status, (await world.submit(undefined, call)).status], [404, 404]);
   }
   refusedAs(
+    409,
     "deployment_archived",
     await publish(world, { deploy: "production" }),
     await publish(world, { deploy: "production", name: "greeting" }),
@@ -56,7 +50,7 @@ test("an archived deployment is hidden, refused and kept as it is, until it is u
     await world.manage("POST", `${path}/promote`, { version: 1 }),
   );
   const twin = { name: "production", promptId };
-  refusedAs("deployment_name_taken", await world.manage("POST", `/workspaces/${workspaceId}/deployments`, twin));
+  refusedAs(409, "deployment_name_taken", await world.manage("POST", `/workspaces/${workspaceId}/deployments`, twin));
   refused(
     await world.manage("POST", `${path}/promote`, { version: 1 }),
     409,
@@ -73,7 +67,7 @@ test("an archived deployment is hidden, refused and kept as it is, until it is u
   ]);
 });
 
-test("an archived prompt takes its deployments with it, and they come back as they were", async () => {
+test("archiving a prompt archives its deployments, and unarchiving it restores them as they were", async () => {
   const world = await createWorld();
   const { deployId, promptId, workspaceId } = world;
   const own = await makeDeployment(world, "own");
@@ -87,6 +81,7 @@ test("an archived prompt takes its deployments with it, and they come back as th
   assert.equal((await list(world, "deployments", "?archived=true")).sort(), [deployId, own.id].sort());
   assert.is((await world.read()).status, 404);
   refusedAs(
+    409,
     "prompt_archived",
     await world.manage("POST", `${path}/versions`, { ...promptFile, title: "Two" }),
     await publish(world, { name: "greeting" }),
@@ -94,11 +89,11 @@ test("an archived prompt takes its deployments with it, and they come back as th
     await publish(world, { deploy: "new", promptId }),
     await world.manage("POST", `/workspaces/${workspaceId}/deployments`, { name: "new", promptId }),
   );
-  refusedAs("deployment_archived", await world.manage("POST", `/deployments/${deployId}/promote`, { version: 1 }));
+  refusedAs(409, "deployment_archived", await world.manage("POST", `/deployments/${deployId}/promote`, { version: 1 }));
   const made = await world.manage("POST", `/workspaces/${workspaceId}/prompts`, { ...promptFile, name: "greeting" });
-  refusedAs("prompt_name_taken", made);
+  refusedAs(409, "prompt_name_taken", made);
   assert.is((await readAll(world, `${path}/versions`)).length, 1);
-  // A deployment that is unarchived stays refused with its prompt.
+  // Unarchiving a deployment of an archived prompt leaves it archived.
   assert.is((await act(world, `/deployments/${own.id}`, "unarchive")).archivedAt, noon);
   await act(world, `/deployments/${own.id}`, "archive");
   const back = await act(world, path, "unarchive");
@@ -115,17 +110,18 @@ test("an archived prompt takes its deployments with it, and they come back as th
   ]);
 });
 
-test("a deployment that is archived gives nothing to promote from", async () => {
+test("an archived deployment cannot be promoted from", async () => {
   const world = await createWorld();
   const staging = await makeDeployment(world, "staging");
   await act(world, `/deployments/${staging.id}`, "archive");
   refusedAs(
+    409,
     "deployment_archived",
     await world.manage("POST", `/deployments/${world.deployId}/promote`, { from: "staging" }),
   );
 });
 
-test("archiving takes the ETag that is current", async () => {
+test("archiving requires the current ETag in If-Match", async () => {
   const world = await createWorld();
   const path = `/deployments/${world.deployId}`;
   assert.is((await world.manage("POST", `${path}/archive`, {}, { "If-Match": '"2"' })).status, 412);

@@ -1,5 +1,5 @@
-// The audit log tells everything: what it says was changed, one entry after the other, gives the catalog as it is. Several tokens
-// make random changes at once. OPERATIONS sets how many, SEED which.
+// The audit log is complete: replaying its entries in order gives the current catalog. Several tokens make random
+// concurrent changes. OPERATIONS sets how many, SEED which.
 import process from "node:process";
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -18,7 +18,7 @@ type Item = State & { id: string };
 const operations = Number(process.env.OPERATIONS ?? 1000);
 const atOnce = 4;
 
-/** A request, whose path names things by their kind and a number: `/keys/{key}/revoke`. */
+/** A request. Its path has placeholders for ids, such as `/keys/{key}/revoke`, which a number chooses. */
 const request = fc.oneof(
   ...[
     ["POST", "/workspaces", { name: "W" }],
@@ -53,7 +53,7 @@ const request = fc.oneof(
   ].map(([method, path, body]) => fc.tuple(fc.constant({ method, path, body }), fc.nat(), fc.nat(2))),
 ) as fc.Arbitrary<[{ method: string; path: string; body?: object }, number, number]>;
 
-/** All of the catalog, by id. */
+/** The whole catalog, by id. */
 async function readCatalog(world: World): Promise<Map<string, Item & { workspaceId?: string }>> {
   const workspaces = await readAll<Item>(world, "/workspaces?limit=1000");
   const inAll = workspaces.flatMap(({ id }) =>
@@ -65,13 +65,13 @@ async function readCatalog(world: World): Promise<Map<string, Item & { workspace
   return new Map(items.map((item) => [item.id, item]));
 }
 
-/** What the log says there is: the state of each thing by its id, and the hashes of each prompt's versions. */
+/** The catalog according to the log: the state of each item by id, and the hashes of each prompt's versions. */
 function replay(entries: AuditEntry[]) {
   const catalog = new Map<string, State & { workspaceId: string | null }>();
   const hashes = new Map<string, unknown[]>();
   for (const { action, targetId, workspaceId, before, after } of entries) {
     const id = targetId!, state = catalog.get(id);
-    // What a change says was so before it, was so.
+    // The values before a change must be the current ones.
     for (const [name, value] of Object.entries(before ?? {})) {
       if (name !== "reference") assert.equal(state?.[name] ?? null, value, `${action}: ${name}`);
     }
@@ -87,7 +87,7 @@ function replay(entries: AuditEntry[]) {
   return { catalog, hashes };
 }
 
-test("random changes by several tokens at once, by two services, are replayed to the catalog as it is", async () => {
+test("replaying random concurrent changes by several tokens gives the current catalog, through two services too", async () => {
   const world = await createWorld();
   const services = [world, await createWorld({ database: world.database })];
   const tokens = await Promise.all(
@@ -97,7 +97,7 @@ test("random changes by several tokens at once, by two services, are replayed to
   );
   const seed = Number(process.env.SEED ?? 1);
   const all = fc.sample(request, { numRuns: operations, seed });
-  // Not those by which the changes are made.
+  // These tokens make the changes, so they must stay valid.
   const own = new Set((await readAll<Item>(world, "/tokens")).map(({ id }) => id));
   let named: string[] = [];
   for (let at = 0; at < all.length; at += atOnce) {

@@ -1,4 +1,4 @@
-// The audit log: each change is an entry that says who made it and what it changed, and nothing changes an entry.
+// The audit log has an entry for each change, with who made it and what it changed. Entries are never modified.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -19,11 +19,11 @@ const check = async (world: World) =>
 const change = async (world: World, path: string, body: object = {}, token = adminToken) =>
   taken<{ id: string }>(await world.manage("POST", path, body, as(token)), path.endsWith("s") ? 201 : 200);
 
-/** What the entries say was changed, the oldest first. */
-const told = async (world: World, query = "") =>
+/** The changes in the log, oldest first. */
+const listChanges = async (world: World, query = "") =>
   (await list(world, query)).reverse().map(({ action, targetId, before, after }) => [action, targetId, before, after]);
 
-test("each change is an entry: who made it, what it changed, and why", async () => {
+test("each change has an entry: who made it, what it changed, and why", async () => {
   const world = await createWorld();
   const { id: tokenId, token } = taken<{ id: string; token: string }>(
     await world.manage("POST", "/tokens", { name: "Ann", role: "publisher" }),
@@ -56,18 +56,18 @@ test("each change is an entry: who made it, what it changed, and why", async () 
   assert.equal([madeToken!.action, madeToken!.actor, madeToken!.tokenId], ["token.created", "", null]);
 });
 
-test("a thing that changes with another has an entry of its own", async () => {
+test("an item that changes together with another has its own entry", async () => {
   const world = await createWorld();
   const { deployId, promptId } = world;
   await change(world, `/prompts/${promptId}/archive`);
-  const [, , , , ...entries] = await told(world);
+  const [, , , , ...entries] = await listChanges(world);
   assert.equal(entries, [
     ["prompt.archived", promptId, { archivedAt: null }, { archivedAt: noon }],
     ["deployment.archived", deployId, { archivedAt: null, revision: 1 }, { archivedAt: noon, revision: 2 }],
   ]);
 });
 
-test("what changes nothing, and what is refused, has no entry", async () => {
+test("requests that change nothing or are refused have no entry", async () => {
   const world = await createWorld();
   const { deployId, promptId, keyId, workspaceId } = world;
   await change(world, `/keys/${keyId}/revoke`);
@@ -84,7 +84,7 @@ test("what changes nothing, and what is refused, has no entry", async () => {
   assert.is(await dump(world), before);
 });
 
-test("no secret and no text of a prompt is in the log", async () => {
+test("the log contains no secret and no text of a prompt", async () => {
   const world = await createWorld();
   const { keyId, workspaceId } = world;
   const { key } = taken<{ key: string }>(await world.manage("POST", `/keys/${keyId}/rotate`));
@@ -97,7 +97,7 @@ test("no secret and no text of a prompt is in the log", async () => {
   for (const text of [promptFile.title, promptFile.messages[0]!.content]) assert.not.ok(log.includes(text as string));
 });
 
-test("a session that was deleted is not named, but can be asked for by its hash", async () => {
+test("a deleted session is not named, but can be found by its hash", async () => {
   const world = await createWorld();
   await world.submit();
   taken(await world.manage("DELETE", `/deployments/${world.deployId}/diagnoses?sessionId=session-1`));
@@ -137,7 +137,7 @@ test("of a record that is gone meanwhile the answer says that it was not deleted
   assert.equal(taken(await world.manage("DELETE", `/diagnoses/${id}`)), { deleted: 0 });
 });
 
-test("entries are found by workspace, action, target, actor and time", async () => {
+test("entries can be filtered by workspace, action, target, actor and time", async () => {
   const world = await createWorld();
   const { deployId, workspaceId } = world;
   const other = await createTenant(world.admin, 1, "Other");
@@ -156,7 +156,7 @@ test("entries are found by workspace, action, target, actor and time", async () 
   refused(
     await world.manage("GET", "/audit?action=Deploy*"),
     400,
-    "Field action must be a noun, or a noun and what happened to it, such as deployment.promoted",
+    "Field action must be an action such as deployment.promoted, or a noun such as deployment",
   );
   refused(await world.manage("GET", "/audit?workspaceId=ws_x"), 404, "Workspace ws_x not found");
 });
@@ -169,7 +169,7 @@ test("an export has the entries of the list, one per line", async () => {
   assert.equal(toLines(answer.text), await list(world, "?action=key"));
 });
 
-test("a token that is bound sees the entries of its workspace alone", async () => {
+test("a bound token sees only the entries of its workspace", async () => {
   const world = await createWorld();
   const { workspaceId } = world;
   const other = await createTenant(world.admin, 1, "Other");
@@ -199,7 +199,7 @@ test("a token may ask for the entries of an actor, though it may not name the ac
   refused(named, 400, "actor is the name of the management token; remove it");
 });
 
-test("the entries of a workspace stay when it is deleted", async () => {
+test("the entries of a deleted workspace stay", async () => {
   const world = await createWorld();
   const before = await list(world);
   taken(await world.manage("DELETE", `/workspaces/${world.workspaceId}?confirm=Acme`));
@@ -209,7 +209,7 @@ test("the entries of a workspace stay when it is deleted", async () => {
   assert.is((deleted!.before as { name: string }).name, "Acme");
 });
 
-test("changes that come at once follow each other, through two services too", async () => {
+test("concurrent changes are made one after the other, through two services too", async () => {
   const world = await createWorld();
   const { promptId, workspaceId } = world;
   const services = [world, await createWorld({ database: world.database })];
@@ -249,7 +249,7 @@ test("a change that cannot be written has no entry", async () => {
   assert.is(await dump(world), before);
 });
 
-test("nothing changes or removes an entry", async () => {
+test("no operation modifies or removes an entry", async () => {
   const { database } = await createWorld();
   for (const sql of ["update audit_log set actor = 'Eve'", "delete from audit_log where position = 3"]) {
     const error = await database.write([{ sql }]).catch((error: Error) => error);
@@ -277,7 +277,7 @@ const columns = {
   hash: "replace(hash, substr(hash, 1, 1), iif(substr(hash, 1, 1) = 'a', 'b', 'a'))",
 };
 
-test("verify finds the first entry that was altered, removed or swapped, or whose hash was taken away", async () => {
+test("verify finds the first entry that was altered, removed or swapped, or has lost its hash", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),

@@ -1,4 +1,4 @@
-// Deleting a workspace: everything of it goes, nothing else does, and the ledger balances before, during and after.
+// Deleting a workspace removes everything in it and nothing else. The ledger balances before, during and after.
 import process from "node:process";
 import fc from "fast-check";
 import { suite } from "uvu";
@@ -20,7 +20,7 @@ const test = suite("deletion of workspaces");
 
 const day = 86_400_000;
 
-/** A world with something of everything, in its own workspace and in another one. */
+/** A world with one of everything, in its own workspace and in another one. */
 async function fill(): Promise<{ world: World; other: Tenant; diagnosisIds: string[] }> {
   const world = await createWorld({ monthlyLimit: 1e6 });
   const other = await createTenant(world.admin, 1e6, "Other");
@@ -46,7 +46,7 @@ async function fill(): Promise<{ world: World; other: Tenant; diagnosisIds: stri
 const remove = (world: World, confirm = "Acme", { workspaceId }: Tenant = world) =>
   world.manage("DELETE", `/workspaces/${workspaceId}?confirm=${encodeURIComponent(confirm)}`);
 
-/** What is told of a workspace. */
+/** Everything that management shows of a workspace. */
 async function look(world: World, { workspaceId, deployId, key, keyId, promptId }: Tenant): Promise<unknown[]> {
   const paths = [
     ...["", "/calls?limit=1000", "/usage", "/usage/2026-11", "/keys", "/prompts", "/deployments"]
@@ -60,7 +60,7 @@ async function look(world: World, { workspaceId, deployId, key, keyId, promptId 
   return [...answers, usage.text];
 }
 
-/** The same database, which fails after so many transactions. */
+/** The same database, which fails after some transactions. */
 function failingAfter(database: Database, writes: number): Database {
   return {
     ...database,
@@ -78,7 +78,7 @@ async function isKilled(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-test("everything of the workspace goes, and nothing of others", async () => {
+test("everything in the workspace is removed, and nothing in others", async () => {
   const { world, other } = await fill();
   const before = await look(world, other);
   const { used } = (await verifyBalanced(world.admin, world.workspaceId))
@@ -98,11 +98,11 @@ test("everything of the workspace goes, and nothing of others", async () => {
   );
   const ledgers = await verifyBalanced(world.admin);
   assert.ok(ledgers.every(({ workspaceId }) => workspaceId === other.workspaceId));
-  // A repeat whose first answer was lost finds that it is done.
+  // A client whose first response was lost learns from a repeat that the deletion is complete.
   assert.equal(taken(await remove(world)), { calls: 0, records: 0, isDone: true });
 });
 
-test("nothing is deleted without the name", async () => {
+test("nothing is deleted without the name of the workspace", async () => {
   const { world } = await fill();
   const before = await look(world, world);
   const { workspaceId } = world;
@@ -117,7 +117,7 @@ test("nothing is deleted without the name", async () => {
   assert.equal(await readAll(world, "/deleted-workspaces"), []);
 });
 
-test("from the first transaction on the keys are refused and the workspace is hidden, however far the rest is", async () => {
+test("after the first transaction the keys are refused and the workspace is hidden, wherever the deletion stops", async () => {
   for (let writes = 1;; writes++) {
     const { world, other, diagnosisIds } = await fill();
     const before = await look(world, other);
@@ -140,7 +140,7 @@ test("from the first transaction on the keys are refused and the workspace is hi
     }
     await verifyBalanced(world.admin);
     assert.equal(await look(world, other), before);
-    // A repeated request goes on, and so does the upkeep of a service.
+    // A repeated request continues the deletion, and so does the upkeep of a service.
     if (writes % 2 === 0) assert.is(taken(await remove(world)).isDone, true);
     else await runUpkeep(world.admin, { holder: "test", interval: 1, isOver: () => false });
     assert.is((await readAll<{ finishedAt: unknown }>(world, "/deleted-workspaces"))[0]!.finishedAt, world.now);
@@ -149,11 +149,11 @@ test("from the first transaction on the keys are refused and the workspace is hi
   }
 });
 
-test("a key that is made while its workspace is deleted opens nothing", async () => {
+test("a key that is created while its workspace is deleted is refused", async () => {
   const { world } = await fill();
   const { database } = world;
   let key = "";
-  // After the first transaction, as if it had been asked for before it.
+  // This runs after the first transaction, as if it had been requested before it.
   const write: Database["write"] = async (statements) => {
     const results = await database.write(statements);
     if (key === "") {
@@ -170,10 +170,10 @@ test("a key that is made while its workspace is deleted opens nothing", async ()
   assert.not.ok((await dump(world)).includes("key_late"));
 });
 
-/** What happens while the ledger is verified. */
+/** What can happen while the ledger is verified. */
 type Action = "submit" | "read" | "prune all" | "prune one" | "retain" | "delete record" | "delete" | "later";
 
-test("whatever is pruned, kept for a time and deleted meanwhile, every look at the ledger balances", async () => {
+test("every verification balances while calls are pruned, retention runs and workspaces are deleted", async () => {
   const action = fc.constantFrom<Action>(
     ...["submit", "read", "prune all", "prune one", "retain", "delete record", "delete", "later"] as const,
   );
@@ -205,7 +205,7 @@ test("whatever is pruned, kept for a time and deleted meanwhile, every look at t
         const prune = (of: object) => world.manage("POST", "/prune", { olderThanMs: size * 5 * day, ...of });
         if (name === "submit") await world.submit(goodBody, tenant.deployId, tenant.key);
         if (name === "read") await world.read(tenant.deployId, tenant.key);
-        // The untouched workspace may be pruned as all are, and keeps its count.
+        // The other workspace may be pruned with all, and keeps its count.
         if (name === "prune all" && size > 5) await prune({});
         if (name === "prune one") await prune({ workspaceId });
         if (name === "later") world.now += size * day;
@@ -226,7 +226,7 @@ test("whatever is pruned, kept for a time and deleted meanwhile, every look at t
         }
       }
 
-      /** Between each read and the next one something happens. */
+      /** Runs something between each two reads. */
       const between: Database = {
         ...database,
         async read(statement) {

@@ -1,4 +1,4 @@
-// Deployments: what is live, how it changes, and what their history tells of it.
+// Deployments: which version is live, how that changes, and what the history shows.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -28,7 +28,7 @@ const history = (world: World) => readAll<DeploymentChange>(world, `/deployments
 
 const titles = ["Greeting", "Second", "Third"];
 
-/** A world whose prompt has three versions, of which the first is live. */
+/** A world whose prompt has three versions. The first is live. */
 async function createThree(): Promise<World> {
   const world = await createWorld({ monthlyLimit: 1e6 });
   for (const title of titles.slice(1)) {
@@ -37,7 +37,7 @@ async function createThree(): Promise<World> {
   return world;
 }
 
-/** The title and the name that are served; undefined where nothing is. */
+/** The title and the name that are served. Undefined if nothing is served. */
 async function served(world: World): Promise<[title: string, name: string] | undefined> {
   const { status, json } = await world.read(world.deployId);
   if (status === 404) return undefined;
@@ -45,7 +45,7 @@ async function served(world: World): Promise<[title: string, name: string] | und
   return [title, deploy.name];
 }
 
-test("a deployment is made active, of the newest version unless one is named, and served from the next request on", async () => {
+test("a new deployment is active, has by default the newest version, and is served from the next request on", async () => {
   const world = await createThree();
   const make = async (body: object) =>
     taken<Deployment>(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);
@@ -77,7 +77,7 @@ test("a deployment is made active, of the newest version unless one is named, an
   }]);
 });
 
-test("a deployment cannot be made of what there is not", async () => {
+test("a deployment needs a prompt and a version that exist", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   const make = (body: object) =>
@@ -105,7 +105,7 @@ const steps: [action: string, body: object, entry: object, served: [string, stri
   ["rollback", {}, { action: "rolled_back", from: 3, to: 1 }, ["Greeting", "v2.0_a-b"]],
 ];
 
-test("every change is served from the very next request on, and stands in the history with who, why, how and when", async () => {
+test("every change is served from the next request on, and is in the history with actor, note, source and time", async () => {
   const world = await createThree();
   const entries: object[] = [
     { revision: 1, action: "created", from: null, to: 1, source: "command line", actor: "", note: "", createdAt: noon },
@@ -133,7 +133,7 @@ test("every change is served from the very next request on, and stands in the hi
 for (
   const [action, body] of [["promote", { version: 1 }], ["activate", {}], ["rename", { name: "production" }]] as const
 ) {
-  test(`a ${action} to what is so already changes nothing, and leaves nothing in the history`, async () => {
+  test(`a ${action} without effect changes nothing, and is not in the history`, async () => {
     const world = await createWorld();
     const before = [taken(await show(world)), await history(world)];
     for (const ifMatch of [undefined, '"1"', "*"]) {
@@ -156,7 +156,7 @@ test("deactivating twice changes nothing the second time", async () => {
   assert.is((await history(world)).length, 2);
 });
 
-test("a version that the prompt does not have cannot be promoted, nor one of another prompt", async () => {
+test("a version that the prompt does not have cannot be promoted, even if another prompt has it", async () => {
   const world = await createWorld();
   refused(await change(world, "promote", { version: 2 }), 404, `Version 2 of prompt ${world.promptId} not found`);
   refused(await change(world, "promote", {}), 400, "One of the fields version and from must be given");
@@ -165,9 +165,9 @@ test("a version that the prompt does not have cannot be promoted, nor one of ano
 });
 
 for (const [action, body] of steps.slice(0, 6)) {
-  test(`${action} takes the ETag that is current, refuses an old one with 412, and takes any with *: ${JSON.stringify(body)}`, async () => {
+  test(`${action} requires the current ETag in If-Match, or *, and refuses another one with 412: ${JSON.stringify(body)}`, async () => {
     const world = await createThree();
-    // So that each of the actions has something to change.
+    // Gives each action something to change.
     for (const version of [2, 1]) await change(world, "promote", { version });
     if (action === "activate") await change(world, "deactivate");
     const current = (await show(world)).headers.get("ETag")!;
@@ -198,7 +198,7 @@ for (const [action, body] of steps.slice(0, 6)) {
   });
 }
 
-test("of changes at once that name the same ETag exactly one is made", async () => {
+test("of concurrent changes with the same ETag exactly one is made", async () => {
   const world = await createThree();
   const answers = await Promise.all([
     change(world, "promote", { version: 2 }, '"1"'),
@@ -213,7 +213,7 @@ test("of changes at once that name the same ETag exactly one is made", async () 
   assert.equal([changed, made], [true, taken(await show(world))]);
 });
 
-test("changes at once without an ETag are made one after the other", async () => {
+test("concurrent changes without an ETag are made one after the other", async () => {
   const world = await createThree();
   const names = ["a", "b", "c", "d"];
   const answers = await Promise.all(names.map((name) => change(world, "rename", { name })));
@@ -224,7 +224,7 @@ test("changes at once without an ETag are made one after the other", async () =>
   }
 });
 
-test("of two rollbacks at once one goes back, and the other is told to look again or goes back one further", async () => {
+test("of two concurrent rollbacks one goes back, and the other is refused as outdated or goes back one further", async () => {
   const world = await createThree();
   for (const version of [2, 3]) await change(world, "promote", { version });
   const statuses = (await Promise.all([change(world, "rollback"), change(world, "rollback")])).map(({ status }) =>
@@ -235,7 +235,7 @@ test("of two rollbacks at once one goes back, and the other is told to look agai
   assert.is(taken<Deployment>(await show(world)).currentVersion, 3 - steps);
 });
 
-test("without a version before there is no rollback, but an outdated ETag is told first", async () => {
+test("a rollback needs an earlier version, but an outdated ETag is refused first", async () => {
   const world = await createThree();
   const error = `Deployment ${world.deployId} has no earlier version to roll back to`;
   refused(await change(world, "rollback"), 409, error);
@@ -251,7 +251,7 @@ test("without a version before there is no rollback, but an outdated ETag is tol
   assert.is((await history(world)).length, 4);
 });
 
-test("rollbacks go back along what was promoted, as a stack says, whatever else changes in between", () => {
+test("rollbacks go back along a stack of promotions, whatever else changes in between", () => {
   const step = fc.constantFrom(1, 2, 3, "rollback", "rename");
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
@@ -272,7 +272,7 @@ test("rollbacks go back along what was promoted, as a stack says, whatever else 
   );
 });
 
-test("a rollback to a version that was served before goes there, and the next one goes on from it", async () => {
+test("a rollback can go to any version that was live, and the next one continues from there", async () => {
   const world = await createThree();
   const rollBack = async (version?: number) =>
     taken<Deployment>(await change(world, "rollback", version === undefined ? {} : { version })).currentVersion;
@@ -300,7 +300,7 @@ type Publication = { id: string; version: number; isNew: boolean; deployment: Re
 const publish = (world: World, body: object) =>
   world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, ...body });
 
-test("publishing makes a prompt and a deployment the first time, and from then on a version that is live", async () => {
+test("publishing first creates the prompt and the deployment, and then new versions that are live", async () => {
   const world = await createWorld();
   const why = { actor: "ann", note: "Begun" };
   const first = await publish(world, { deploy: "new", ...why });
@@ -345,7 +345,7 @@ test("publishing a prompt under a new name deploys that prompt", async () => {
   assert.equal([id, isNew, version, deployment.promptId], [world.promptId, false, 1, world.promptId]);
 });
 
-test("publishing refuses what would be a guess", async () => {
+test("publishing refuses ambiguous targets", async () => {
   const world = await createWorld();
   const { id: other } = taken(await world.manage("POST", `/workspaces/${world.workspaceId}/prompts`, promptFile), 201);
   const served = `Deployment greeting@production serves another prompt: ${world.promptId}`;
@@ -355,7 +355,7 @@ test("publishing refuses what would be a guess", async () => {
   refused(await publish(world, {}), 400, "One of the fields name, promptId and deploy must be given");
   const both = { name: "greeting", promptId: other };
   refused(await publish(world, both), 400, "Fields name and promptId exclude each other");
-  // Two prompts may each have a deployment of that name.
+  // Two prompts each have a deployment of that name.
   const twin = taken<Publication>(await publish(world, { deploy: "production", promptId: other }), 201);
   const error = "Several deployments have that name: greeting-2@production, greeting@production. Give the prompt too";
   refused(await publish(world, { deploy: "production", title: "x" }), 409, error);
@@ -363,7 +363,7 @@ test("publishing refuses what would be a guess", async () => {
   assert.is((await readAll(world, `/workspaces/${world.workspaceId}/prompts`)).length, 2);
 });
 
-test("publishing to a name of another workspace makes a deployment of one's own", async () => {
+test("publishing to a name that another workspace uses creates a deployment in one's own", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   await publish(world, { deploy: "live" });
@@ -371,7 +371,7 @@ test("publishing to a name of another workspace makes a deployment of one's own"
   assert.equal([deployment.workspaceId, deployment.name], [other.workspaceId, "live"]);
 });
 
-test("publishing to the id of no deployment of the workspace is a 404, and makes nothing", async () => {
+test("publishing to an id that is no deployment of the workspace is a 404, and creates nothing", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   for (const deploy of ["dep_typo", other.deployId]) {
@@ -380,7 +380,7 @@ test("publishing to the id of no deployment of the workspace is a 404, and makes
   assert.is((await readAll(world, `/workspaces/${world.workspaceId}/prompts`)).length, 1);
 });
 
-test("publishing takes the ETag that is current, and pushes nothing with another", async () => {
+test("publishing requires the current ETag in If-Match, and pushes nothing with another one", async () => {
   const world = await createWorld();
   const path = `/workspaces/${world.workspaceId}/publish`;
   const send = (deploy: string, title: string, tag: string) =>
@@ -393,13 +393,13 @@ test("publishing takes the ETag that is current, and pushes nothing with another
   refused(await send("production", "b", '"1"'), 412, changed("production"));
 });
 
-test("If-Match is refused where nothing has a revision", async () => {
+test("If-Match is refused by operations that change no deployment", async () => {
   const world = await createWorld();
   const answer = await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "x" }, { "If-Match": '"1"' });
   refused(answer, 400, "If-Match header is only allowed when changing a deployment");
 });
 
-test("a promotion from another deployment makes live what is live there", async () => {
+test("a promotion from another deployment makes the version live that is live there", async () => {
   const world = await createThree();
   const make = async (body: object) =>
     taken<Deployment>(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);

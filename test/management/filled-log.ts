@@ -1,4 +1,4 @@
-// A log to be looked through: requests of all kinds, one by one and at once, by a clock that now and then steps back.
+// Makes a log to query: requests of all kinds, single and concurrent, with a clock that sometimes steps back.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
 import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
@@ -9,7 +9,7 @@ import { taken } from "./management.ts";
 
 export const minute = 60_000;
 
-// What a query, a LIKE, SQL, JSON or CSV could trip over.
+// Texts that could break a query string, LIKE, SQL, JSON or CSV.
 export const texts = [
   "",
   "Hello",
@@ -26,11 +26,11 @@ export const texts = [
 ];
 export const sessions = ["a", "b", "", "n\0ul", "ß%_'\"\\", "1", "null"];
 
-/** Some submits or reads that arrive at once and are alike, but for what they say. */
-type Asked = { count: number; isRead: boolean; tenant: 0 | 1; key: 0 | 1; deployment: 0 | 1; seed: number };
-export type Batch = { wait: number; promote: boolean; asked: Asked[] };
+/** Concurrent submits or reads that are alike except for their content. */
+type Like = { count: number; isRead: boolean; tenant: 0 | 1; key: 0 | 1; deployment: 0 | 1; seed: number };
+export type Batch = { wait: number; promote: boolean; likes: Like[] };
 
-const asked: fc.Arbitrary<Asked> = fc.record({
+const likes: fc.Arbitrary<Like> = fc.record({
   count: fc.integer({ min: 1, max: 4 }),
   isRead: fc.boolean(),
   tenant: fc.constantFrom(0, 0, 0, 1),
@@ -38,7 +38,7 @@ const asked: fc.Arbitrary<Asked> = fc.record({
   deployment: fc.constantFrom(0, 1),
   seed: fc.nat({ max: 1e6 }),
 });
-// In all the clock steps back by less than the hour that is allowed for.
+// In total, the clock steps back by less than the hour that the service tolerates.
 const wait = fc.constantFrom(
   0,
   1,
@@ -53,11 +53,11 @@ const wait = fc.constantFrom(
 );
 
 export const batches: fc.Arbitrary<Batch[]> = fc.array(
-  fc.record({ wait, promote: fc.boolean(), asked: fc.array(asked, { minLength: 1, maxLength: 3 }) }),
+  fc.record({ wait, promote: fc.boolean(), likes: fc.array(likes, { minLength: 1, maxLength: 3 }) }),
   { minLength: 3, maxLength: 10 },
 );
 
-/** An accepted request, as it must be found in the log. */
+/** An accepted request, as the log must show it. */
 export type Entry = Omit<Call, "id" | "number" | "month"> & {
   workspaceId: string;
   batch: number;
@@ -66,7 +66,7 @@ export type Entry = Omit<Call, "id" | "number" | "month"> & {
 
 export type FilledLog = { world: World; deployIds: string[]; keyIds: string[]; entries: Entry[] };
 
-/** Makes a world of two workspaces, the first with two keys and two deployments, and sends the requests. */
+/** Makes two workspaces, the first with two keys and two deployments, and sends the requests. */
 export async function fillLog(batches: Batch[]): Promise<FilledLog> {
   const world = await createWorld({ monthlyLimit: 1e6 });
   const { workspaceId, promptId } = world;
@@ -89,14 +89,14 @@ export async function fillLog(batches: Batch[]): Promise<FilledLog> {
   ];
   const versions = new Map([[world.deployId, 1], [twin.id, 1], [other.deployId, 1]]);
   const entries: Entry[] = [];
-  for (const [batch, { wait, promote, asked }] of batches.entries()) {
+  for (const [batch, { wait, promote, likes }] of batches.entries()) {
     world.now += wait;
     if (promote) {
       const version = 3 - versions.get(world.deployId)!;
       taken(await world.manage("POST", `/deployments/${world.deployId}/promote`, { version }));
       versions.set(world.deployId, version);
     }
-    const sent = asked.flatMap(({ count, isRead, tenant, key, deployment, seed }) => {
+    const sent = likes.flatMap(({ count, isRead, tenant, key, deployment, seed }) => {
       const way = ways[tenant]![key]![deployment]!;
       return Array.from({ length: count }, (_, nth) => send(way, isRead, seed + nth, batch));
     });
@@ -127,7 +127,7 @@ export async function fillLog(batches: Batch[]): Promise<FilledLog> {
   }
 }
 
-/** Moves each commit of a log, with all that stands in it, to another position. */
+/** Moves each commit of a log, with everything in it, to another position. */
 export async function moveCommits(
   { database }: World,
   move: (position: number, index: number) => number,
@@ -138,7 +138,7 @@ export async function moveCommits(
     return { first, end: Number(row.next_position), by: move(first, index) - first };
   });
   const columns = { commits: "next_position", calls: "position", diagnoses: "position", deleted_diagnoses: "position" };
-  // By way of negative positions, since what is moved must not come to stand on what is not yet.
+  // Moves by way of negative positions, so that no row lands on one that has not moved yet.
   const away = ([table, column]: string[], by: string) =>
     `update ${table} set position = -(position + ${by})${
       column === "position" ? "" : `, ${column} = ${column} + ${by}`

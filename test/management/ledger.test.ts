@@ -1,4 +1,4 @@
-// The books: calls and use as they are listed, what is pruned, and the proof that all of it balances.
+// The ledger: listing calls and usage, pruning, and verifying that everything balances.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -29,13 +29,13 @@ const callsOf = ({ workspaceId }: { workspaceId: string }) => `/workspaces/${wor
 
 const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7);
 
-/** What tells calls apart in a batch, but for their ids and numbers. */
+/** What distinguishes calls in a batch, except their ids and numbers. */
 const sortOf = (calls: (Call | Entry)[]) =>
   calls.map(({ operation, keyId, deployId, promptVersion, createdAt }) =>
     JSON.stringify([operation, keyId, deployId, promptVersion, createdAt])
   ).sort();
 
-/** All calls of a workspace as they are listed, once they are known to be those that were accepted. */
+/** All listed calls of a workspace, after checking that they are the accepted ones. */
 async function listed({ world, entries }: FilledLog, workspaceId: string): Promise<Call[]> {
   const all = await readAll<Call>(world, `${callsOf({ workspaceId })}?limit=1000`);
   const own = entries.filter((entry) => entry.workspaceId === workspaceId);
@@ -60,7 +60,7 @@ async function listed({ world, entries }: FilledLog, workspaceId: string): Promi
   return all;
 }
 
-test("every filter of calls finds what a look at each call finds, in pages of any size", async () => {
+test("every filter of calls gives the same as checking each call, in pages of any size", async () => {
   await fc.assert(
     fc.asyncProperty(batches, fc.nat(), async (batches, filterSeed) => {
       const log = await fillLog(batches);
@@ -79,7 +79,7 @@ test("every filter of calls finds what a look at each call finds, in pages of an
         { seed: filterSeed, numRuns: 12 },
       );
       for (const isSpread of [false, true]) {
-        // Far apart, a page reaches its bounds and goes on.
+        // If calls are far apart, a page reaches its scan limit.
         if (isSpread) await moveCommits(log.world, (position, index) => position + 300_007 * index);
         const all = await listed(log, workspaceId);
         for (const [index, filter] of filters.splice(0, 6).entries()) {
@@ -101,7 +101,7 @@ test("every filter of calls finds what a look at each call finds, in pages of an
   );
 });
 
-test("calls that one row stands for are listed one by one, wherever a page or what a query looks at ends among them", async () => {
+test("calls that share a row are listed one by one, wherever a page or a scan ends among them", async () => {
   const world = await createWorld();
   await world.read();
   await Promise.all(Array.from({ length: 200 }, () => world.read()));
@@ -127,7 +127,7 @@ test("calls that one row stands for are listed one by one, wherever a page or wh
   }
 });
 
-test("a call's entry says what its request was answered", async () => {
+test("the entry of a call has the ids and the version of the response", async () => {
   const world = await createWorld();
   await world.read();
   world.now += 5;
@@ -155,11 +155,11 @@ for (
 
 type KeyUsage = { keyId: string | null; deployId: string | null; reads: number; submits: number };
 
-/** A month's use by key and deployment, as text in an order of its own. */
+/** A month's usage by key and deployment, as sorted texts. */
 const byKey = (keys: KeyUsage[]): string[] =>
   keys.map(({ keyId, deployId, reads, submits }) => `${keyId} ${deployId}: ${reads} + ${submits}`).sort();
 
-test("use is told by month, by day, and by key and deployment, as the calls have it, whatever is pruned", async () => {
+test("usage by month, by day, and by key and deployment matches the calls, whatever is pruned", async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (batches) => {
       const { world, entries } = await fillLog([...batches, ...batches]);
@@ -212,7 +212,7 @@ test("use is told by month, by day, and by key and deployment, as the calls have
   );
 });
 
-test("of a month the 100 keys that used most are told, and the others in one", async () => {
+test("usage shows the 100 keys that used most, and sums up the others", async () => {
   const world = await createWorld();
   await world.read();
   const path = `/workspaces/${world.workspaceId}/usage/2026-11`;
@@ -241,7 +241,7 @@ test("of a month the 100 keys that used most are told, and the others in one", a
   });
 });
 
-test("a month without use has none, however far away", async () => {
+test("a month without usage shows none, however far away", async () => {
   const world = await createWorld({ monthlyLimit: 5 });
   await world.read();
   for (const month of ["1000-01", "1969-12", "2026-10", "2026-12", "9999-12"]) {
@@ -254,7 +254,7 @@ test("a month without use has none, however far away", async () => {
   }
 });
 
-test("pruning takes what is older than a time out of the log, and leaves use and quota as they were", async () => {
+test("pruning removes what is older than a time from the log, and leaves usage and quota as they were", async () => {
   const world = await createWorld({ monthlyLimit: 6 });
   await world.read();
   const old = taken<{ id: string }>(await world.submit(), 201).id;
@@ -283,7 +283,7 @@ test("pruning takes what is older than a time out of the log, and leaves use and
   assert.equal((await verify(world)).ledgers, [{ workspaceId, month: "2026-11", ...balance }]);
 });
 
-test("the newest commit stays, however old it is, so that positions are never given again", async () => {
+test("the newest commit is never pruned, however old it is, so that positions are not reused", async () => {
   const world = await createWorld();
   await world.read();
   const id = taken<{ id: string }>(await world.submit(), 201).id;
@@ -297,11 +297,11 @@ test("the newest commit stays, however old it is, so that positions are never gi
   await verifyBalanced(world.admin);
 });
 
-test("pruning goes in small transactions, and stops at the first commit that is not older", async () => {
+test("pruning runs in small transactions, and stops at the first commit that is not older", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database });
   for (let nth = 0; nth < 12; nth++) {
-    // The tenth is of yesterday, and those after it are older again.
+    // The tenth commit is from yesterday. Those after it are older again.
     world.now = nth === 9 ? noon + 9 * day : noon + nth * minute;
     await (nth % 2 === 0 ? world.read() : world.submit());
   }
@@ -315,7 +315,7 @@ test("pruning goes in small transactions, and stops at the first commit that is 
 });
 
 for (const olderThanMs of [undefined, 0, day - 1, 10 * 366 * day + 1, 1.5, "86400000", null, -day]) {
-  test(`nothing is pruned that is older than ${JSON.stringify(olderThanMs)} ms`, async () => {
+  test(`prune refuses olderThanMs ${JSON.stringify(olderThanMs)}`, async () => {
     const world = await createWorld();
     await Promise.all([world.read(), world.submit()]);
     world.now += 400 * day;
@@ -325,7 +325,7 @@ for (const olderThanMs of [undefined, 0, day - 1, 10 * 366 * day + 1, 1.5, "8640
   });
 }
 
-test("the books balance whenever they are looked at, while others read, submit, delete and prune", async () => {
+test("every verification balances while others read, submit, delete and prune", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
   for (let nth = 0; nth < 20; nth++) {
     await Promise.all([world.read(), world.submit({ ...goodBody, sessionId: `${nth % 3}` })]);
@@ -343,7 +343,7 @@ test("the books balance whenever they are looked at, while others read, submit, 
   await verifyBalanced(world.admin);
 });
 
-test("verify tells of each workspace and month, or of one workspace", async () => {
+test("verify reports each workspace and month, or one workspace", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   assert.equal(await verify(world), balancedBooks([]));
@@ -369,7 +369,7 @@ test("verify tells of each workspace and month, or of one workspace", async () =
   refused(await world.manage("GET", "/verify?workspaceId=ws_x"), 404, "Workspace ws_x not found");
 });
 
-test("large records are searched, deleted and pruned some at a time", async () => {
+test("large records are searched, deleted and pruned a few at a time", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database, maxBodyBytes: 2 ** 20 });
   const count = async <T>(work: Promise<T>): Promise<[result: T, operations: number]> => {
@@ -397,7 +397,7 @@ test("large records are searched, deleted and pruned some at a time", async () =
   await verifyBalanced(world.admin);
 });
 
-test("whoever asks for however much at once, others wait for one operation of management at most", async () => {
+test("other requests wait for at most one operation of management, however many run at once", async () => {
   const memory = await openMemory();
   let underWay = 0, most = 0;
   const watch = async <T>(operation: () => Promise<T>): Promise<T> => {
@@ -433,7 +433,7 @@ for (
     ["verify", () => "/verify"],
   ] as [string, (world: World) => string][]
 ) {
-  test(`${name} of a long log: others get their turn again and again meanwhile`, async () => {
+  test(`${name} of a long log lets other requests run in between`, async () => {
     const database = await openMemory();
     const turns = { passed: 0, ofReads: [] as number[] };
     const read = (statement: Statement) => {

@@ -1,21 +1,28 @@
-// What the tests of management have in common: reading its answers, and its lists page by page.
+// Helpers for tests of management: reading answers, and lists page by page.
 import * as assert from "uvu/assert";
 import type { Answer, World } from "../helpers.ts";
 
-/** What an answer says, once it has the status that it must have. */
+/** The JSON of an answer, after checking its status. */
 export function taken<T = Record<string, unknown>>(answer: Answer, status = 200): T {
   assert.is(answer.status, status, answer.text);
   return answer.json as T;
 }
 
-/** Holds an answer to be a refusal, and to say just this, with a code for programs beside it. */
+/** Asserts that an answer is a refusal with exactly this message, and has a code for programs. */
 export function refused(answer: Answer, status: number, error: string): void {
   const { code, ...said } = answer.json as { error: string; code: string };
   assert.equal([answer.status, said], [status, { error }]);
   assert.match(code, /^[a-z]+(_[a-z]+)*$/);
 }
 
-/** All pages of a list to its end; `between` happens after each. */
+/** Asserts that answers are refusals with this status and code. */
+export function refusedAs(status: number, code: string, ...answers: Answer[]): void {
+  for (const answer of answers) {
+    assert.equal([answer.status, (answer.json as { code: string }).code], [status, code], answer.text);
+  }
+}
+
+/** All pages of a list. `between` runs after each. */
 export async function readPages<T>(world: World, path: string, between?: () => Promise<void>): Promise<T[][]> {
   const pages: T[][] = [];
   let cursor: string | null | undefined;
@@ -38,7 +45,7 @@ export const readAll = async <T>(world: World, path: string): Promise<T[]> => (a
 export const toLines = <T = object>(text: string): T[] =>
   text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as T);
 
-/** What verify answers where these are all ledgers, and they balance. */
+/** The response of verify if these are all ledgers, and they balance. */
 export const balancedBooks = <Ledger>(ledgers: Ledger[]) => ({
   balanced: true,
   total: ledgers.length,
@@ -46,14 +53,14 @@ export const balancedBooks = <Ledger>(ledgers: Ledger[]) => ({
   ledgers,
 });
 
-/** A query, without what is undefined. */
+/** A query string, without undefined members. */
 export function toQuery(parameters: Record<string, string | number | undefined>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
   return `?${query}`;
 }
 
-/** All that the database holds, as text; without some tables. */
+/** The whole content of the database as text, except some tables. */
 export async function dump({ database }: World, ...others: string[]): Promise<string> {
   const names = await database.read({ sql: "select name from sqlite_master where type = 'table'" });
   const tables = names.filter(({ name }) => !others.includes(name as string));

@@ -1,19 +1,14 @@
-// Names of prompts and deployments: what they may be, that they are unique, and that they stand where ids do.
+// Names of prompts and deployments: their rules, their uniqueness, and their use in place of ids.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { Prompt } from "../../src/management/prompts.ts";
 import * as v from "../../src/management/values.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
-import type { Answer, World } from "../helpers.ts";
-import { readAll, refused, taken } from "./management.ts";
+import type { World } from "../helpers.ts";
+import { readAll, refused, refusedAs, taken } from "./management.ts";
 
 const test = suite("names");
-
-/** Holds an answer to be a refusal with this code. */
-function refusedAs(answer: Answer, status: number, code: string): void {
-  assert.equal([answer.status, (answer.json as { code: string }).code], [status, code], answer.text);
-}
 
 const inPath = encodeURIComponent;
 
@@ -25,7 +20,7 @@ const makeDeployment = (world: World, body: object) =>
 const segments = ["a", "0", "_", "-", "a.b", ".a", "..a", "...", "a..", "x".repeat(99)];
 const noSegments = ["", ".", "..", "A", "ä", "a b", "a@b", "a\n", "a%2fb"];
 
-test("a name has lower-case letters, digits, ., _ and -, in segments for a prompt, none of them . or ..", () => {
+test("a name has lower-case letters, digits, ., _ and -, for a prompt in segments, none of which is . or ..", () => {
   for (const segment of segments) {
     assert.ok(v.deploymentName.is(segment), segment);
     for (const name of [segment, `${segment}/a`, `a/${segment}/a`]) assert.ok(v.promptName.is(name), name);
@@ -39,7 +34,7 @@ test("a name has lower-case letters, digits, ., _ and -, in segments for a promp
   assert.equal([v.deploymentName.is("x".repeat(99)), v.deploymentName.is("x".repeat(100))], [true, false]);
 });
 
-test("a name that cannot be is a 400 that says what a name is", async () => {
+test("an invalid name is a 400 that says what a name must be", async () => {
   const world = await createWorld();
   const prompt =
     "lower-case letters, digits, ., _ and - in segments separated by /, none of them . or .., at most 200 characters";
@@ -51,7 +46,7 @@ test("a name that cannot be is a 400 that says what a name is", async () => {
   refused(answer, 400, `Field deploy must be ${deployment}`);
 });
 
-test("a prompt without a name is named after its title, with the first free number behind it", async () => {
+test("a prompt without a name is named after its title, with a number if that is taken", async () => {
   const world = await createWorld();
   const named = async (title: string) => taken<Prompt>(await makePrompt(world, { title }), 201).name;
   assert.equal(
@@ -60,23 +55,23 @@ test("a prompt without a name is named after its title, with the first free numb
   );
 });
 
-test("a prompt's name is unique in its workspace, and a deployment's in its prompt, also where many ask at once", async () => {
+test("a prompt's name is unique in its workspace, and a deployment's in its prompt, even for concurrent requests", async () => {
   const world = await createWorld();
   const prompts = await Promise.all([1, 2, 3].map(() => makePrompt(world, { name: "a/b" })));
   assert.equal(prompts.map(({ status }) => status).sort(), [201, 409, 409]);
-  refusedAs(await makePrompt(world, { name: "a/b" }), 409, "prompt_name_taken");
+  refusedAs(409, "prompt_name_taken", await makePrompt(world, { name: "a/b" }));
   const deployments = await Promise.all([1, 2, 3].map(() => makeDeployment(world, { name: "a" })));
   assert.equal(deployments.map(({ status }) => status).sort(), [201, 409, 409]);
-  refusedAs(await makeDeployment(world, { name: "a" }), 409, "deployment_name_taken");
+  refusedAs(409, "deployment_name_taken", await makeDeployment(world, { name: "a" }));
   const rename = `/deployments/${world.deployId}/rename`;
-  refusedAs(await world.manage("POST", rename, { name: "a" }), 409, "deployment_name_taken");
-  refusedAs(await world.manage("POST", `/prompts/${world.promptId}/rename`, { name: "a/b" }), 409, "prompt_name_taken");
+  refusedAs(409, "deployment_name_taken", await world.manage("POST", rename, { name: "a" }));
+  refusedAs(409, "prompt_name_taken", await world.manage("POST", `/prompts/${world.promptId}/rename`, { name: "a/b" }));
   const other = { ...world, ...await createTenant(world.admin) };
   assert.is((await makePrompt(other, { name: "a/b" })).status, 201);
   assert.is((await makeDeployment(other, { name: "a" })).status, 201);
 });
 
-test("a name of a prompt and a reference of a deployment stand where their ids do", async () => {
+test("the name of a prompt and the reference of a deployment work in place of their ids", async () => {
   const world = await createWorld();
   const { workspaceId, promptId, deployId } = world;
   const prompt = "support/assistant", deployment = `${prompt}@production`;
@@ -120,11 +115,11 @@ test("a name of a prompt and a reference of a deployment stand where their ids d
   assert.equal(taken(deleted), { deleted: 1 });
 });
 
-test("a name that several workspaces have needs the workspace, and an id must be of the workspace given", async () => {
+test("a name that several workspaces have needs workspaceId, and an id must be in that workspace", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   for (const path of ["/prompts/greeting", `/deployments/${inPath("greeting@production")}`]) {
-    refusedAs(await world.manage("GET", path), 409, "ambiguous_reference");
+    refusedAs(409, "ambiguous_reference", await world.manage("GET", path));
     for (const { workspaceId, promptId, deployId } of [world, other]) {
       const { id } = taken<{ id: string }>(await world.manage("GET", `${path}?workspaceId=${workspaceId}`));
       assert.ok([promptId, deployId].includes(id as never));
@@ -134,11 +129,11 @@ test("a name that several workspaces have needs the workspace, and an id must be
   const { promptId, deployId } = world;
   refused(await world.manage("GET", `/prompts/${promptId}?${elsewhere}`), 404, `Prompt ${promptId} not found`);
   refused(await world.manage("GET", `/deployments/${deployId}?${elsewhere}`), 404, `Deployment ${deployId} not found`);
-  // In a workspace of its own a name is not ambiguous.
+  // Within one workspace a name is not ambiguous.
   taken(await makeDeployment(world, { name: "b", promptId: "greeting" }), 201);
 });
 
-test("an id comes before a name that looks like it", async () => {
+test("an id takes precedence over a name that equals it", async () => {
   const world = await createWorld();
   taken(await makePrompt(world, { name: world.promptId }), 201);
   assert.is(taken<Prompt>(await world.manage("GET", `/prompts/${world.promptId}`)).id, world.promptId);
@@ -146,7 +141,7 @@ test("an id comes before a name that looks like it", async () => {
   assert.is(taken<Prompt>(scoped).id, world.promptId);
 });
 
-test("a rename says which references change, and the old ones are not found from then on", async () => {
+test("a rename returns the references that changed, and the old ones are no longer found", async () => {
   const world = await createWorld();
   const { promptId, deployId } = world;
   await makeDeployment(world, { name: "staging" });

@@ -8,7 +8,7 @@ import { createWorld, managementOf, openMemory } from "../helpers.ts";
 
 const test = suite("operations");
 
-test("an operation refuses every role below its own, before it looks at its input", async () => {
+test("an operation refuses every role below its own, before it checks its input", async () => {
   const management = managementOf(await openMemory());
   for (const operation of operations) {
     for (const role of roles) {
@@ -24,13 +24,13 @@ test("an operation refuses every role below its own, before it looks at its inpu
   }
 });
 
-test("only reads are a viewer's", () => {
+test("a viewer can only read", () => {
   for (const { id, method, role } of operations) {
     assert.is(role === "viewer", method === "GET" || id === "renderPrompt", id);
   }
 });
 
-test("programs tell refusals apart by their codes", async () => {
+test("refusals have codes for programs", async () => {
   const { manage, deployId, promptId, submit } = await createWorld();
   const { id } = (await submit()).json as { id: string };
   await manage("DELETE", `/diagnoses/${id}`);

@@ -1,4 +1,4 @@
-// Every list in pages: newest first, without a gap and without a double, whatever arrives in between.
+// Every list in pages: newest first, without gaps and duplicates, whatever is added in between.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -10,11 +10,11 @@ const test = suite("lists in pages");
 
 type List = {
   path(tenant: Tenant): string;
-  /** What tells entries apart. */
+  /** The id of an entry. */
   name: string;
-  /** Adds an entry to a tenant's list, the nth. */
+  /** Adds the nth entry to a tenant's list. */
   add(world: World, tenant: Tenant, nth: number): Promise<{ status: number }>;
-  /** Whether pages may be short, since not all that is looked at is meant. */
+  /** Whether pages may be short, because the list is filtered while it is scanned. */
   isOfLog?: boolean;
 };
 
@@ -78,7 +78,7 @@ type Entry = Record<string, unknown>;
 for (const [title, { path, name, add, isOfLog = false }] of Object.entries(lists)) {
   const namesOf = (entries: Entry[]) => entries.map((entry) => entry[name]);
 
-  test(`${title}: what was there at the start is seen once, in its order, while more arrives`, async () => {
+  test(`${title}: the entries at the start are listed once, in order, while more are added`, async () => {
     const world = await createWorld({ monthlyLimit: 1e6 });
     const steps = fc.array(fc.constantFrom(-1000, 0, 0, 1, 5), { maxLength: 7 });
     const arrivals = fc.infiniteStream(fc.nat({ max: 2 }));
@@ -113,7 +113,7 @@ for (const [title, { path, name, add, isOfLog = false }] of Object.entries(lists
     );
   });
 
-  test(`${title}: newest first, 50 unless asked otherwise, and nothing after the last`, async () => {
+  test(`${title}: newest first, 50 by default, and nothing after the last`, async () => {
     const world = await createWorld({ monthlyLimit: 1e6 });
     const most = title === "months of use" ? 4 : 51;
     const present = (await readAll(world, path(world))).length;
@@ -135,7 +135,7 @@ for (const [title, { path, name, add, isOfLog = false }] of Object.entries(lists
     }
   });
 
-  test(`${title}: a limit is from 1 to 1000`, async () => {
+  test(`${title}: the limit is from 1 to 1000`, async () => {
     const world = await createWorld();
     for (const limit of ["0", "1001", "x", "", "-1", "1.5", "1e2", "9007199254740993"]) {
       const answer = await world.manage("GET", `${path(world)}?limit=${limit}`);
@@ -143,13 +143,13 @@ for (const [title, { path, name, add, isOfLog = false }] of Object.entries(lists
     }
   });
 
-  test(`${title}: a cursor is one that was given`, async () => {
+  test(`${title}: the cursor must be from an earlier response`, async () => {
     const world = await createWorld();
     const wrong = ["", " ", "-1", "1.5", "a-b", "%00", "'", "é", "x".repeat(65)];
     if (["version", "revision"].includes(name) || isOfLog) wrong.push("x", "1e3", "9007199254740992", "1".repeat(17));
     for (const cursor of wrong) {
       const answer = await world.manage("GET", `${path(world)}?cursor=${cursor}`);
-      refused(answer, 400, "Field cursor must be the nextCursor of an earlier answer");
+      refused(answer, 400, "Field cursor must be the nextCursor of an earlier response");
     }
   });
 }
@@ -165,7 +165,7 @@ test("an empty list is one empty page", async () => {
   assert.equal(page, { items: [], nextCursor: null });
 });
 
-test("what is deleted or pruned between pages is gone, and nothing else", async () => {
+test("only what is deleted or pruned between pages is missing", async () => {
   const world = await createWorld();
   for (let nth = 0; nth < 12; nth++) {
     await world.submit({ ...goodBody, sessionId: `${nth}` });

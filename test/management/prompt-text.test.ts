@@ -22,7 +22,7 @@ const lines = (...lines: string[]) => lines.map((line) => `${line}\n`).join("");
 const anyText = fc.string({ unit: "binary" });
 const name = fc.stringMatching(/^[\p{L}\p{N}_.$-]{1,4}$/u);
 
-/** Parts of text that mean something to describePrompt, or look as if they did. */
+/** Parts of text that mean something to describePrompt, or look like it. */
 const parts = ["a", "\n", "\r", "\t", " ", "--- ", "user", "\\", "[", "]", "{", "}", "null", "\u2028"].concat(
   ["\0", "u0000", "\x1b", "u001b", "\x7f", "u007f", "\x80", "u0080", "\x9f", "u009f", "u005c", "u000d", "u0009"],
 );
@@ -43,7 +43,7 @@ const trickyContent: fc.Arbitrary<PromptContent> = fc.record({
   llmConfig: fc.dictionary(trickyText, trickyText, { maxKeys: 1 }).map((value) => jsonText(JSON.stringify(value))),
 });
 
-/** The difference of two contents, which must make the text of one that of the other. */
+/** The diff of two contents, after checking that it turns one text into the other. */
 function checkPatch(from: PromptContent, to: PromptContent): string {
   const patch = diffPrompts({ label: "1", content: from }, { label: "2", content: to });
   const before = describePrompt(from), after = describePrompt(to);
@@ -56,13 +56,13 @@ test("variables are named once each, in order of first appearance", () => {
   assert.equal(variablesOf(messagesOf()), []);
 });
 
-test("a name is of letters and digits of any script, and a few signs", () => {
+test("a name has letters and digits of any script, and a few other characters", () => {
   assert.equal(variablesOf(messagesOf("{{größe}} {{名前}} {{٣}} {{𝒳}}")), ["größe", "名前", "٣", "𝒳"]);
   assert.equal(variablesOf(messagesOf("{{}} {{ }} {{a b}} {{#if a}} {{a|b}} {a} {{a} {{a}", "a}} {{a")), []);
   assert.equal(variablesOf(messagesOf('{"json": {{{x}}}}')), ["x"]);
 });
 
-test("a placeholder is found however its string is written", () => {
+test("a placeholder is found even if its string is written with escapes", () => {
   const spellings = [
     '"{{gr\\u00f6\\u00dfe}}{{\\ud835\\udcb3}}"',
     '"\\u007B{a}\\u007d"',
@@ -74,7 +74,7 @@ test("a placeholder is found however its string is written", () => {
   assert.is(messages.text, '["12","3","4","\\\\u007b{no}}"]');
 });
 
-test("every string is searched but the keys", () => {
+test("every string except keys is searched", () => {
   const parts = [{ type: "image_url", image_url: { url: "https://example.com/{{image}}", "{{key}}": ["{{alt}}"] } }];
   assert.equal(variablesOf(messagesOf(parts)), ["image", "alt"]);
   const { messages } = fillVariables(messagesOf(parts), { image: "1.png", alt: "A", key: "no" });
@@ -83,7 +83,7 @@ test("every string is searched but the keys", () => {
   ]);
 });
 
-test("a value stays literal text", () => {
+test("a value is inserted as literal text", () => {
   fc.assert(fc.property(anyText, (value) => {
     const { messages, missing } = fillVariables(messagesOf("<{{a}}|{{ a }}>"), { a: value });
     assert.is(JSON.parse(messages.text)[0].content, `<${value.toWellFormed()}|${value.toWellFormed()}>`);
@@ -94,7 +94,7 @@ test("a value stays literal text", () => {
   assert.is(JSON.parse(messages.text)[0].content, '"\\\n{{b}}$&$1$`\u0000\ufffd');
 });
 
-test("a name without a value is missing, and its placeholder stays", () => {
+test("a variable without a value is reported as missing, and its placeholder stays", () => {
   const source = messagesOf("{{toString}} {{a}} {{__proto__}} {{b}} {{constructor}} {{b}}");
   const { messages, missing } = fillVariables(source, { a: "" });
   assert.equal(missing, ["toString", "__proto__", "b", "constructor"]);
@@ -103,7 +103,7 @@ test("a name without a value is missing, and its placeholder stays", () => {
   assert.is(JSON.parse(fillVariables(source, values).messages.text)[0].content, "t a p b c b");
 });
 
-test("all but the filled strings stays as it was written", () => {
+test("everything except the filled strings stays as it was written", () => {
   const before = String.raw`[ {"role":"user", "content":"\u00e9 {{none}}","\u0061":1.0,"a":[1e400, "\/"], "content":"`;
   const after = String.raw`","{{a}}" :"{ {a}}"} ]`;
   const { messages, missing } = fillVariables(jsonText(`${before}{{a}}${after}`), { a: "x" });
@@ -111,7 +111,7 @@ test("all but the filled strings stays as it was written", () => {
   assert.equal(missing, ["none"]);
 });
 
-test("filled with a value for every name, messages have none left", () => {
+test("messages with a value for every variable have no placeholder left", () => {
   const part = fc.oneof(anyText, name.map((name) => `{{${name}}}`), fc.constantFrom("{{", "}}", "{", "}", "\\", '"'));
   const string = fc.array(part).map((parts) => parts.join("").toWellFormed());
   fc.assert(fc.property(fc.array(fc.oneof(string, fc.array(fc.record({ text: string })))), (contents) => {
@@ -120,20 +120,20 @@ test("filled with a value for every name, messages have none left", () => {
     assert.is(new Set(names).size, names.length);
     const { messages, missing } = fillVariables(source, Object.fromEntries(names.map((name) => [name, "\u0001"])));
     assert.equal(missing, []);
-    // Text around a value may become a placeholder only if the value lets it; this one does not.
+    // A value and the text around it could form a new placeholder. This value cannot.
     assert.equal(variablesOf(messages), []);
     assert.is(fillVariables(source, {}).messages.text, source.text);
   }));
 });
 
-test("long text without an end to its placeholders takes no long time", () => {
+test("long text with unclosed placeholders takes no long time", () => {
   const start = performance.now();
   for (const text of ["{{", "{{a", "{{ ", "{ {", "{{{{a }"]) variablesOf(messagesOf(text.repeat(200_000)));
   variablesOf(messagesOf(`{{${" ".repeat(500_000)}`, `{{a${" ".repeat(500_000)}`, `{{${"a".repeat(500_000)}`));
   assert.ok(performance.now() - start < 5000);
 });
 
-test("a prompt is described in lines", () => {
+test("a prompt is described as lines of text", () => {
   const messages = String.raw`[{"role":"system","content":"Be kind.\n\nAlways.","cache":{"ttl":1.0}},` +
     String.raw`{"role":"user","content":[{"type":"text","text":"Hi\n{{name}}"}]}]`;
   const content = contentOf({
@@ -173,14 +173,14 @@ test("a prompt is described in lines", () => {
   );
 });
 
-test("a prompt of nothing has its headings", () => {
+test("an empty prompt has its headings", () => {
   assert.is(
     describePrompt(contentOf({ description: "" })),
     lines("title: Greeting", "description:", "--- llmConfig", "{}"),
   );
 });
 
-test("text that looks like a heading or JSON is told apart from it", () => {
+test("text that looks like a heading or JSON is marked", () => {
   const messages = [{ role: "llmConfig", content: "[\n---\n--- user\n\\--- user" }, { role: "a\nb", content: "[1]" }];
   assert.is(
     describePrompt(contentOf({ messages })),
@@ -200,7 +200,7 @@ test("text that looks like a heading or JSON is told apart from it", () => {
   );
 });
 
-test("control characters are escaped, wherever they stand", () => {
+test("control characters are escaped everywhere", () => {
   const control = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).join("");
   const messages = [{ role: control, content: control, [control]: control }, { role: "user", content: [{ control }] }];
   const text = describePrompt(contentOf({ title: control, description: control, messages }));
@@ -241,7 +241,7 @@ test("different texts have different descriptions", () => {
   }
 });
 
-test("no content of one message reads as a message of its own, or as another member", () => {
+test("no content of a message reads as another message, or as another member", () => {
   const member = '{\n  "a": 1\n}', part = "[\n  {}\n]";
   const contents = [
     contentOf({ messages: [{ role: "user", content: "a", a: 1 }] }),
@@ -260,7 +260,7 @@ test("no content of one message reads as a message of its own, or as another mem
   assert.is(new Set(contents.map(describePrompt)).size, contents.length);
 });
 
-test("versions differ by their lines", () => {
+test("a diff shows the lines that differ", () => {
   const from = contentOf({ messages: [{ role: "user", content: "1\n2\n3\n4\n5" }], llmConfig: '{"a":1}' });
   const to = contentOf({ messages: [{ role: "user", content: "1\n2\n3\n4\n5" }], llmConfig: '{"a":1.0}' });
   assert.is(
@@ -279,23 +279,23 @@ test("versions differ by their lines", () => {
   );
 });
 
-test("changes that lie apart stand apart", () => {
+test("distant changes are separate hunks", () => {
   const content = Array.from({ length: 20 }, (_, index) => `${index}`).join("\n");
   const from = contentOf({ title: "A", messages: [{ role: "user", content }] });
   const to = contentOf({ title: "B", messages: [{ role: "user", content }], llmConfig: '{"a":1}' });
   assert.equal(checkPatch(from, to).match(/^@@.*$/gm), ["@@ -1,4 +1,4 @@", "@@ -22,4 +22,6 @@"]);
 });
 
-test("equal versions have no difference", () => {
+test("equal versions have an empty diff", () => {
   const from = contentOf({ llmConfig: '{"a":1}' }), to = contentOf({ llmConfig: '{ "a" : 1 }' });
   assert.is(diffPrompts({ label: "1", content: from }, { label: "2", content: to }), "");
 });
 
-test("a difference makes one version of the other", () => {
+test("a diff turns one text into the other", () => {
   fc.assert(fc.property(trickyContent, trickyContent, (from, to) => void checkPatch(from, to)));
 });
 
-test("versions with more than 1000 lines of difference differ by one block, in good time", () => {
+test("versions that differ by more than 1000 lines have a diff of one hunk, made quickly", () => {
   type Line = (index: number) => string;
   const many = (line: Line, { first = "first", last = "last", count = 20_000, title = "Greeting" } = {}) => {
     const content = [first, ...Array.from({ length: count }, (_, index) => line(index)), last, "1", "2", "3"].join(

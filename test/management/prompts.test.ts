@@ -1,4 +1,4 @@
-// Prompts and their versions, as they are managed over HTTP.
+// Prompts and their versions, managed over HTTP.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
@@ -15,7 +15,7 @@ const push = (world: World, body: unknown, id = world.promptId) =>
 const show = async (world: World, path = "") =>
   taken<Version>(await world.manage("GET", `/prompts/${world.promptId}${path}`));
 
-test("a prompt is made with its version 1, its note and its variables", async () => {
+test("a new prompt has version 1 with its note and its variables", async () => {
   const world = await createWorld();
   const body = {
     ...promptFile,
@@ -54,7 +54,7 @@ test("description and llmConfig may be left out", async () => {
   );
 });
 
-test("content that is unchanged makes no version, whatever its note, its white space and the order of its members", async () => {
+test("unchanged content makes no version, whatever its note, its white space and the order of its members", async () => {
   const world = await createWorld();
   const { title, description, messages, llmConfig } = promptFile;
   const same = [
@@ -94,7 +94,7 @@ for (const [name, body] of changes) {
   });
 }
 
-test("versions are numbered without gaps and never change, also where content comes back", async () => {
+test("versions are numbered without gaps and never change, also if earlier content is pushed again", async () => {
   const world = await createWorld();
   const titles = ["Greeting", "b", "b", "Greeting", "c", "b", "b"];
   const versions = new Map<number, Omit<Version, "isNew">>();
@@ -119,7 +119,7 @@ test("versions are numbered without gaps and never change, also where content co
   ]);
 });
 
-test("pushes at once each get a number of their own, and the same content gets one", async () => {
+test("concurrent pushes get different numbers, and those with the same content get one", async () => {
   const world = await createWorld();
   const pushAll = async (titles: string[]) => {
     const pushed = await Promise.all(titles.map((title) => push(world, { ...promptFile, title })));
@@ -151,7 +151,7 @@ test("JSON is kept as it was written, digit by digit, from the push to the read"
   taken(await push(world, spaced));
 });
 
-test("what is no well-formed Unicode is made so, and stays readable", async () => {
+test("ill-formed Unicode is made well-formed, and stays readable", async () => {
   const world = await createWorld();
   const body = '{"title":"a\\ud800b","messages":[{"role":"user","content":"\\udc00 \\ud83d\\ude00"}]}';
   const { title } = taken<Version>(await push(world, body), 201);
@@ -162,14 +162,14 @@ test("what is no well-formed Unicode is made so, and stays readable", async () =
   taken(await push(world, body));
 });
 
-test("of a member of the content that is sent twice the last one counts", async () => {
+test("if a member of the content appears twice, the last one wins", async () => {
   const world = await createWorld();
   const answer = await push(world, '{"title":"a","messages":[{"role":"x","content":""}],"title":"b","messages":[]}');
   const { title, messages } = taken<Version & { messages: unknown }>(answer, 201);
   assert.equal({ title, messages }, { title: "b", messages: [] });
 });
 
-test("rendering fills every variable in with its value as it is", async () => {
+test("rendering replaces every variable by its value, unchanged", async () => {
   const world = await createWorld();
   const messages = [
     { role: "system", content: "{{a}} and {{ b }}, {{a}}", "{{a}}": "{{a}}" },
@@ -188,7 +188,7 @@ test("rendering fills every variable in with its value as it is", async () => {
   });
 });
 
-test("rendering is of the version that is named, or of the newest", async () => {
+test("rendering uses the given version, by default the newest", async () => {
   const world = await createWorld();
   await push(world, { ...promptFile, messages: [] });
   const render = (body: object) => world.manage("POST", `/prompts/${world.promptId}/render`, body);
@@ -197,7 +197,7 @@ test("rendering is of the version that is named, or of the newest", async () => 
   refused(await render({ values: {}, version: 3 }), 404, `Version 3 of prompt ${world.promptId} not found`);
 });
 
-test("rendering ends where values would make much more of a prompt than it is", async () => {
+test("rendering refuses values that make a prompt too long", async () => {
   const world = await createWorld({ maxBodyBytes: 2 ** 20 });
   await push(world, { ...promptFile, messages: Array(20).fill({ role: "user", content: "{{a}}".repeat(5000) }) });
   const render = (length: number) =>
@@ -207,7 +207,7 @@ test("rendering ends where values would make much more of a prompt than it is", 
   refused(await render(1_000_000), 400, "The values make the messages longer than 16777216 characters");
 });
 
-test("rendering without all values is a 409 that names those that are missing", async () => {
+test("rendering without all values is a 409 that names the missing ones", async () => {
   const world = await createWorld();
   const content = "{{toString}} {{a}} {{b}} {{a}} {{constructor}}";
   await push(world, { ...promptFile, messages: [{ role: "user", content }] });
@@ -219,7 +219,7 @@ test("rendering without all values is a 409 that names those that are missing", 
   }
 });
 
-test("a diff shows what differs between two versions, either way, and nothing between one and itself", async () => {
+test("a diff shows what differs between two versions, in both directions, and is empty for one version", async () => {
   const world = await createWorld();
   await push(world, { ...promptFile, title: "Farewell" });
   await push(world, { ...promptFile, title: "Farewell", description: "Says goodbye" });
@@ -244,7 +244,7 @@ test("a diff shows what differs between two versions, either way, and nothing be
   refused(await world.manage("GET", `/prompts/${world.promptId}/diff`), 400, "Missing required field from");
 });
 
-test("a prompt belongs to one workspace: another can neither list nor deploy nor publish it", async () => {
+test("another workspace can neither list nor deploy nor publish a prompt", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   const listed = await readAll<Version>(world, `/workspaces/${other.workspaceId}/prompts`);

@@ -1,4 +1,4 @@
-// Publishing: prompt, version and deployment are made in one transaction, or none of them is.
+// Publishing creates the prompt, the version and the deployment in one transaction.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
@@ -25,7 +25,7 @@ const publish = (world: World, body: object) =>
 
 const messagesOf = (content: string) => [{ role: "user", content }];
 
-test("publishing at once under a new name makes one prompt, whose newest version is live", async () => {
+test("concurrent publications under a new name make one prompt, whose newest version is live", async () => {
   const world = await createWorld();
   const titles = Array.from({ length: 8 }, (_, index) => `title ${index}`);
   const answers = await Promise.all(titles.map((title) => publish(world, { deploy: "new", title })));
@@ -37,7 +37,7 @@ test("publishing at once under a new name makes one prompt, whose newest version
   assert.is(currentVersion, titles.length);
 });
 
-test("a push under a name makes the prompt once, and then its versions", async () => {
+test("a push by name creates the prompt once, and then its versions", async () => {
   const world = await createWorld();
   const name = "support/assistant";
   const first = taken<Published>(await publish(world, { name }), 201);
@@ -50,7 +50,7 @@ test("a push under a name makes the prompt once, and then its versions", async (
   assert.equal([same.id, same.version, same.isNew], [first.id, 2, false]);
 });
 
-test("pushes under a new name at once make one prompt with all versions", async () => {
+test("concurrent pushes under a new name make one prompt with all versions", async () => {
   const world = await createWorld();
   const titles = ["a", "b", "c", "d"];
   const answers = await Promise.all(titles.map((title) => publish(world, { name: "new", title })));
@@ -60,7 +60,7 @@ test("pushes under a new name at once make one prompt with all versions", async 
   assert.is(pushed.filter(({ isNewPrompt }) => isNewPrompt).length, 1);
 });
 
-test("the same name in staging and then in production makes one prompt with two deployments", async () => {
+test("publishing one name to staging and then to production makes one prompt with two deployments", async () => {
   const world = await createWorld();
   const name = "support/assistant";
   const staging = taken<Published>(await publish(world, { name, deploy: "staging" }), 201);
@@ -70,7 +70,7 @@ test("the same name in staging and then in production makes one prompt with two 
   assert.equal(references, [`${name}@staging`, `${name}@production`]);
 });
 
-test("what takes variables away from what is live is refused without force, and leaves nothing", async () => {
+test("removing live variables is refused without force, and changes nothing", async () => {
   const world = await createWorld();
   const content = { name: "greeting", messages: messagesOf("{{other}}"), deploy: "production" };
   const before = await readAll(world, "/prompts/greeting/versions");
@@ -78,11 +78,11 @@ test("what takes variables away from what is live is refused without force, and 
   refused(
     answer,
     409,
-    "This takes away variables that greeting@production has live: name. Publish it all the same with force, on the command line --force",
+    "This removes variables that are live in greeting@production: name. To publish anyway, use force or --force",
   );
   assert.is((answer.json as { code: string }).code, "variables_removed");
   assert.equal(await readAll(world, "/prompts/greeting/versions"), before);
-  // Where nothing is live yet, nothing is taken away. Without a deployment nothing goes live.
+  // If nothing is live yet, nothing is removed. Without a deployment nothing goes live.
   taken(await publish(world, { ...content, deploy: "staging" }), 201);
   taken(await publish(world, { name: "greeting", messages: messagesOf("{{third}}") }), 201);
   const forced = taken<Published>(await publish(world, { ...content, force: true }));
@@ -91,9 +91,9 @@ test("what takes variables away from what is live is refused without force, and 
   taken(await publish(world, { ...content, messages: messagesOf("{{other}} {{more}}") }));
 });
 
-test("variables that go live while another push is decided are not taken away", async () => {
+test("variables that go live during another push are not removed by it", async () => {
   const world = await createWorld();
-  // The database is slow between what a push reads and what it writes, and another one comes in between.
+  // The database is slow between the reads and the writes of a push, and another push comes in between.
   let overtake: (() => Promise<unknown>) | undefined;
   const { database } = world.admin;
   const slow = {
@@ -117,7 +117,7 @@ test("variables that go live while another push is decided are not taken away", 
 });
 
 for (const kind of ["a file", "a server"] as const) {
-  test(`several processes that publish at once to ${kind} make one prompt, whose newest version is live`, async () => {
+  test(`several processes that publish concurrently to ${kind} make one prompt, whose newest version is live`, async () => {
     if (kind === "a server" && "missing" in sqld) return;
     const folder = await createFolder();
     const server = kind === "a server" ? await startSqld((sqld as { binary: string }).binary, folder.path) : undefined;

@@ -1,4 +1,4 @@
-// Time ranges are decided by each commit's time, whatever the clocks of those who committed said.
+// Time ranges go by the time of each commit, whatever the clocks of the services were.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -14,7 +14,7 @@ const steps = 10_000, seed = 20261122;
 type Shown = { createdAt: number };
 type Accepted = { at: number; operation: "read" | "submit" };
 
-/** Accepts a request at each of the times; every hundredth is a submit, and some of another workspace lie between. */
+/** Accepts a request at each of the times. Every hundredth is a submit. Some belong to another workspace. */
 async function acceptAt(times: number[]): Promise<{ world: World; accepted: Accepted[] }> {
   const world = await createWorld({ monthlyLimit: 1e6 });
   const other = await createTenant(world.admin, 1e6);
@@ -33,7 +33,7 @@ async function acceptAt(times: number[]): Promise<{ world: World; accepted: Acce
 
 const timesOf = (shown: Shown[]) => shown.map(({ createdAt }) => createdAt);
 
-/** Holds each query of a range to what a plain look at all that was accepted gives. */
+/** Compares each query of a range with a filter over all accepted requests. */
 async function holdRange(world: World, accepted: Accepted[], from: number | undefined, to: number | undefined) {
   const isMeant = ({ at }: Accepted) => at >= (from ?? -Infinity) && at < (to ?? Infinity);
   const calls = accepted.filter(isMeant).map(({ at }) => at).reverse();
@@ -61,7 +61,7 @@ async function holdMonth(world: World, accepted: Accepted[], month: string) {
   assert.equal(new Map(found.sort()), new Map([...wanted].sort()));
 }
 
-test("one commit by a clock that is years ahead or behind hides none of the others", async () => {
+test("one commit with a clock that is years ahead or behind hides no other commit", async () => {
   for (const stray of [noon + twoYears, noon - twoYears, noon + 2 * hour]) {
     const times = Array.from({ length: 101 }, (_, nth) => nth === 10 ? stray : noon + nth);
     const { world, accepted } = await acceptAt(times);
@@ -75,7 +75,7 @@ test("one commit by a clock that is years ahead or behind hides none of the othe
 test(`after ${steps} steps of several clocks by up to two years, every ranged query is exact`, async () => {
   const random = fc.sample(fc.integer({ min: -twoYears, max: twoYears }), { numRuns: steps, seed });
   const near = fc.sample(fc.integer({ min: -2 * hour, max: 2 * hour }), { numRuns: steps, seed });
-  // Clocks that agree for a while, are off by hours, and leap.
+  // The clocks agree for a while, differ by hours, and leap.
   const times = random.map((leap, nth) =>
     nth % 3000 < 1000 ? noon + nth : nth % 3 === 0 ? noon + leap : noon + near[nth]!
   );

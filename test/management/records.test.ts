@@ -1,4 +1,4 @@
-// Records: found by every filter, deleted, and exported.
+// Records: filters, deletion and exports.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -29,7 +29,7 @@ type Shown = {
 
 const pathOf = ({ deployId }: { deployId: string }) => `/deployments/${deployId}/diagnoses`;
 
-/** Submits a record and gives its id. */
+/** Submits a record and returns its id. */
 const record = async (world: World, body: unknown = goodBody): Promise<string> =>
   taken<{ id: string }>(await world.submit(body), 201).id;
 
@@ -39,7 +39,7 @@ type Filter = Partial<
 
 const toLower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** Whether a record fits a filter, said as simply as can be. */
+/** Whether a record fits a filter, computed as simply as possible. */
 const fits = (filter: Filter) => ({ sessionId, status, promptVersion, createdAt, content }: Shown): boolean =>
   (filter.sessionId === undefined || sessionId === filter.sessionId) &&
   (filter.status === undefined || status === filter.status) &&
@@ -78,7 +78,7 @@ const filterOf = (log: FilledLog): fc.Arbitrary<Filter> =>
     text: sought,
   }, { requiredKeys: [] });
 
-/** All records of a deployment as they are listed, once they are known to be those that were submitted. */
+/** All listed records of a deployment, after checking that they are the submitted ones. */
 async function listed({ world, entries }: FilledLog, deployId: string): Promise<Shown[]> {
   const all = await readAll<Shown>(world, `${pathOf({ deployId })}?limit=1000`);
   const submitted = entries.filter((entry) => entry.deployId === deployId && entry.record !== undefined);
@@ -96,12 +96,12 @@ async function listed({ world, entries }: FilledLog, deployId: string): Promise<
   return all;
 }
 
-test("every filter and all of them together find what a look at each record finds, in pages of any size", async () => {
+test("every filter, alone and with others, gives the same as checking each record, in pages of any size", async () => {
   await fc.assert(
     fc.asyncProperty(batches, fc.infiniteStream(fc.nat()), async (batches, seeds) => {
       const log = await fillLog(batches);
       for (const isSpread of [false, true]) {
-        // Spread over a million positions a page reaches its bounds, and goes on.
+        // If records are spread over a million positions, a page reaches its scan limit.
         if (isSpread) await moveCommits(log.world, (position, index) => position + 140_001 * index);
         for (const deployId of log.deployIds) {
           const all = await listed(log, deployId);
@@ -118,7 +118,7 @@ test("every filter and all of them together find what a look at each record find
   );
 });
 
-test("a part of the log may be looked at for a page that stays short or empty, and the next goes on from there", async () => {
+test("a page that reaches its scan limit is short or empty, and the next one continues from there", async () => {
   const { world } = await fillLog(fc.sample(batches, { seed, numRuns: 1 })[0]!);
   for (let times = 0; times < 40; times++) await record(world, { ...goodBody, sessionId: `${times % 5}` });
   const { database, deployId } = world;
@@ -148,7 +148,7 @@ test("a part of the log may be looked at for a page that stays short or empty, a
   );
 });
 
-test("a time range may end after all time, and begin there too", async () => {
+test("a time range may end after the last possible time, and begin there too", async () => {
   const world = await createWorld();
   await record(world);
   for (const far of [2 ** 50 - 1, 2 ** 50, 2 ** 50 + noon, Number.MAX_SAFE_INTEGER]) {
@@ -175,7 +175,7 @@ for (const [query, error] of wrongFilters) {
   });
 }
 
-test("a text is found beside records that are nested as deep as can be, and in these", async () => {
+test("a text is found beside and in records of the deepest nesting", async () => {
   const world = await createWorld({ maxBodyBytes: 1e6 });
   const deep = `${'{"a":['.repeat(499)}${"]}".repeat(499)}`;
   for (const output of ["needle 1", "hay", "NEEDLE 2"]) {
@@ -195,7 +195,7 @@ test("a text is found beside records that are nested as deep as can be, and in t
   assert.equal(await find("text=a%22%3A"), []);
 });
 
-test("of a member of the content that is repeated the last counts, for a search as for an export", async () => {
+test("if a member of the content appears twice, the last one wins, in a search and in an export", async () => {
   const world = await createWorld();
   const id = await record(
     world,
@@ -211,7 +211,7 @@ test("of a member of the content that is repeated the last counts, for a search 
   assert.equal(cells!.slice(5, 7), ["last", "new"]);
 });
 
-test("a text is found behind a NUL, and in a member whose name is spelled with an escape", async () => {
+test("a text is found after a NUL, and in a member whose name is written with an escape", async () => {
   const world = await createWorld();
   await record(world, String.raw`{"sessionId":"s","status":1,"content":{"inp\u0075t":"a\u0000needle"}}`);
   for (const text of ["needle", "a%00n"]) {
@@ -219,7 +219,7 @@ test("a text is found behind a NUL, and in a member whose name is spelled with a
   }
 });
 
-test("a text is not found in what is neither input nor output", async () => {
+test("a text is found only in the input and the output", async () => {
   const world = await createWorld();
   const content = { input: "a", output: "b", other: "needle" };
   await record(world, {
@@ -232,7 +232,7 @@ test("a text is not found in what is neither input nor output", async () => {
   assert.equal(await readAll(world, `${pathOf(world)}?text=needle`), []);
 });
 
-test("a page holds no more than some megabytes, and goes on", async () => {
+test("a page has at most some megabytes, and the list continues", async () => {
   const world = await createWorld({ maxBodyBytes: 2 ** 20 });
   const input = "x".repeat(1_000_000);
   const ids: string[] = [];
@@ -242,7 +242,7 @@ test("a page holds no more than some megabytes, and goes on", async () => {
   assert.ok(pages.every(({ length }) => length < 10));
 });
 
-test("a record is shown with every member as it was submitted, and by its id alone", async () => {
+test("a record is shown by its id, with every member as it was submitted", async () => {
   const world = await createWorld();
   const body =
     '{"sessionId":"s","extra":1e400,"status":2,"content":{"output":"b","more":[1.0]},"latency":1.50,"endAt":5,' +
@@ -258,7 +258,7 @@ test("a record is shown with every member as it was submitted, and by its id alo
   assert.is((await world.manage("GET", pathOf(world))).text, `{"items":[${text}],"nextCursor":null}`);
 });
 
-test("what is no record is a 404, also the id of a read, of a place behind its commit, and in another case", async () => {
+test("an id that is no record is a 404, also that of a read, of a slot after its commit, and in another case", async () => {
   const world = await createWorld();
   const id = await record(world);
   await world.read();
@@ -280,7 +280,7 @@ test("what is no record is a 404, also the id of a read, of a place behind its c
   taken(await world.manage("GET", `/diagnoses/${id}`));
 });
 
-test("a deleted record is gone from everywhere, and says so by its id; the books balance", async () => {
+test("a deleted record is gone everywhere, its id gets 410, and the ledger balances", async () => {
   const world = await createWorld();
   const ids: string[] = [];
   for (const input of ["first", "SECRET", "third"]) ids.push(await record(world, { ...goodBody, content: { input } }));
@@ -296,14 +296,14 @@ test("a deleted record is gone from everywhere, and says so by its id; the books
   assert.equal(await verifyBalanced(world.admin), [{ workspaceId, month: "2026-11", ...balance }]);
 });
 
-test("deletions of one record at once delete it once", async () => {
+test("concurrent deletions of one record delete it once", async () => {
   const world = await createWorld();
   const id = await record(world);
   const answers = await Promise.all([1, 2, 3].map(() => world.manage("DELETE", `/diagnoses/${id}`)));
   assert.equal(answers.map((answer) => taken(answer).deleted).sort(), [0, 0, 1]);
 });
 
-test("a session is deleted with one deployment, however many records it has, and nothing else is", async () => {
+test("deleting a session deletes all of its records in one deployment, and nothing else", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
   const other = await createTenant(world.admin);
   await world.submit({ ...goodBody, sessionId: "s%" }, other.deployId, other.key);
@@ -321,7 +321,7 @@ test("a session is deleted with one deployment, however many records it has, and
   await verifyBalanced(world.admin);
 });
 
-test("all records are never deleted at once: a session must be named", async () => {
+test("records cannot be deleted without an id or a session", async () => {
   const world = await createWorld();
   await record(world);
   refused(await world.manage("DELETE", pathOf(world)), 400, "Missing required field sessionId");
@@ -335,7 +335,7 @@ test("all records are never deleted at once: a session must be named", async () 
   assert.is((await readAll(world, pathOf(world))).length, 1);
 });
 
-/** Reads CSV as RFC 4180 has it: a line break is CRLF, a quote in quotes is doubled. */
+/** Parses CSV by RFC 4180: a line break is CRLF, and a quote in quotes is doubled. */
 function readCsv(text: string): string[][] {
   const lines: string[][] = [];
   let cells: string[] = [];
@@ -353,11 +353,11 @@ function readCsv(text: string): string[][] {
   return lines;
 }
 
-/** A record as it can be made of the cells of its line. */
+/** Rebuilds a record from the cells of its line. */
 function fromCells(names: string[], cells: string[]): Record<string, unknown> {
   const cell = Object.fromEntries(names.map((name, index) => [name, cells[index]!]));
   const json = (name: string) => cell[name] === "" ? null : JSON.parse(cell[name]!);
-  // A spreadsheet would run what begins with these characters, so a quote stands before them.
+  // A spreadsheet would run text that begins with these characters, so a quote precedes them.
   const text = (name: string) => cell[name]!.replace(/^'(?='*[=+\-@\t\r])/, "");
   const texts = Object.fromEntries(
     ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, text(name)]),
@@ -401,7 +401,7 @@ const anyRecord = fc.tuple(
   }, { requiredKeys: [] }),
 ).map((parts) => Object.assign({}, ...parts) as Record<string, unknown>);
 
-test("an export holds all that a record holds, as lines of JSON and as CSV", async () => {
+test("an export has everything of a record, as lines of JSON and as CSV", async () => {
   const world = await createWorld({ monthlyLimit: 1e6, maxBodyBytes: 1e6 });
   for (const [index, body] of fc.sample(anyRecord, { seed, numRuns: 120 }).entries()) {
     await record(world, index % 2 === 0 ? body : { ...body, content: { output: index % 4 === 1 ? "" : "o" } });
@@ -427,18 +427,18 @@ test("an export holds all that a record holds, as lines of JSON and as CSV", asy
   }
 });
 
-test("a CSV export has nothing that a spreadsheet runs, and times in ISO 8601", async () => {
+test("a CSV export has no formulas, and times in ISO 8601", async () => {
   const world = await createWorld();
   const inputs = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@", "'tis", "1=1", "'"];
   for (const input of inputs) await record(world, { ...goodBody, status: -3, content: { input } });
   const [, ...lines] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
   const expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'\r=1", "''=1", "'''@", "'tis", "1=1", "'"];
   assert.equal(lines.map((cells) => cells[5]).reverse(), expected);
-  // A number cannot be run, and stays one.
+  // A number cannot be run, and stays as it is.
   assert.equal(lines[0]!.slice(1, 5), [new Date(noon).toISOString(), "1", goodBody.sessionId, "-3"]);
 });
 
-test("an export keeps JSON as it was submitted, digit by digit", async () => {
+test("an export has JSON as it was submitted, digit by digit", async () => {
   const world = await createWorld();
   const exact = '{"b":12345678901234567890,"a":1e400,"__proto__":-0.0}';
   await record(
@@ -460,7 +460,7 @@ test("an export has one line for a record that was submitted on several", async 
   assert.equal(text.split(/[\r\n]/).slice(0, -1).map((line) => JSON.parse(line).sessionId), [goodBody.sessionId, "s"]);
 });
 
-test("an export takes the filters of a list", async () => {
+test("an export has the filters of a list", async () => {
   const log = await fillLog(fc.sample(batches, { seed: seed + 1, numRuns: 1 })[0]!);
   const deployId = log.deployIds[0]!;
   const all = await listed(log, deployId);
@@ -477,14 +477,14 @@ test("an export takes the filters of a list", async () => {
   assert.is(limit.status, 400);
 });
 
-test("an export of nothing is an empty file, in CSV with its head, and of no deployment a 404", async () => {
+test("an export without records is empty, in CSV with its header, and one without a deployment is a 404", async () => {
   const world = await createWorld();
   assert.is((await world.manage("GET", `${pathOf(world)}/export`)).text, "");
   assert.is(readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text).length, 1);
   refused(await world.manage("GET", "/deployments/dep_x/diagnoses/export"), 404, "Deployment dep_x not found");
 });
 
-test("an export reads no further than its consumer does, and stops when that does", async () => {
+test("an export reads no further than its consumer, and stops with it", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ monthlyLimit: 1e6, database });
   await Promise.all(Array.from({ length: 1200 }, () => world.submit()));
@@ -511,7 +511,7 @@ test("an export reads no further than its consumer does, and stops when that doe
   assert.is(new Set(whole.map((line) => JSON.parse(line).id)).size, 1200);
 });
 
-test("an export goes on past what is deleted and what arrives meanwhile", async () => {
+test("an export continues while records are deleted and added", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
   await Promise.all(Array.from({ length: 700 }, (_, nth) => record(world, { ...goodBody, sessionId: `${nth % 2}` })));
   const kept = (await readAll<Shown>(world, `${pathOf(world)}?limit=1000&sessionId=1`)).map(({ id }) => id);
@@ -528,13 +528,13 @@ test("an export goes on past what is deleted and what arrives meanwhile", async 
   assert.equal(seen, kept);
 });
 
-test("why an export broke off is in the log, and not in the answer", async () => {
+test("the log has the cause if an export breaks off, the response does not", async () => {
   const memory = await openMemory();
   let isBroken = false;
   const read: Database["read"] = (statement) =>
     isBroken ? Promise.reject(new Error("no disk")) : memory.read(statement);
   const world = await createWorld({ monthlyLimit: 1e6, database: { ...memory, read } });
-  // More than go out at once.
+  // More than is sent at once.
   await Promise.all(Array.from({ length: 1200 }, () => world.submit()));
   const headers = { Authorization: `Bearer ${adminToken}` };
   const response = await world.fetch(new Request(`http://ledger.test/admin/v1${pathOf(world)}/export`, { headers }));

@@ -1,4 +1,4 @@
-// Retention: records and calls go once they are older than their workspace keeps them, and nothing else goes.
+// Retention removes records and calls that are older than their workspace keeps them, and nothing else.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
@@ -26,7 +26,7 @@ const run = (world: World, options: Partial<UpkeepOptions> = {}) =>
 const callsOf = (world: World, { workspaceId }: Tenant = world) =>
   readAll<Call>(world, `/workspaces/${workspaceId}/calls?limit=1000`);
 
-test("a workspace keeps what it records for ever, until told otherwise", async () => {
+test("a workspace keeps records and calls forever by default", async () => {
   const world = await createWorld();
   const path = `/workspaces/${world.workspaceId}`;
   const kept = async () => {
@@ -53,7 +53,7 @@ test("retention can be set when a workspace is created", async () => {
   assert.is(taken(await manage("GET", `/workspaces/${id}`)).keepCallsMs, 2 * day);
 });
 
-test("records and calls go when they are older than that, of that workspace alone", async () => {
+test("records and calls past retention are removed, in that workspace only", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   const ids: string[] = [], others: string[] = [];
@@ -69,7 +69,7 @@ test("records and calls go when they are older than that, of that workspace alon
   }
   const before = { calls: await callsOf(world, other), usage: (await world.send("/v1/usage")).json };
   taken(await keep(world, { keepRecordsMs: 3 * day, keepCallsMs: 6 * day }));
-  // The fifth last is as old as that, but no older.
+  // The fifth last is exactly that old, and stays.
   const removed = await run(world);
   assert.equal(removed, { calls: 8, records: 4 + 3 });
   const statuses = [];
@@ -84,7 +84,7 @@ test("records and calls go when they are older than that, of that workspace alon
   assert.equal([own.used, own.pruned, own.deleted], [20, 8, 3]);
 });
 
-test("pruning by hand takes one workspace, or all", async () => {
+test("prune works on one workspace, or all", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   await Promise.all([world.submit(), world.submit(goodBody, other.deployId, other.key)]);
@@ -104,7 +104,7 @@ test("pruning by hand takes one workspace, or all", async () => {
   );
 });
 
-test("a commit goes with its last calls, whoever has pruned the others", async () => {
+test("a commit is removed with its last calls, even if its other calls were pruned before", async () => {
   const world = await createWorld();
   const other = await createTenant(world.admin);
   await Promise.all([world.submit(), world.submit(goodBody, other.deployId, other.key)]);
@@ -119,7 +119,7 @@ test("a commit goes with its last calls, whoever has pruned the others", async (
   assert.is(await countCommits(), 1);
 });
 
-test("a run is at most once an hour, by one process at a time", async () => {
+test("upkeep runs at most once an hour, in one process at a time", async () => {
   const world = await createWorld();
   await world.submit();
   world.now += 2 * day;
@@ -131,7 +131,7 @@ test("a run is at most once an hour, by one process at a time", async () => {
   world.now += hour - 1;
   assert.equal(await run(world, { holder: "b" }), { nextAt: start + hour });
   world.now++;
-  // While one runs, no other does.
+  // While one process runs it, no other does.
   await world.submit();
   world.now += 2 * day;
   await world.read();
@@ -144,7 +144,7 @@ test("a run is at most once an hour, by one process at a time", async () => {
   assert.ok("nextAt" in await (during as Promise<object>));
 });
 
-test("a lease ends when its holder has crashed, and one that a wrong clock took does not last", async () => {
+test("a lease ends when its holder has crashed, and one taken with a wrong clock does not last", async () => {
   const world = await createWorld();
   const lease = (expiresAt: number) =>
     world.database.write([{ sql: "update upkeep set holder = 'x', expires_at = ?", args: [expiresAt] }]);
@@ -156,7 +156,7 @@ test("a lease ends when its holder has crashed, and one that a wrong clock took 
   assert.equal(await run(world), { calls: 0, records: 0 });
 });
 
-test("a run that is ended goes on with the next, which anyone may begin", async () => {
+test("the next run, by any process, continues one that was cut off", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
   for (let nth = 0; nth < 8; nth++) {
     await Promise.all(Array.from({ length: 200 }, () => world.submit()));
@@ -174,7 +174,7 @@ test("a run that is ended goes on with the next, which anyone may begin", async 
   await verifyBalanced(world.admin);
 });
 
-test("a service does it in the background, tells metrics of it, and tries again after an error", async () => {
+test("a service runs upkeep in the background, counts it in metrics, and continues after an error", async () => {
   const world = await createWorld();
   await world.submit();
   world.now += 2 * day;
@@ -188,11 +188,11 @@ test("a service does it in the background, tells metrics of it, and tries again 
   const failed = startUpkeep({ database: failing, clock, log, metrics: createMetrics() }, 0);
   await until(() => logged.length > 0);
   failed.stop();
-  assert.match(logged.pop()!, /"Background upkeep failed; it is tried again in an hour","cause":".*no database/);
+  assert.match(logged.pop()!, /"Background upkeep failed; it runs again in an hour","cause":".*no database/);
   const upkeep = startUpkeep({ database: world.database, clock, log, metrics }, 0);
   await until(() => logged.length > 0);
   upkeep.stop();
-  assert.match(logged.pop()!, /"Removed what was older than its workspace keeps it","calls":0,"records":1/);
+  assert.match(logged.pop()!, /"Removed calls and records past their retention","calls":0,"records":1/);
   assert.match(metrics.text(), /^promptledger_deleted_records_total 1$/m);
   assert.match(metrics.text(), /^promptledger_pruned_calls_total 0$/m);
   assert.match(metrics.text(), /^promptledger_upkeep_failures_total 0$/m);

@@ -1,5 +1,5 @@
-// Who may do what: every operation by every role, for all workspaces and bound to one, on what is theirs, on what belongs to
-// others and on what does not exist, on a protected deployment and another. Made from the operations' own declarations.
+// Which role may do what: every operation with every role, for all workspaces and bound to one, on own, foreign and missing
+// items, on protected and other deployments. The cases are made from the declarations of the operations.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { newId } from "../../src/common/ids.ts";
@@ -17,10 +17,10 @@ const test = suite("roles");
 
 type Input = Record<string, unknown>;
 
-/** What is named by the nouns of members, by its id. */
+/** An id for each noun that a member can name. */
 type Named = Record<string, string>;
 
-/** What operations cannot do without, besides what they name. */
+/** Input that operations require, besides ids. */
 const others: Record<string, (deployId: string) => Input> = {
   createWorkspace: () => ({ name: "x" }),
   deleteWorkspace: () => ({ confirm: "Acme" }),
@@ -58,7 +58,7 @@ async function send(world: World, { method, path, input }: AnyOperation, values:
 const makeToken = async (world: World, body: object) =>
   taken<{ id: string; token: string }>(await world.manage("POST", "/tokens", { name: "Ann", ...body }), 201);
 
-/** What a workspace owns, one of each noun. */
+/** One item of each noun that a workspace owns. */
 async function namedOf(world: World): Promise<Named> {
   const { workspaceId, keyId, promptId, deployId } = world;
   const { id: recordId } = (await world.submit(undefined, deployId, world.key)).json as { id: string };
@@ -84,7 +84,7 @@ const absent: Named = {
   Token: newId("token", noon),
 };
 
-/** The members of an input that name something by an id. */
+/** The input members that name something by an id. */
 const namersOf = ({ input }: AnyOperation) =>
   Object.entries(input.schema).flatMap(([name, struct]) => {
     const noun = nounOf(struct) ?? "";
@@ -109,14 +109,14 @@ async function setStage(isProtected: boolean): Promise<Stage> {
       taken(await world.manage("POST", `/deployments/${id}/protect`));
     }
   }
-  // A first use is noted in the database.
+  // The first use of a token is written to the database.
   for (const token of [...Object.values(tokens.all), ...Object.values(tokens.bound)]) {
     taken(await world.manage("GET", "/workspaces", undefined, { Authorization: `Bearer ${token}` }));
   }
   return { world, own, foreign, tokens };
 }
 
-/** The role that a call takes. */
+/** The role that a call requires. */
 function neededRole(
   { role, roleOverAll, guardsProtected }: AnyOperation,
   isOverAll: boolean,
@@ -173,10 +173,10 @@ for (const operation of operations) {
           if (role === "owner" || !mayAs(role, operation.role)) continue;
           const bound = tokens.bound[role]!;
           for (const [nth] of members.entries()) {
-            const asked = (named: Named) => inputOf(...members.map((_, other) => other === nth ? named : own));
-            const other = before404(await send(world, operation, asked(foreign), bound), foreign);
+            const inputFor = (named: Named) => inputOf(...members.map((_, other) => other === nth ? named : own));
+            const other = before404(await send(world, operation, inputFor(foreign), bound), foreign);
             assert.is(other[0], 404, `${role}: ${members[nth]!.name} ${other[1]}`);
-            assert.equal(other, before404(await send(world, operation, asked(absent), bound), absent));
+            assert.equal(other, before404(await send(world, operation, inputFor(absent), bound), absent));
           }
           if (isOverAll && !operation.isScoped && mayAs(role, needed)) {
             const answer = await send(world, operation, inputOf(), bound);
@@ -184,7 +184,7 @@ for (const operation of operations) {
           }
         }
         assert.is(await dump(world), before);
-        // Who may do it, does: the least role first, since what it changes the others may find changed.
+        // Every role that may do it does it. The least role is first, because the others may find its changes made.
         for (const role of roles.filter((role) => mayAs(role, needed))) {
           const isRefused = role === "owner" || isOverAll && !operation.isScoped;
           const newest = await newestEntry(world), catalog = await catalogOf(world);
@@ -206,7 +206,7 @@ for (const operation of operations) {
   }
 }
 
-test("a name is looked up in the workspace that a token is bound to", async () => {
+test("a bound token looks up names in its workspace", async () => {
   const { world, own, foreign, tokens } = await setStage(false);
   const headers = { Authorization: `Bearer ${tokens.bound.viewer}` };
   const get = (path: string) => world.manage("GET", path, undefined, headers);
@@ -219,7 +219,7 @@ test("a name is looked up in the workspace that a token is bound to", async () =
   assert.is((await get("/deployments/theirs@production")).status, 404);
 });
 
-test("a publication reaches no deployment of another workspace", async () => {
+test("a publication cannot reach a deployment of another workspace", async () => {
   const { world, own, foreign, tokens } = await setStage(false);
   const before = await dump(world);
   const headers = { Authorization: `Bearer ${tokens.bound.admin}` };
@@ -234,7 +234,7 @@ test("a publication reaches no deployment of another workspace", async () => {
   assert.is(await dump(world), renamed);
 });
 
-test("a protected deployment says so, and no more once it is unprotected", async () => {
+test("a deployment shows whether it is protected", async () => {
   const world = await createWorld();
   const path = `/deployments/${world.deployId}`;
   const isProtected = async () => taken(await world.manage("GET", path)).isProtected;

@@ -1,4 +1,4 @@
-// What the records of a deployment say in numbers, against a computation as simple as can be.
+// Statistics of a deployment's records, compared with a simple computation.
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -19,10 +19,10 @@ const readStats = async (world: World, query = "") =>
     await world.manage("GET", `/deployments/${world.deployId}/stats${query}`),
   );
 
-/** To a tenth of a millisecond, and from a second on to four digits. */
+/** Rounds to a tenth of a millisecond, and from a second on to four digits. */
 const rounded = (latency: number) => latency < 1000 ? Math.round(latency * 10) / 10 : Number(latency.toPrecision(4));
 
-/** The value that so many per cent of all are not above: that of the nearest rank. */
+/** A percentile by the nearest rank. */
 function percentile(values: number[], percent: number): number | null {
   const rank = Math.max(1, Math.ceil((percent * values.length) / 100));
   return Array.from(values).sort((a, b) => a - b)[rank - 1] ?? null;
@@ -30,7 +30,7 @@ function percentile(values: number[], percent: number): number | null {
 
 const isTokens = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** The tokens of a record: in the properties themselves, or in the first object among them that has some. */
+/** The tokens of a record, from the properties themselves or the first object among them that has any. */
 function tokensOf(
   { additional_properties: properties = {} }: Measures,
 ): { prompt: number; completion: number } | undefined {
@@ -84,7 +84,7 @@ const properties = fc.oneof(
   }),
   fc.record({ deeper: fc.record({ still: usage }) }),
 );
-// Eighths are exact, so that no half is rounded by chance.
+// Eighths are exact as doubles, so that no half is rounded the wrong way.
 const latency = fc.oneof(fc.nat({ max: 16_000 }), fc.nat({ max: 8_000_000 }), fc.nat({ max: 9e12 })).map((eighths) =>
   eighths / 8
 );
@@ -102,7 +102,7 @@ const step = fc.record({
   ),
 });
 
-test("are those that a simple computation gives, for all records, one version, and any time range", async () => {
+test("match a simple computation, for all records, one version, and any time range", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 9 }), fc.nat(), async (steps, seed) => {
       const world = await createWorld({ monthlyLimit: 1e6 });
@@ -178,7 +178,7 @@ for (const [additional_properties, counted] of tokens) {
   });
 }
 
-test("tell of the ten most frequent statuses, and sum up the others, however many there are", async () => {
+test("show the ten most frequent statuses, and sum up the others, however many there are", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
   const statuses = [...Array.from({ length: 2500 }, (_, index) => index), 1, 1, 7, 7, 7, -3, -3];
   const submit = async (status: number) => assert.is((await world.submit({ ...goodBody, status })).status, 201);
@@ -194,7 +194,7 @@ test("tell of the ten most frequent statuses, and sum up the others, however man
   assert.equal([version!.statuses.length, version!.otherStatuses], [10, share(statuses.length - 4 - 3 - 2 - 7)]);
 });
 
-test("count what is recorded: not reads, not what was deleted, not another deployment's", async () => {
+test("count records only: no reads, no deleted records, none of another deployment", async () => {
   const world = await createWorld();
   assert.equal(await readStats(world), { deployId: world.deployId, records: 0, versions: [] });
   const { id } = taken<{ id: string }>(await world.submit(), 201);
@@ -211,7 +211,7 @@ test("count what is recorded: not reads, not what was deleted, not another deplo
   assert.is((await readStats({ ...world, deployId: twin.id })).records, 0);
 });
 
-test("are of a deployment that there is, and of a range that can be", async () => {
+test("need an existing deployment and a valid range", async () => {
   const world = await createWorld();
   refused(await world.manage("GET", "/deployments/dep_x/stats"), 404, "Deployment dep_x not found");
   const path = `/deployments/${world.deployId}/stats`;

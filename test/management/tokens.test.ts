@@ -1,4 +1,4 @@
-// Management tokens: how they are made, shown, refused and replaced, who may make which, and that guessing is slow.
+// Management tokens: creation, secrets, expiry, rotation, who may create which, and the limit on guesses.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { isApiKey, isToken, newToken } from "../../src/common/ids.ts";
@@ -28,7 +28,7 @@ const metricsOf = async (world: World) => {
   return Object.fromEntries([...text.matchAll(pattern)].map(([, reason, count]) => [reason, Number(count)]));
 };
 
-test("a token is shown once, is no API key, and is stored as a hash", async () => {
+test("a token's secret is shown once, is no API key, and is stored as a hash", async () => {
   const world = await createWorld();
   const { token, ...made } = await make(world, { expiresAt: noon + hour, workspaceId: world.workspaceId });
   assert.ok(isToken(token) && !isApiKey(token) && !isToken(world.key));
@@ -45,7 +45,7 @@ test("a token is shown once, is no API key, and is stored as a hash", async () =
   refused(await world.manage("GET", "/tokens/token_1"), 404, "Token token_1 not found");
 });
 
-test("a key is no token, and a token no key", async () => {
+test("an API key is refused as a token, and a token as an API key", async () => {
   const world = await createWorld();
   const { token } = await make(world, { role: "owner" });
   assert.equal([await use(world, token), await use(world, world.key)], [200, 401]);
@@ -59,7 +59,7 @@ test("a key is no token, and a token no key", async () => {
   assert.throws(() => management({ adminToken: token }), /adminToken must not be a management token/);
 });
 
-test("a token is refused from its expiry on, and once it is revoked", async () => {
+test("a token is refused when it has expired or been revoked", async () => {
   const world = await createWorld();
   const { token } = await make(world, { expiresAt: noon + hour });
   const { id, token: revoked } = await make(world);
@@ -73,7 +73,7 @@ test("a token is refused from its expiry on, and once it is revoked", async () =
   assert.is(await use(world, token), 401);
 });
 
-test("a rotated token has a new secret, and the old one for the overlap alone", async () => {
+test("a rotated token has a new secret, and the old one stays valid only for the overlap", async () => {
   const world = await createWorld();
   const { id, token: first, ...made } = await make(world);
   const rotate = async (body?: object) => taken<Token>(await world.manage("POST", `/tokens/${id}/rotate`, body));
@@ -89,7 +89,7 @@ test("a rotated token has a new secret, and the old one for the overlap alone", 
   assert.is(await use(world, third), 401);
 });
 
-test("a token tells when it was last used, to the hour", async () => {
+test("a token shows when it was last used, to the hour", async () => {
   const world = await createWorld();
   const { id, token } = await make(world);
   world.now = noon + 2 * hour + 5;
@@ -104,7 +104,7 @@ test("a token tells when it was last used, to the hour", async () => {
   assert.is((await show(world, id)).lastUsedAt, noon + 3 * hour);
 });
 
-test("nobody makes, replaces or revokes a token that may do more than they may", async () => {
+test("nobody creates, rotates or revokes a token that may do more than they may", async () => {
   const world = await createWorld();
   const { workspaceId } = world;
   const { token: admin } = await make(world, { role: "admin" });
@@ -116,13 +116,13 @@ test("nobody makes, replaces or revokes a token that may do more than they may",
   }
   refused(await by("/tokens", { name: "x", role: "owner" }), 403, "This needs the role owner");
   const bound = { name: "x", role: "owner", workspaceId };
-  refused(await world.manage("POST", "/tokens", bound), 400, "The role owner is for all workspaces");
+  refused(await world.manage("POST", "/tokens", bound), 400, "A token with the role owner must be for all workspaces");
   const tables = (text: string) => text.replace(/"last_used_at":\d+/g, '"last_used_at":null');
   assert.is(tables(await dump(world)), tables(before));
   assert.is((await make(world, { role: "admin" }, admin)).workspaceId, null);
 });
 
-test("a token that is bound makes tokens of its workspace alone, and goes with it", async () => {
+test("a bound token creates tokens for its workspace only, and is deleted with it", async () => {
   const world = await createWorld();
   const { workspaceId } = world;
   const other = await createTenant(world.admin);
@@ -141,7 +141,7 @@ test("a token that is bound makes tokens of its workspace alone, and goes with i
   assert.not.match(await dump(world, "audit_log"), '"token_id"');
 });
 
-test("the histories name the token, and whoever has one may give no other name", async () => {
+test("histories show the name of the token, and its holder cannot give another name", async () => {
   const world = await createWorld();
   const path = `/deployments/${world.deployId}`;
   const { token } = await make(world, { role: "publisher" });
@@ -158,7 +158,7 @@ test("the histories name the token, and whoever has one may give no other name",
   assert.equal(history.map(({ actor, source }) => [actor, source]).slice(0, 2), [["Bob", "api"], ["Ann", "api"]]);
 });
 
-test("management is on for tokens alone, without an admin token", async () => {
+test("management can be on for tokens only, without an admin token", async () => {
   const world = await createWorld();
   const { token } = await make(world);
   const service = serveDatabase(world.database, { clock: () => world.now, faces: [management({ tokens: true })] });
@@ -169,7 +169,7 @@ test("management is on for tokens alone, without an admin token", async () => {
   assert.equal([await ask(token), await ask(adminToken)], [200, 401]);
 });
 
-test("a text that cannot be a token is refused without a query", async () => {
+test("a text that is not a token is refused without a query", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database });
   const { token } = await make(world);
@@ -181,14 +181,14 @@ test("a text that cannot be a token is refused without a query", async () => {
   assert.is(counts.reads, reads + 1);
 });
 
-/** How many queries some requests take. */
+/** How many queries requests take. */
 async function countReads(counts: { reads: number }, ask: () => Promise<unknown>): Promise<number> {
   const before = counts.reads;
   await ask();
   return counts.reads - before;
 }
 
-test("more than 30 failures in a minute cost no query and say how long to wait; who was let in before still is", async () => {
+test("after 30 failures in a minute, guesses cost no query and get Retry-After, and known tokens still work", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database, servesMetrics: true });
   world.now = noon + 20_500;
@@ -212,15 +212,15 @@ test("more than 30 failures in a minute cost no query and say how long to wait; 
   }
   assert.equal([await use(world, known), await use(world, adminToken)], [200, 200]);
   assert.equal(await metricsOf(world), { missing: 0, invalid: 30, forbidden: 0, limited: 4 });
-  // The minute ends for all.
+  // In the next minute all tokens work again.
   world.now = noon + minute;
   assert.equal([await use(world, unknown), (await guess()).status], [200, 401]);
-  // Who is known is looked up each time all the same.
+  // A known token is still looked up each time.
   taken(await world.manage("POST", `/tokens/${id}/revoke`));
   assert.is(await use(world, unknown), 401);
 });
 
-test("guesses that come all at once are limited too, and requests with one valid token are not", async () => {
+test("concurrent guesses are limited too, and concurrent requests with a valid token are not", async () => {
   const { database, counts } = counting(await openMemory());
   const world = await createWorld({ database });
   const { token } = await make(world);
@@ -243,7 +243,7 @@ test("refusals are counted by reason", async () => {
   assert.equal(await metricsOf(world), { missing: 1, invalid: 1, forbidden: 1, limited: 0 });
 });
 
-test("a lookup that fails is no failure of who asked", async () => {
+test("a lookup that fails does not count as a guess", async () => {
   const memory = await openMemory();
   let isAway = false;
   const read: typeof memory.read = (statement) => isAway ? Promise.reject(new Error("away")) : memory.read(statement);

@@ -1,4 +1,4 @@
-// What was tampered with does not balance: one log with all that a log can hold, and each change of it by itself.
+// A log that was tampered with does not balance. One log has every kind of row, and each test makes one change to it.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
@@ -16,7 +16,7 @@ const twin = taken<{ id: string }>(
   201,
 );
 
-// Of November the first calls are pruned, and of them and the rest a record is deleted; December has three records.
+// In November the first calls are pruned. A record of these and one of the rest are deleted. December has three records.
 await world.read();
 await Promise.all([world.submit(), world.submit()]);
 await world.submit(goodBody, other.deployId, other.key);
@@ -39,7 +39,7 @@ const rowsOf = (table: string) => database.read({ sql: `select * from ${table} o
 const kept = new Map<string, Row[]>();
 for (const table of tables) kept.set(table, await rowsOf(table));
 
-/** Puts every table back to what it was. */
+/** Restores every table. */
 async function restore(): Promise<void> {
   const statements = tables.flatMap((table): Statement[] => [
     { sql: `delete from ${table}` },
@@ -186,7 +186,7 @@ const tamperings: [name: string, changes: string[][]][] = [
   ],
 ];
 
-test("a log with records, marks and pruned months balances", async () => {
+test("a log with records, deletions and pruned months balances", async () => {
   assert.ok(await verify());
   for (const table of tables) assert.ok(kept.get(table)!.length > 0, table);
   await restore();

@@ -1,4 +1,4 @@
-// One process at a time serves a database file.
+// Only one process at a time serves a database file.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createService } from "../../src/index.ts";
@@ -37,7 +37,7 @@ const submitTo = (base: string, { key, deployId }: Tenant) =>
   });
 
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-  test(`a second service waits for the first, and takes over when that ends by ${signal}`, async () => {
+  test(`a second service waits for the first, and takes over when that ends after ${signal}`, async () => {
     const { url, tenant } = await createFile();
     const first = await startService(currentRuntime, { DATABASE_URL: url });
     const second = await startSecond(url);
@@ -49,7 +49,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
-test("a second service ends with a sentence if the first serves on", async () => {
+test("a second service exits with an error if the first keeps serving", async () => {
   const { url, tenant } = await createFile();
   const first = await startService(currentRuntime, { DATABASE_URL: url });
   const second = await startSecond(url);

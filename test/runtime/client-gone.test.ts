@@ -1,4 +1,4 @@
-// A client that closes its connection is noticed on the runtime that runs the tests, and long work for it stops.
+// Long work stops when its client closes the connection, on the runtime that runs the tests.
 import { connect } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,4 +1,4 @@
-// Stopping a service from the terminal that it was started in, by the scripts that start it on the runtime that runs the tests.
+// Stopping a service from its terminal, with each script that starts it on the runtime that runs the tests.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
@@ -24,7 +24,7 @@ const ctrlC = "\x03";
 
 let databases = 0;
 
-/** Starts a service in a terminal of its own. */
+/** Starts a service in a new terminal. */
 function start(command: string) {
   const DATABASE_URL = `file:${folder.path}/${databases++}.db`;
   const settings = { PORT: "0", TMPDIR: folder.path, DATABASE_URL, ADMIN_TOKEN: adminToken };
@@ -42,7 +42,7 @@ for (const command of terminal === "found" ? scripts : []) {
     await untilDraining(service.seen);
     assert.is((await held.end()).status, 400);
     assert.is(await service.ended, 0);
-    // npm's own output may follow.
+    // Output of npm may follow.
     const messages = service.output().match(/(?<=Z (info |warn |error) )[^\r\n]*/g)!;
     assert.ok(messages.includes("Stopping; a second SIGTERM or Ctrl-C exits at once"));
     assert.is(messages.at(-1), "Stopped");

@@ -1,4 +1,4 @@
-// What /metrics tells of the database.
+// Metrics of the database.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
@@ -10,7 +10,7 @@ const test = suite("metrics of the database");
 
 const linesOf = (text: string, name: string) => text.split("\n").filter((line) => line.startsWith(`${name}{`));
 
-test("tell limit and use of the workspaces nearest to their limits, 20 at most", async () => {
+test("show limit and usage of at most 20 workspaces, those nearest to their limits", async () => {
   const world = await createWorld({ monthlyLimit: 4 });
   await Promise.all([world.read(), world.submit()]);
   for (let nth = 0; nth < 25; nth++) await createTenant(world.admin, nth === 0 ? 0 : 10);
@@ -27,7 +27,7 @@ test("tell limit and use of the workspaces nearest to their limits, 20 at most",
   assert.match(metrics.text(), /^promptledger_database_bytes [1-9]\d+$/m);
 });
 
-test("look at 1,000 workspaces for one scrape, and read nothing for the next 5 s", async () => {
+test("read 1,000 workspaces for one scrape, and nothing for the next 5 s", async () => {
   const world = await createWorld({ monthlyLimit: 4 });
   await world.database.write([{
     sql: `insert into workspaces (id, name, monthly_limit, created_at)
@@ -58,7 +58,7 @@ test("look at 1,000 workspaces for one scrape, and read nothing for the next 5 s
   assert.is(linesOf(metrics.text(), "promptledger_quota_used")[0], 'promptledger_quota_used{workspace="ws_z01500"} 1');
 });
 
-test("go on as they were while the database cannot be read, and forget deleted workspaces", async () => {
+test("show the last values while the database cannot be read, and drop deleted workspaces", async () => {
   const world = await createWorld();
   const metrics = createMetrics();
   measureDatabase(metrics, { ...world.database, read: () => Promise.reject(new Error("away")) }, () => world.now);

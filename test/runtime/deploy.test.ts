@@ -1,4 +1,4 @@
-// The files for systemd and for containers: that they fit the package, its settings and each other.
+// The files for systemd and containers fit the package, its settings and each other.
 import { spawn } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -33,7 +33,7 @@ if (currentRuntime === "Node") {
   const stepValues = (name: string) => steps.filter(([other]) => other === name).map(([, value]) => value);
   const healthCheck: string[] = JSON.parse(stepValues("HEALTHCHECK")[0]!.replace(/^.*? CMD /, ""));
 
-  /** Reads settings, every one of which must be known and usable. */
+  /** Reads settings. Each must be known and valid. */
   const configOf = (assignments: string[]) => {
     const env = Object.fromEntries(assignments.map((text) => [text.split("=")[0], text.slice(text.indexOf("=") + 1)]));
     const known = new Set<string | symbol>();
@@ -42,7 +42,7 @@ if (currentRuntime === "Node") {
     return config;
   };
 
-  test("the container is built of files that are there, and of no others", async () => {
+  test("the container is built from existing files, and needs no others", async () => {
     const sources = stepValues("COPY").filter((value) => !value.startsWith("--from=")).flatMap((value) =>
       value.split(" ").slice(0, -1)
     );
@@ -57,14 +57,14 @@ if (currentRuntime === "Node") {
     assert.ok("prepack" in manifest.scripts);
   });
 
-  test("what the image depends on runs nothing when it is installed", async () => {
+  test("the dependencies of the image run no install scripts", async () => {
     type Packages = Record<string, { dev?: true; hasInstallScript?: true }>;
     const { packages }: { packages: Packages } = JSON.parse(await read("package-lock.json"));
     const names = Object.keys(packages).filter((name) => !packages[name]!.dev && packages[name]!.hasInstallScript);
     assert.equal(names, []);
   });
 
-  test("the image is of the newest Node that CI tests, with glibc, and tells what it holds", () => {
+  test("the image has the newest Node that CI tests, with glibc, and labels", () => {
     const newest = nodeVersions.at(-1)!.replace("node", "");
     for (const image of stepValues("FROM")) {
       assert.is(/node:(\d+)-bookworm-slim( |$)/.exec(image)?.[1], newest, image);
@@ -77,7 +77,7 @@ if (currentRuntime === "Node") {
     });
   });
 
-  test("both serve with the package's command, and pass its signals on", () => {
+  test("both serve with the package's command, and pass signals on", () => {
     const [name, file] = Object.entries(manifest.bin)[0]!;
     assert.equal(unitValues("ExecStart"), [`${name} serve`]);
     assert.equal([stepValues("ENTRYPOINT"), stepValues("CMD")], [[`["${name}"]`], ['["serve"]']]);
@@ -88,14 +88,14 @@ if (currentRuntime === "Node") {
     assert.equal([unitValues("KillSignal"), stepValues("STOPSIGNAL")], [["SIGTERM"], ["SIGTERM"]]);
   });
 
-  test("the unit sets what the service reads, and waits until it has stopped", () => {
+  test("the unit has valid settings, and waits until the service has stopped", () => {
     const { database, shutdownTimeout } = configOf(unitValues("Environment"));
     assert.is(database.url, `file:/var/lib/${unitValues("StateDirectory")}/promptledger.db`);
     assert.ok(1000 * Number(unitValues("TimeoutStopSec")) > shutdownTimeout);
     assert.ok(Number(unitValues("LimitNOFILE")) > 10_000);
   });
 
-  test("the image sets what the service reads, listens where it is reached, and stops before it is killed", () => {
+  test("the image has valid settings, listens where it can be reached, and stops before it is killed", () => {
     const { database, host, port, shutdownTimeout } = configOf(stepValues("ENV").flatMap((value) => value.split(" ")));
     const [volume] = stepValues("VOLUME");
     assert.is(database.url, `file:${volume}/promptledger.db`);
@@ -112,7 +112,7 @@ if (currentRuntime === "Node") {
     assert.equal(unitValues("MemoryDenyWriteExecute"), []);
   });
 
-  /** What the container's check of its health exits with. */
+  /** The exit code of the container's health check. */
   const checkHealth = (port: string) =>
     new Promise<number | null>((resolve, reject) => {
       const [command, ...args] = healthCheck;
@@ -120,7 +120,7 @@ if (currentRuntime === "Node") {
       child.once("error", reject).once("close", resolve);
     });
 
-  test("the container's check finds a service healthy, and a closed port, an error or silence not", async () => {
+  test("the container's health check passes for a service, and fails for a closed port, an error or silence", async () => {
     const folder = await createFolder();
     const service = await startService("Node", { DATABASE_URL: `file:${folder.path}/ledger.db` });
     const server = createServer(({ url }, response) => void (url === "/healthz" && response.writeHead(503).end()));

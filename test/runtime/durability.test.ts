@@ -1,4 +1,4 @@
-// What is logged at the start about a libSQL server that answers before it syncs.
+// The warning at startup about a libSQL server that answers before it syncs.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { warnOfWeakDurability } from "../../src/runtime/durability.ts";
@@ -10,7 +10,7 @@ import { currentRuntime } from "../runtimes.ts";
 
 const test = suite(`durability on ${currentRuntime}`);
 
-/** The warnings for the server whose admin API is there. */
+/** The warnings about the server with this admin API. */
 async function warningsOf(adminUrl: string): Promise<unknown[]> {
   const warnings: unknown[] = [];
   await warnOfWeakDurability(adminUrl, { warn: (message, fields) => void warnings.push([message, fields]) });
@@ -22,19 +22,19 @@ const weak =
 
 const sqld = await findSqld();
 if ("binary" in sqld) {
-  test("a server in its default durability is warned of, one with strong durability is not", async () => {
+  test("the service warns of a server with default durability, and not of one with strong durability", async () => {
     const folder = await createFolder();
     const adminUrl = `http://127.0.0.1:${await findFreePort()}`;
     const server = await startSqld(sqld.binary, folder.path, undefined, ["--admin-listen-addr", adminUrl.slice(7)]);
     try {
-      // It listens there a moment after it serves.
+      // The admin API listens a moment after the server.
       await until(() => fetch(adminUrl).then((response) => response.text()).then(() => true, () => false));
       assert.equal(await warningsOf(adminUrl), [[weak, { url: adminUrl, durabilityMode: "relaxed" }]]);
       const settings = { DATABASE_URL: server.url, DATABASE_ADMIN_URL: `${adminUrl}/` };
       const service = await startService(currentRuntime, settings);
       assert.is(await service.stop(), 0);
       assert.match(service.output(), weak);
-      // The call that src/deploy/README.md shows.
+      // The command in src/deploy/README.md.
       const section = sectionOf(documentAt("src/deploy/README.md"), "Make a libSQL server durable");
       const [{ words: [, url, , header, , body] }] = commandsIn(blocksOf(section, "sh")[0]!) as [ShellCommand];
       const headers = [header!.split(": ") as [string, string]];
@@ -50,7 +50,7 @@ if ("binary" in sqld) {
   console.log(`skipped: the durability of a server: ${sqld.missing}`);
 }
 
-test("a server whose admin API does not answer is warned of", async () => {
+test("the service warns if the admin API does not respond", async () => {
   const [[message, { url, cause }]] = await warningsOf("http://127.0.0.1:1") as [[string, Record<string, string>]];
   assert.is(message, "Cannot check the durability of the database server (DATABASE_ADMIN_URL)");
   assert.is(url, "http://127.0.0.1:1");

@@ -1,4 +1,4 @@
-// Why a database file cannot be opened, in words that an operator can act on.
+// Why a database file cannot be opened, in a message that an operator can act on.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -14,7 +14,7 @@ await mkdir(`${folder.path}/data`);
 await writeFile(`${folder.path}/data/ledger.db`, "");
 await chmod(`${folder.path}/data/ledger.db`, 0o600);
 
-/** The system call of a process that may not use one path. */
+/** `access` of a process that may not use one path. */
 const refusing = (refused: string) => (path: unknown) =>
   path === refused ? Promise.reject(new Error("EACCES")) : Promise.resolve();
 
@@ -30,7 +30,7 @@ const faults: [name: string, path: string, fault: string][] = [
 ];
 
 for (const [name, path, fault] of faults) {
-  test(`${name} is named, on the command line too`, async () => {
+  test(`${name} is reported, also on the command line`, async () => {
     assert.is(await findFileFault(`${folder.path}/${path}`), fault);
     const DATABASE_URL = `file:${folder.path}/${path}`;
     for (const command of [["workspace", "create", "--name", "x"], ["migrate"]]) {
@@ -41,14 +41,14 @@ for (const [name, path, fault] of faults) {
   });
 }
 
-test("a file of another user is named with its owner, its mode and the user of this process", async () => {
+test("a file of another user is reported with its owner, its mode and the user of this process", async () => {
   const file = `${folder.path}/data/ledger.db`;
   const fault = await findFileFault(file, refusing(file));
   assert.ok(fault?.startsWith(`${file} belongs to `), fault);
   assert.match(fault!, / \(mode 0600\), and this process, which runs as \S+/);
 });
 
-test("a folder of another user is named", async () => {
+test("a folder of another user is reported", async () => {
   const fault = await findFileFault(`${folder.path}/data/new.db`, refusing(`${folder.path}/data`));
   assert.ok(fault?.startsWith(`${folder.path}/data belongs to `), fault);
 });

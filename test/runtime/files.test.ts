@@ -9,7 +9,7 @@ import { currentRuntime } from "../runtimes.ts";
 
 const test = suite(`files on ${currentRuntime}`);
 
-/** Runs with an empty folder, and gives the names and modes of the files that are there afterwards. */
+/** Runs with an empty folder, and returns the names and modes of the files in it afterwards. */
 async function modesAfter(run: (folder: string) => Promise<unknown>): Promise<Record<string, string>> {
   const folder = await createFolder();
   try {
@@ -21,7 +21,7 @@ async function modesAfter(run: (folder: string) => Promise<unknown>): Promise<Re
   }
 }
 
-test("only its owner may read a database that a service makes, and its log", async () => {
+test("only its owner may read a database that a service creates, and its log", async () => {
   const modes = await modesAfter(async (folder) => {
     const service = await startService(currentRuntime, { DATABASE_URL: `file:${folder}/ledger.db` });
     await service.stop("SIGKILL");
@@ -30,7 +30,7 @@ test("only its owner may read a database that a service makes, and its log", asy
   assert.equal(modes, Object.fromEntries(own.map((name) => [name, "600"])));
 });
 
-test("only its owner may read a database that is made for an embedded service, whatever the umask", async () => {
+test("only its owner may read a database that is created for an embedded service, whatever the umask", async () => {
   const umask = process.umask(0);
   try {
     const modes = await modesAfter((folder) => migrate(`file:${folder}/ledger.db`));
@@ -40,7 +40,7 @@ test("only its owner may read a database that is made for an embedded service, w
   }
 });
 
-test("a database that is there keeps its mode", async () => {
+test("an existing database keeps its mode", async () => {
   const modes = await modesAfter(async (folder) => {
     await writeFile(`${folder}/ledger.db`, "");
     await chmod(`${folder}/ledger.db`, 0o640);
@@ -49,7 +49,7 @@ test("a database that is there keeps its mode", async () => {
   assert.is(modes["ledger.db"], "640");
 });
 
-test("refuses to migrate a database in memory, and makes no file for it", async () => {
+test("refuses to migrate a database in memory, and creates no file for it", async () => {
   const modes = await modesAfter(async (folder) => {
     const cwd = process.cwd();
     process.chdir(folder);

@@ -1,5 +1,5 @@
-// Management that takes longer than a client waits for a sign of life, by the service and the command line on the runtime that
-// runs the tests.
+// Long management requests to a client with a short idle timeout: service and command line, on the runtime that runs
+// the tests.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
@@ -12,7 +12,7 @@ import { findListen } from "./listen.ts";
 
 const test = suite(`long responses, on ${currentRuntime}`);
 
-test("arrive at a client that waits for less long than they take", async () => {
+test("reach a client whose idle timeout is shorter than they take", async () => {
   const gated = await openGated(1, 10_000, 50);
   const listen = await findListen();
   const server = await listen(gated.fetch, { host: "127.0.0.1", port: 0 }, () => {});

@@ -1,5 +1,5 @@
-// Requests that come before the last one is answered, bytes that are no request behind one that is, and clients that leave
-// without taking their answers: over sockets, on the runtime that runs the tests.
+// Pipelined requests, invalid bytes after a request, and clients that disconnect before they read their responses: over
+// sockets, on the runtime that runs the tests.
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { suite } from "uvu";
@@ -23,7 +23,7 @@ test.before(async () => {
   const seeded = await createSeededDatabase(`file:${folder.path}/ledger.db`);
   tenant = seeded.tenant;
   service = await startService(currentRuntime, { DATABASE_URL: seeded.url, ADMIN_TOKEN: adminToken });
-  // From now on the key is known, and a submit is decided in one go.
+  // From now on the key is cached, and a submit takes one transaction.
   assert.is((await exchange(submit())).filter((status) => status === 201).length, 1);
 });
 
@@ -46,9 +46,9 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-const quiet = 300; // ms after which no further answer is waited for
+const quiet = 300; // ms without a further answer
 
-/** The statuses that bytes on a connection of their own are answered with. */
+/** The statuses of the answers to bytes on a new connection. */
 async function exchange(bytes: string): Promise<number[]> {
   const socket = await open();
   let received = "";
@@ -78,9 +78,9 @@ const pipelined: [name: string, requests: () => string, statuses: number[]][] = 
 ];
 
 for (const [name, requests, statuses] of pipelined) {
-  // Bun closes such a connection and answers none of them.
+  // Bun closes such a connection without an answer.
   const expected = currentRuntime === "Bun" ? [] : statuses;
-  test(`${name} at once: ${expected.length} are answered, and as many counted`, async () => {
+  test(`${name} pipelined: ${expected.length} are answered, and as many counted`, async () => {
     const before = await countUsed();
     assert.equal(await exchange(requests()), expected);
     assert.is(await countUsed() - before, expected.length);
@@ -88,7 +88,7 @@ for (const [name, requests, statuses] of pipelined) {
 }
 
 for (const rest of ["garbage", "garbage\r\n\r\n", "\r\n\r\n", "\r\n\r\ngarbage\r\n\r\n", "\0\0\0\0", "POST\r\n\r\n"]) {
-  test(`${JSON.stringify(rest)} behind a submit leaves it its answer, if it counts`, async () => {
+  test(`${JSON.stringify(rest)} after a submit: the submit is answered if it is counted`, async () => {
     const before = await countUsed();
     const statuses = await exchange(submit() + rest);
     const counted = await countUsed() - before;
@@ -98,7 +98,7 @@ for (const rest of ["garbage", "garbage\r\n\r\n", "\r\n\r\n", "\r\n\r\ngarbage\r
   });
 }
 
-/** How many requests are in flight when the rest has had time to end: the one that asks is 1. */
+/** How many requests are in flight once others have had time to end, including the request that reads this. */
 async function countInFlight(): Promise<number> {
   for (let turn = 0;; turn++) {
     const count = await readMetric(service.url, "promptledger_http_requests_in_flight");
@@ -107,7 +107,7 @@ async function countInFlight(): Promise<number> {
   }
 }
 
-test("answers that nobody takes are out of flight when their client has gone", async () => {
+test("unread answers are no longer in flight when their client has disconnected", async () => {
   const sockets = await Promise.all(Array.from({ length: 20 }, open));
   for (const socket of sockets) socket.pause().write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30));
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -129,11 +129,11 @@ const unfinished: [name: string, bytes: () => string][] = [
 
 for (const [name, bytes] of unfinished) {
   for (const leave of ["end", "destroy"] as const) {
-    test(`a client that leaves in the middle of ${name} by ${leave} leaves nothing behind`, async () => {
+    test(`a client that disconnects during ${name} by ${leave} leaves nothing in flight`, async () => {
       const before = await countUsed();
       const socket = await open();
       await new Promise((resolve) => socket.write(bytes(), resolve));
-      // By the time that another request is answered, this one has come.
+      // When another request is answered, this one has arrived.
       assert.is((await send(service.url, "/healthz")).status, 200);
       socket[leave]();
       assert.is(await countInFlight(), 1);
@@ -143,7 +143,7 @@ for (const [name, bytes] of unfinished) {
   }
 }
 
-test("the service is well after all of it", async () => {
+test("the service works after all of this", async () => {
   assert.is((await send(service.url, "/readyz")).status, 200);
   assert.is(await service.stop(), 0);
   assert.not.match(service.output(), /^\S+ (warn|error) |uncaught|unhandled/im);

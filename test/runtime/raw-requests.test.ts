@@ -1,5 +1,5 @@
-// Bytes as no client of good will sends them, on the runtime that runs the tests: bodies of another length than they say, and
-// control characters wherever the runtime lets them through. test/http/log-injection does the same in both formats of the log.
+// Malformed requests over sockets, on the runtime that runs the tests: bodies of another length than declared, and control
+// characters where the runtime lets them through. test/http/log-injection tests both formats of the log.
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";
 import { suite } from "uvu";
@@ -18,7 +18,7 @@ import { currentRuntime } from "../runtimes.ts";
 const test = suite(`raw requests on ${currentRuntime}`);
 
 const limit = 1000;
-const patience = 5_000; // ms
+const timeoutMs = 5_000;
 
 const folder = await createFolder();
 const database = openDatabase(`file:${folder.path}/ledger.db`, "manage");
@@ -39,15 +39,15 @@ test.after(async () => {
 });
 
 /**
- * Sends bytes on a connection of their own. With `ends` it closes our side after them, and gives what comes until the other
- * is closed too; without, what comes until there is an answer.
+ * Sends bytes on a new connection, and returns what arrives. With `ends` it closes its side after them, and waits until the
+ * other side closes too. Without, it waits for an answer.
  */
 function exchange(bytes: Uint8Array, ends: boolean): Promise<string> {
   const { hostname, port } = new URL(service.url);
   return new Promise((resolve) => {
     let received = "";
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-    const timer = setTimeout(() => socket.destroy(), patience);
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket.setEncoding("latin1");
     socket.on("data", (text: string) => {
       received += text;
@@ -145,7 +145,7 @@ for (const [name, headers, body, counts] of lengths) {
   test(`a body that ${name} is stored ${counts.join(" or ")} times, and answered so`, async () => {
     const before = await countUsed();
     const bytes = bytesOf([`Authorization: Bearer ${tenant.key}`, ...headers], body);
-    // Who closes before the answer may get none, though it is stored.
+    // A client that closes before the answer may get none, although the record is stored.
     const statuses = statusesOf(await exchange(bytes, counts === never));
     const stored = await countUsed() - before;
     assert.is(statuses.filter((status) => status === 201).length, stored, `${stored} times, ${statuses}`);
@@ -172,7 +172,7 @@ for (
 
 const controls = ["\x1b[31m", "\x9b31m", "\x85", "\x07", "\x7f", "\0", "\x0b", "\r", "\nX: y", "\u00e2\u0080\u00a8"];
 
-test("control characters make no second line in the log, and steer no terminal", async () => {
+test("control characters make no second line in the log, and do not reach a terminal", async () => {
   const authorization = `Authorization: Bearer ${tenant.key}`;
   const target = `/v1/prompts?deployId=${tenant.deployId}`;
   for (const text of controls) {
@@ -187,7 +187,7 @@ test("control characters make no second line in the log, and steer no terminal",
     ];
     for (const bytes of requests) {
       const statuses = statusesOf(await exchange(bytes, true));
-      // A runtime may take what follows a control character for another version of HTTP.
+      // A runtime may parse what follows a control character as another version of HTTP.
       assert.ok(statuses.every((status) => status < 500 || status === 505), `${statuses} to ${JSON.stringify(text)}`);
     }
   }

@@ -1,4 +1,4 @@
-// Starting, being told wrong, and stopping, on the runtime that runs the tests.
+// Starting, invalid settings, and stopping, on the runtime that runs the tests.
 import { execFile } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { readdir, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ const folder = await createFolder();
 starts.after(() => folder.remove());
 
 let files = 0;
-/** Settings with a database of its own, as one process at a time serves a file. */
+/** Settings with a separate database, because only one process at a time serves a file. */
 const settingsOf = (settings: Record<string, string> = {}) => ({
   DATABASE_URL: `file:${folder.path}/${++files}.db`,
   ...settings,
@@ -34,7 +34,7 @@ const managed = (settings: Record<string, string> = {}) => settingsOf({ ADMIN_TO
 
 const readMetrics = (base: string) => send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
 
-test("on an empty database it starts without management or metrics, and says which three commands set it up", async () => {
+test("starts on an empty database without management or metrics, and shows the three commands that set it up", async () => {
   const service = await startService(currentRuntime, settingsOf({ npm_lifecycle_event: "start" }));
   assert.is((await send(service.url, "/v1/prompts")).status, 401);
   assert.is((await readMetrics(service.url)).status, 404);
@@ -43,7 +43,7 @@ test("on an empty database it starts without management or metrics, and says whi
   assert.equal(commands, ["workspace create", "key create", "prompt push"].map((name) => `npm run -s cli -- ${name}`));
 });
 
-/** The events of a log in JSON; the first tells where the service listens. */
+/** The events of a log in JSON. The first one has the URL of the service. */
 function readEvents({ url, output }: Running) {
   const events = output().split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
   const { time: _, level, url: listening, runtime, ...fields } = events[0];
@@ -56,7 +56,7 @@ const limits = { maxBodyBytes: 1048576, bodyBudgetBytes: 67108864, shutdownTimeo
 const listening = { message: "Listening", version, management: "off", ...limits };
 
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-  test(`${signal} stops it; the log names version, runtime and limits, and what another signal would do`, async () => {
+  test(`${signal} stops it, and the log has version, runtime, limits and what another signal would do`, async () => {
     const settings = settingsOf({ LOG_FORMAT: "json" });
     const service = await startService(currentRuntime, settings);
     assert.is(await service.stop(signal), 0);
@@ -71,7 +71,7 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
   });
 }
 
-test("with an admin token there are management and metrics, for its bearer; the log names the limits in force", async () => {
+test("with an admin token management and metrics are on and require it, and the log has the limits in force", async () => {
   const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5", LOG_FORMAT: "json" });
   const service = await startService(currentRuntime, settings);
   assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
@@ -80,13 +80,13 @@ test("with an admin token there are management and metrics, for its bearer; the 
   assert.equal(readEvents(service).fields, { ...listening, ...changed });
 });
 
-test("METRICS_PORT serves probes and metrics on an address of their own, METRICS_HOST", async () => {
+test("METRICS_PORT serves probes and metrics on METRICS_HOST", async () => {
   const service = await startService(currentRuntime, managed({ METRICS_PORT: "0", METRICS_HOST: "localhost" }));
   assert.match(service.output(), /metrics=http:\/\/localhost:\d+\/metrics/);
   assert.is(await service.stop(), 0);
 });
 
-test("METRICS_PORT serves probes and metrics to everyone on loopback, and the service none", async () => {
+test("METRICS_PORT serves probes and metrics on loopback without a token, and the service has no metrics", async () => {
   const service = await startService(currentRuntime, managed({ METRICS_PORT: "0" }));
   try {
     const [, metrics] = /metrics=(http:\/\/[\d.]+:\d+)\/metrics/.exec(service.output())!;
@@ -109,7 +109,7 @@ test("METRICS_PORT serves probes and metrics to everyone on loopback, and the se
   }
 });
 
-test("npm hands the signal to the service that it started", async () => {
+test("npm forwards the signal to the service that it started", async () => {
   const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
   const settings = settingsOf({ PORT: "0" });
   const npm = await startProgram(["npm", "run", "-s", script], settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
@@ -118,7 +118,7 @@ test("npm hands the signal to the service that it started", async () => {
   assert.match(npm.output(), " info  Stopped");
 });
 
-test("a client that stalls does not keep it from stopping", async () => {
+test("a stalled client does not prevent it from stopping", async () => {
   const settings = managed({ SHUTDOWN_TIMEOUT: "1", LOG_FORMAT: "json" });
   const service = await startService(currentRuntime, settings);
   const held = await holdRequest(service.url);
@@ -148,14 +148,14 @@ test("signals within a second of the first count as the first, and SIGHUP never 
   await untilDraining(service.url);
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   void service.stop("SIGHUP");
-  // It is answered after the signal has come.
+  // This one is answered after the signal.
   assert.is((await send(service.url, "/healthz")).status, 200);
   assert.is((await held.end()).status, 400);
   assert.is(await stopped, 0);
   held.close();
 });
 
-test("a submit that comes while it stops is stored, though its body ends when nothing new is taken", async () => {
+test("a submit that arrives while it stops is stored, even if its body ends when new requests are refused", async () => {
   const { url: DATABASE_URL, tenant } = await createSeededDatabase(`file:${folder.path}/late.db`);
   const service = await startService(currentRuntime, managed({ DATABASE_URL, SHUTDOWN_DELAY: "3" }));
   const stopped = service.stop();
@@ -178,7 +178,7 @@ if (currentRuntime === "Bun") {
   });
 }
 
-test("while it waits for a request, it is not ready, answers others, and then exits 0", async () => {
+test("while it waits for a request, it is not ready but answers others, and then exits 0", async () => {
   const service = await startService(currentRuntime, managed());
   const held = await holdRequest(service.url);
   const stopped = service.stop();
@@ -216,7 +216,7 @@ const failures: [name: string, settings: Record<string, string>, error: string][
   ],
 ];
 
-test("MIGRATE=false serves no schema that is out of date, and leaves it to the migrate command", async () => {
+test("MIGRATE=false refuses an outdated schema, which the migrate command updates", async () => {
   const settings = { DATABASE_URL: `file:${folder.path}/unmigrated.db`, MIGRATE: "false" };
   assert.match((await runService(settings)).said, "cannot be used: it does not exist: run promptledger migrate");
   assert.equal((await readdir(folder.path)).filter((name) => name.startsWith("unmigrated")), []);
@@ -233,7 +233,7 @@ test("MIGRATE=false serves no schema that is out of date, and leaves it to the m
   assert.is(await service.stop(), 0);
 });
 
-test("exits 1 when the server refuses the token, and says so", async () => {
+test("exits 1 if the server refuses the token, and says so", async () => {
   const server = createHttpServer((_, response) => void response.writeHead(401).end("no"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -247,7 +247,7 @@ test("exits 1 when the server refuses the token, and says so", async () => {
 });
 
 for (const [name, settings, error] of failures) {
-  test(`exits 1 when ${name}, and says so`, async () => {
+  test(`exits 1 if ${name}, and says so`, async () => {
     const { code, said } = await runService(settings);
     assert.is(code, 1);
     assert.ok(said.includes(error), said);
@@ -255,7 +255,7 @@ for (const [name, settings, error] of failures) {
   });
 }
 
-test("exits 1 when the port is taken, and says so", async () => {
+test("exits 1 if the port is taken, and says so", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -267,7 +267,7 @@ test("exits 1 when the port is taken, and says so", async () => {
 });
 
 if (currentRuntime === "Node") {
-  test("the demo prints calls that are answered 200 and 201", async () => {
+  test("the commands that the demo prints get 200 and 201", async () => {
     const demo = await startFile("Node", "src/runtime/demo.ts", { PORT: "0", TMPDIR: folder.path }, /(Ctrl-C stops)/);
     const [read, submit] = [
       ...demo.out().matchAll(/^curl -i '(http[^']+)' -H '([^']+)'(?:[^']*'([^']+)' \\\n {2}-d '([^']+)')?/gm),
@@ -278,7 +278,7 @@ if (currentRuntime === "Node") {
     const request = { method: "POST", headers: [authorization!, type!], body: body! };
     assert.is((await send(base!, url!.slice(base!.length), request)).status, 201);
 
-    // Nothing that is pasted stays behind in the shell, where `npm start` would find it.
+    // The pasted commands must not leave a variable in the shell, where `npm start` would find it.
     assert.not.match(demo.out(), "export ");
     const commands = demo.out().match(/^.*npm run -s cli -- .*$/gm)!;
     const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
