@@ -125,8 +125,8 @@ export const fileCommands: Command[] = [
       "[--actor NAME]",
     summary:
       "Push the next version of a prompt, or a new prompt. FILE is JSON, - is standard input. The name is that of --name, " +
-      "or in the file, or the path without its extension. --deploy makes the version live. --force allows this although it " +
-      "removes variables that are live",
+      "or in the file, or the path without its extension. --deploy makes the version live; " +
+      "--force does so even if it removes variables that are live",
     role: describeRole(publishPrompt),
     check: checkPush,
     run: push,

@@ -162,7 +162,7 @@ export const revokeApiKey = operation({
 export const rotateApiKey = operation({
   id: "rotateApiKey",
   summary:
-    "Replace the secret of an API key. The new one is shown only once, and the old one stays valid for the overlap (default: none)",
+    "Replace the secret of an API key. The new one is shown only once, and the old one stays valid for the overlap, by default not at all",
   method: "POST",
   path: "/keys/{id}/rotate",
   role: "admin",

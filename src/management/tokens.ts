@@ -141,7 +141,7 @@ export const revokeToken = operation({
 export const rotateToken = operation({
   id: "rotateToken",
   summary:
-    "Replace the secret of a management token. The new one is shown only once, and the old one stays valid for the overlap (default: none)",
+    "Replace the secret of a management token. The new one is shown only once, and the old one stays valid for the overlap, by default not at all",
   method: "POST",
   path: "/tokens/{id}/rotate",
   role: "admin",

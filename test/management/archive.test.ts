@@ -5,7 +5,7 @@ import type { Deployment } from "../../src/management/deployments.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import { createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { readAll, refused, refusedAs, taken } from "./management.ts";
+import { publish, readAll, refused, refusedAs, taken } from "./management.ts";
 
 const test = suite("archive");
 
@@ -19,8 +19,6 @@ const makeDeployment = async (world: World, name: string): Promise<Deployment> =
   const body = { name, promptId: world.promptId };
   return taken<Deployment>(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);
 };
-const publish = (world: World, body: object) =>
-  world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, title: "Two", ...body });
 const actionsOf = async (world: World, id: string) =>
   (await readAll<DeploymentChange>(world, `/deployments/${id}/history`))
     .map(({ action, from, to, actor, note }) => [action, from, to, actor, note]);

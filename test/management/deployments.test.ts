@@ -8,7 +8,7 @@ import type { DeploymentChange } from "../../src/management/history.ts";
 import { promoteDeployment } from "../actions.ts";
 import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { readAll, refused, taken } from "./management.ts";
+import { publish, readAll, refused, taken } from "./management.ts";
 
 const test = suite("deployments");
 
@@ -296,9 +296,6 @@ test("a rollback can go to any version that was live, and the next one continues
 });
 
 type Publication = { id: string; version: number; isNew: boolean; deployment: Result };
-
-const publish = (world: World, body: object) =>
-  world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, ...body });
 
 test("publishing first creates the prompt and the deployment, and then new versions that are live", async () => {
   const world = await createWorld();

@@ -1,5 +1,6 @@
 // Helpers for tests of management: reading answers, and lists page by page.
 import * as assert from "uvu/assert";
+import { promptFile } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 
 /** The JSON of an answer, after checking its status. */
@@ -21,6 +22,10 @@ export function refusedAs(status: number, code: string, ...answers: Answer[]): v
     assert.equal([answer.status, (answer.json as { code: string }).code], [status, code], answer.text);
   }
 }
+
+/** Publishes the prompt file with changes. */
+export const publish = (world: World, body: object) =>
+  world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, ...body });
 
 /** All pages of a list. `between` runs after each. */
 export async function readPages<T>(world: World, path: string, between?: () => Promise<void>): Promise<T[][]> {

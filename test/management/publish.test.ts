@@ -11,17 +11,13 @@ import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { createTenant, createWorld, managementOf, promptFile, toPrompt } from "../helpers.ts";
-import type { World } from "../helpers.ts";
-import { readAll, refused, taken } from "./management.ts";
+import { publish, readAll, refused, taken } from "./management.ts";
 
 const test = suite("publishing");
 
 const sqld = await findSqld();
 
 type Publication = { id: string; version: number; deployment: DeploymentResult };
-
-const publish = (world: World, body: object) =>
-  world.manage("POST", `/workspaces/${world.workspaceId}/publish`, { ...promptFile, ...body });
 
 const messagesOf = (content: string) => [{ role: "user", content }];
 
