@@ -34,7 +34,7 @@ export function createEvents(): Events {
       const own = listeners[name];
       const { error } = event as Partial<ClientEvents["error"]>;
       // Losses that nobody listens for must not go unseen.
-      if (!own && error && !hasWarned) {
+      if (!own && error && !hasWarned && name !== "stale") {
         hasWarned = true;
         console.warn("promptledger:", error.message);
       }
