@@ -5,6 +5,7 @@ import { memoryOf, startFile, startService, startSqld } from "../conformance/pro
 import { requireSqld } from "../conformance/sqld.ts";
 import type { Runtime } from "../runtimes.ts";
 import { killedInBatches } from "./batches.ts";
+import { clientQueue } from "./client-queue.ts";
 import { audit, createBooks } from "./books.ts";
 import type { Audit } from "./books.ts";
 import { outOfDescriptors } from "./descriptors.ts";
@@ -227,6 +228,7 @@ const lockHeld = (time: number): Fault => ({
 export const faults: Record<string, Fault> = {
   "kill -9 of the service": killed,
   "kill -9 in the middle of batches": killedInBatches,
+  "kill -9 under a client's queue": clientQueue,
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,
