@@ -1,4 +1,5 @@
 // The client: prompts, records, and what holds them together.
+/// <reference lib="esnext.disposable" preserve="true" />
 import { invalidArgument, toClientError } from "./errors.ts";
 import { createEvents } from "./events.ts";
 import type { ClientEvents } from "./events.ts";

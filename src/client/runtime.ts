@@ -25,7 +25,14 @@ export const hostRuntime: Runtime = {
     if (!held) timer.unref?.();
     return () => clearTimeout(timer as number);
   },
-  env: (name) => host.process?.env[name],
+  env(name) {
+    try {
+      return host.process?.env[name];
+    } catch {
+      // Deno may not be allowed to read it.
+      return undefined;
+    }
+  },
   hasTimers: host.navigator?.userAgent !== "Cloudflare-Workers",
 };
 
