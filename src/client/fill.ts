@@ -27,7 +27,7 @@ export function fillMessages(
   function textOf(name: string): string | undefined {
     const value = own(values, name) ?? (missing === "empty" ? "" : undefined);
     // A careless value would put "[object Object]" before the model.
-    if (Object(value) === value) throw invalidArgument(`The value of ${name} must be a text`);
+    if (Object(value) === value) throw invalidArgument(`Variable ${name} must be a text`);
     if (value === undefined) names.add(name);
     return value?.toString();
   }

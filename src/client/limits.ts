@@ -4,8 +4,6 @@
 export const watchEvery = 15_000;
 /** Without a prompt being asked for, the watch rests after this time. */
 export const restAfter = 600_000;
-/** A request that has neither succeeded nor failed this long after its timeout is lost, with the Worker that sent it. */
-export const grace = 1_000;
 
 export const firstBackOff = 250;
 /** Of a retry that somebody waits for, of the watch, and of what is done behind. */

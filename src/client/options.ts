@@ -55,21 +55,22 @@ export function readOptions(options: ClientOptions, { env, hasTimers }: Runtime)
   const { fetch, waitUntil } = options;
   const { url = env("PROMPTLEDGER_URL") ?? (fetch && "http://promptledger.invalid") } = options;
   const { apiKey = env("PROMPTLEDGER_API_KEY") } = options;
-  if (!/^https?:/.test(url!) || !apiKey?.trim() && apiKey !== null) {
+  // A key that was read from a file may end with a line break. The error of an invalid header would show the key.
+  const key = apiKey?.trim();
+  if (!/^https?:/.test(url!) || apiKey !== null && !/^[!-~]+$/.test(key ?? "")) {
     throw invalidArgument("Give url and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY");
   }
   // A process that is frozen between requests cannot look behind.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
   for (const name of Object.keys(read) as (keyof typeof read)[]) {
     read[name] = Number(options[name] ?? read[name]);
-    if (!(read[name] >= 0)) throw invalidArgument(`${name} must be a number, at least 0`);
+    if (!(read[name] >= 0)) throw invalidArgument(`${name} must be at least 0`);
   }
   return {
     ...options,
     ...read,
     url: url!.replace(/\/*(\/v1)?\/*$/, ""),
-    // A key that was read from a file may end with a line break.
-    apiKey: apiKey?.trim(),
+    apiKey: key,
     // Looked up with each request, as others may replace it.
     fetch: fetch ?? ((request: Request) => globalThis.fetch(request)),
   };

@@ -98,10 +98,10 @@ export function createPrompt(
       return {
         sessionId,
         done(outcome) {
-          const endAt = now();
           if (isDone) return;
           isDone = true;
           record(() => {
+            const endAt = now();
             const { status, usage, additional_properties: ofOutcome } = outcome;
             return {
               deployId,

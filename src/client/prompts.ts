@@ -3,7 +3,7 @@
 import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
-import { grace, longestBackOff, mostPrompts } from "./limits.ts";
+import { longestBackOff, mostPrompts } from "./limits.ts";
 import { createPrompt, freeze } from "./prompt.ts";
 import type { Fallback, Prompt, PromptSource, RecordCall } from "./prompt.ts";
 import { within } from "./runtime.ts";
@@ -49,7 +49,7 @@ export function createPrompts(
   record: RecordCall,
   runtime: Runtime,
 ): Prompts {
-  const { now } = runtime;
+  const { now, hasTimers } = runtime;
   const cached = new Map<string, CachedPrompt>();
   let reads = 0;
 
@@ -82,7 +82,8 @@ export function createPrompts(
     function load(): Promise<Prompt> {
       const startedAt = now();
       if (loading && startedAt < nextAt) return loading;
-      nextAt = startedAt + readTimeout + submitTimeout + grace;
+      // On Workers a load is lost with the request that began it.
+      nextAt = startedAt + readTimeout + (hasTimers ? submitTimeout : 0);
       const read = async (): Promise<[served: ServedPrompt, sentAt: number]> => {
         const [body, headers, sentAt] = await send(
           `/v1/prompts?deployId=${encodeURIComponent(deployId)}`,

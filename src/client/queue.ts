@@ -107,21 +107,25 @@ export function createQueue(
     sends--;
     if (isAbandoned) return;
     const stored: Item[] = [], again: Item[] = [], refused: Item[] = [];
-    items.forEach((item, index) => {
-      const error = errors[index];
+    let failure: PromptLedgerError | undefined, refusal: PromptLedgerError | undefined;
+    for (const item of items) {
+      const error = errors.shift();
       if (isCut) item.together = Math.ceil(items.length / 2);
+      if (error?.retryable) failure = error;
       if (!error) stored.push(item);
       else if (isCut || error.retryable && now() - item.at < oldestRecord) again.push(item);
-      else refused.push(item);
-    });
+      else {
+        refused.push(item);
+        refusal = error;
+      }
+    }
     waiting = [...again, ...waiting];
-    const failure = errors.find((error) => error?.retryable);
     if (failure) {
       pausedUntil = now() + pauseAfter(failure, ++failures, longestBackOff);
       emit("error", { error: failure });
     } else failures = 0;
     settle(stored);
-    settle(refused, errors.find((error) => error && !error.retryable) ?? failure);
+    settle(refused, refusal);
     pump();
   }
 

@@ -43,7 +43,7 @@ export function within<T, L = undefined>(
   promise: Promise<T>,
   late?: () => L,
 ): Promise<T | L> {
-  let cancel = () => {};
+  let cancel!: () => void;
   const timeout = new Promise<void>((resolve) => cancel = startTimer(resolve, ms, true));
-  return Promise.race([promise, timeout.then(late) as Promise<L>]).finally(() => cancel());
+  return Promise.race([promise, timeout.then(late) as Promise<L>]).finally(cancel);
 }

@@ -1,7 +1,7 @@
 // Watches which versions are live. Asking costs nothing, so a prompt is read, and paid for, only once it has changed.
 import { AuthenticationError } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
-import { grace, longestWatchBackOff, restAfter } from "./limits.ts";
+import { longestWatchBackOff, restAfter } from "./limits.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Revisions } from "./shapes.ts";
 import type { Transport } from "./transport.ts";
@@ -35,7 +35,8 @@ export function createWatch(
   let live: Live = new Map();
 
   async function ask(): Promise<void> {
-    nextAt = now() + timeout + grace;
+    // Until then it is under way, or lost with the request of a Worker that began it.
+    nextAt = now() + timeout;
     try {
       const [body, headers, sentAt] = await send("/v1/revisions", timeout, tag ? { "If-None-Match": tag } : undefined);
       if (body) {

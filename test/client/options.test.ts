@@ -65,12 +65,13 @@ const wrong: [name: string, options: ClientOptions, message: string][] = [
   ["no url", { apiKey: "pl_1" }, "Give url and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY"],
   ["no key", { url: "https://x.test" }, "Give url and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY"],
   ["an empty key", { url: "https://x.test", apiKey: " " }, "Give url and apiKey"],
+  ["a key that no header can hold", { url: "https://x.test", apiKey: "pl_1\npl_2" }, "Give url and apiKey"],
   ["a url of another kind", { url: "file:ledger.db", apiKey: "pl_1" }, "Give url and apiKey"],
-  ["a negative number", { url: "https://x.test", apiKey: "pl_1", maxAge: -1 }, "maxAge must be a number, at least 0"],
+  ["a negative number", { url: "https://x.test", apiKey: "pl_1", maxAge: -1 }, "maxAge must be at least 0"],
   [
     "no number",
     { url: "https://x.test", apiKey: "pl_1", readTimeout: NaN },
-    "readTimeout must be a number, at least 0",
+    "readTimeout must be at least 0",
   ],
 ];
 

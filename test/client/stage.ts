@@ -20,6 +20,8 @@ export type VirtualClock = {
   follow<T>(promise: Promise<T>): Promise<T>;
   /** The response, the reading of whose body counts too. */
   followBody(response: Response): Response;
+  /** Forgets all timers. */
+  forget(): void;
   /** The timers that have not fired, by whether they keep a process from ending. */
   timers(): { held: number; others: number };
 };
@@ -72,6 +74,7 @@ export function createClock(start: number): VirtualClock {
       const json = response.json.bind(response);
       return Object.assign(response, { json: () => clock.follow(json()) });
     },
+    forget: () => timers.clear(),
     timers() {
       const held = [...timers].filter((timer) => timer.held).length;
       return { held, others: timers.size - held };
