@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
+import { shapesModule } from "./shapes.ts";
 
 const root = new URL("..", import.meta.url);
 const readText = (path: string) => readFile(new URL(path, root), "utf8");
@@ -38,6 +39,8 @@ async function versionModule(): Promise<string> {
 export const generated: Record<string, () => Promise<string>> = {
   "src/database/migrations.ts": migrationsModule,
   "src/common/version.ts": versionModule,
+  // deno-lint-ignore require-await -- a generator returns a promise
+  "src/client/shapes.ts": async () => shapesModule(),
 };
 
 if (process.argv[1]?.endsWith("generate.ts")) {

@@ -61,16 +61,50 @@ createService({ database, log: pino });
 
 const readme = documentAt("README.md");
 const [shownEmbedding] = blocksOf(sectionOf(readme, "Embedding"), "ts");
-const shownApp =
-  blocksOf(sectionOf(readme, "Use it from an app"), "ts").map((app) =>
-    `declare function callModel(model: string, messages: { role: string; content: string }[]): Promise<string>;\n${app}export {};\n`
-  )[0];
+const callModel = "declare function callModel(model: string, messages: { role: string }[]): Promise<string>;\n";
+const [shownApp, shownFetchingApp] = [
+  ...blocksOf(sectionOf(readme, "Use it from an app"), "ts"),
+  ...blocksOf(sectionOf(documentAt("src/http/README.md"), "Call it by fetch"), "ts"),
+].map((app) => `${callModel}${app}export {};\n`);
+
+/** Of the client alone. Each mistake is an error where it is written. */
+const clientUse = `
+import { createClient, QuotaExceededError } from "promptledger-client";
+import type { Client, DiagnosisItem, Message, Prompt } from "promptledger-client";
+const fetch = () => Promise.resolve(new Response('{"error":"Invalid API key"}', { status: 401 }));
+const ledger: Client = createClient({ apiKey: "pl_1", fetch, mask: (record) => ({ ...record, content: {} }) });
+ledger.on("error", ({ error }) => error instanceof QuotaExceededError ? error.resetAt.getTime() : error.code);
+const fallback = { messages: [{ role: "user", content: "{{a}}" }], llmConfig: { model: "small" } };
+const prompt: Prompt<{ model: string }> = await ledger.prompt<{ model: string }>("a@b", { fallback });
+const messages: Message[] = prompt.fill({ a: 1 }, { history: [{ role: "user", content: "x" }] }, { missing: "keep" });
+prompt.call().done({ status: 1, input: messages, output: null, usage: { prompt_tokens: 1 } });
+const record: DiagnosisItem = { deployId: "a@b", sessionId: "s", status: 1, content: { output: "" }, extra: { a: 1 } };
+const submitted: Promise<{ id: string } | string> = ledger.submit(record).catch(({ code }) => code as string);
+console.log(prompt.llmConfig.model, messages[0]!.content, await submitted, (await ledger.close()).failed);
+function mistakes() {
+  // @ts-expect-error
+  ledger.on("nothing", () => {});
+  // @ts-expect-error
+  createClient({ urls: "" });
+  // @ts-expect-error
+  prompt.fill({ a: {} });
+  // @ts-expect-error
+  prompt.fill({ a: 1 }, { missing: "keep" });
+  // @ts-expect-error
+  prompt.call().done({ output: "" });
+  // @ts-expect-error
+  prompt.messages.push({ role: "user", content: "" });
+  // @ts-expect-error
+  ledger.submit({ deployId: "a@b", status: 1, content: {} });
+}
+export { mistakes };
+`;
 
 // Packing is the same on every runtime.
 if (currentRuntime === "Node") {
   const folder = await createFolder();
   test.after(() => folder.remove());
-  const app = `${folder.path}/app`;
+  const app = `${folder.path}/app`, page = `${folder.path}/page`;
 
   test("is packed and installs in an empty folder", async () => {
     // Packing compiles, which other tests of this checkout must not see half done.
@@ -85,6 +119,12 @@ if (currentRuntime === "Node") {
     await mkdir(app);
     await writeFile(`${app}/package.json`, JSON.stringify({ private: true, type: "module" }));
     await run(app, "npm", "install", "--silent", "--no-audit", "--no-fund", `../${tarball}`);
+    await run(checkout, "npm", "run", "--silent", "pack:client");
+    const [client] = (await readdir(checkout)).filter((name) => name.endsWith(".tgz"));
+    await mkdir(page);
+    await writeFile(`${page}/package.json`, JSON.stringify({ private: true, type: "module" }));
+    await run(page, "npm", "install", "--silent", "--no-audit", "--no-fund", `../checkout/${client}`);
+    await writeFile(`${page}/use.ts`, clientUse);
     await writeFile(`${app}/embed.js`, embedding);
     await writeFile(`${app}/embed.ts`, embedding);
     await writeFile(`${app}/mistakes.ts`, mistakes);
@@ -106,8 +146,19 @@ if (currentRuntime === "Node") {
     assert.ok(manifest.keywords.includes("prompt-management"));
   });
 
+  const clientExports = [
+    "AuthenticationError",
+    "InvalidRequestError",
+    "MissingVariablesError",
+    "NotFoundError",
+    "PromptLedgerError",
+    "QuotaExceededError",
+    "UnavailableError",
+    "createClient",
+  ];
   const entries: [name: string, exported: string[]][] = [
     ["promptledger", ["Refusal", "createLog", "createService"]],
+    ["promptledger/client", clientExports],
     ["promptledger/management", ["management"]],
     ["promptledger/migrate", ["Refusal", "migrate"]],
     ["promptledger/worker", ["Refusal", "createLog", "createService", "default", "migrate"]],
@@ -143,6 +194,7 @@ if (currentRuntime === "Node") {
     await writeFile(`${app}/shown.js`, shownEmbedding!);
     await writeFile(`${app}/shown.ts`, shownEmbedding!);
     await writeFile(`${app}/shown-app.ts`, shownApp!);
+    await writeFile(`${app}/shown-fetching-app.ts`, shownFetchingApp!);
     const script = `
       const { default: shown } = await import("./shown.js");
       const { status } = await shown.fetch(new Request("https://example.com/readyz"));
@@ -184,10 +236,39 @@ if (currentRuntime === "Node") {
       ...["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", "--lib"],
       ...["es2023,esnext.disposable", "--types", "node"],
     ];
-    const typed = ["embed.ts", "mistakes.ts", "shown.ts", "shown-app.ts"];
+    const typed = ["embed.ts", "mistakes.ts", "shown.ts", "shown-app.ts", "shown-fetching-app.ts"];
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];
     await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, ...typed);
   });
+
+  test("the client is a package of its own, in one file, that needs no other", async () => {
+    const { packages } = JSON.parse(await readFile(`${page}/node_modules/.package-lock.json`, "utf8"));
+    assert.equal(Object.keys(packages), ["node_modules/promptledger-client"]);
+    const own = `${page}/node_modules/promptledger-client`;
+    assert.equal((await readdir(own)).sort(), ["LICENSE", "README.md", "index.js", "package.json", "types"]);
+    assert.not.match(await readFile(`${own}/index.js`, "utf8"), /^import |"\.\//m);
+    const manifest = JSON.parse(await readFile(`${own}/package.json`, "utf8"));
+    const { version } = JSON.parse(await readFile(`${app}/node_modules/promptledger/package.json`, "utf8"));
+    assert.equal([manifest.version, manifest.dependencies], [version, undefined]);
+  });
+
+  // The types stand for themselves: nothing is skipped, and there are only those of a browser.
+  test("the client is typed for a strict project without types of Node", async () => {
+    const options = ["--strict", "--target", "es2022", "--lib", "es2022,dom", "--types", ""];
+    await run(page, pathOf("node_modules/.bin/tsc"), "--noEmit", "--module", "nodenext", ...options, "use.ts");
+    await run(page, pathOf("node_modules/.bin/tsc"), "--module", "nodenext", ...options, "use.ts");
+  });
+
+  const clientRuns: [name: string, ...command: string[]][] = [
+    ["Node", "node", "use.js"],
+    ["Bun", pathOf("node_modules/.bin/bun"), "use.ts"],
+    ["Deno", pathOf("node_modules/.bin/deno"), "run", "--quiet", "--node-modules-dir=manual", "use.ts"],
+  ];
+  for (const [name, command, ...args] of clientRuns) {
+    test(`the client runs on ${name}`, async () => {
+      assert.is(await run(page, command!, ...args), "small 1 unauthorized 1\n");
+    });
+  }
 
   test("brings its command line", async () => {
     assert.match(await run(app, "npx", "promptledger", "--version"), /^\d+\.\d+\.\d+\n$/);

@@ -10,7 +10,7 @@ import type { ShellCommand } from "./documents.ts";
 import { blocksOf, commandsIn, documentAt, sectionOf } from "./documents.ts";
 import { adminToken } from "./helpers.ts";
 import { terminal } from "../src/runtime/terminal.ts";
-import { currentRuntime } from "./runtimes.ts";
+import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite(`quick start on ${currentRuntime}`);
 
@@ -76,23 +76,32 @@ test("three commands set up a database", async () => {
   assert.equal([...known.keys()].sort(), ["dep_…", "key_…", "pl_…", "prompt_…", "ws_…"]);
 });
 
-test("the app of the README reads its prompt, fills it in, calls a model and records what came of it", async () => {
-  const callModel =
-    "const callModel = async (model, messages) => [model, ...messages.map((each) => each.content)].join();";
-  const [app] = blocksOf(sectionOf(readme, "Use it from an app"), "ts");
-  const file = `${folder.path}/app.mts`;
-  await writeFile(file, `// @ts-nocheck\n${callModel}\n${fillIn(app!)}\nexport { messages, output };\n`);
-  const { messages, output } = await import(`file://${file}`);
-  assert.equal(messages, [
-    { role: "system", content: "You answer customers of Acme." },
-    { role: "user", content: "Where is my parcel?" },
-  ]);
-  assert.is(output, "gpt-4o-mini,You answer customers of Acme.,Where is my parcel?");
-  const list = await runCommand(["diagnosis", "list", "--deploy", "dep_…", "--json"]);
-  const [{ content, latency, startAt, endAt }] = JSON.parse(list);
-  assert.equal(content, { input: JSON.stringify(messages), output });
-  assert.ok(latency <= endAt - startAt + 1);
-});
+const apps: [name: string, app: string][] = [
+  ["the app of the README", blocksOf(sectionOf(readme, "Use it from an app"), "ts")[0]!],
+  ["the app of src/http/README.md, which has no client,", blocksOf(sectionOf(http, "Call it by fetch"), "ts")[0]!],
+];
+
+for (const [index, [name, app]] of apps.entries()) {
+  test(`${name} reads its prompt, fills it in, calls a model and records what came of it`, async () => {
+    const callModel =
+      "const callModel = async (model, messages) => [model, ...messages.map((each) => each.content)].join();";
+    const file = `${folder.path}/app-${index}.mts`;
+    const own = fillIn(app).replace("promptledger/client", `file://${pathOf("src/client/index.ts")}`);
+    await writeFile(file, `// @ts-nocheck\n${callModel}\n${own}\nexport { messages, output };\n`);
+    const { messages, output } = await import(`file://${file}`);
+    assert.equal(messages, [
+      { role: "system", content: "You answer customers of Acme." },
+      { role: "user", content: "Where is my parcel?" },
+    ]);
+    assert.is(output, "gpt-4o-mini,You answer customers of Acme.,Where is my parcel?");
+    const list = await runCommand(["diagnosis", "list", "--deploy", "dep_…", "--json"]);
+    const records = JSON.parse(list);
+    assert.is(records.length, index + 1);
+    const [{ content, latency, startAt, endAt, promptVersion }] = records;
+    assert.equal([content, promptVersion], [{ input: JSON.stringify(messages), output }, 1]);
+    assert.ok(latency <= endAt - startAt + 1);
+  });
+}
 
 test("the commands of the README work one after the other", async () => {
   const prompt = JSON.parse(await readFile(promptFile, "utf8"));

@@ -185,6 +185,17 @@ test("the options of createService are all listed", () => {
   assert.equal(listed.sort(), known.sort());
 });
 
+test("the options, errors and events of the client are all listed", async () => {
+  const listed = (section: string) =>
+    firstCells(sectionOf(documentAt("src/client/README.md"), section)).flatMap(spansOf);
+  const namesIn = async (file: string, pattern: RegExp) =>
+    Array.from((await readFile(pathOf(`src/client/${file}`), "utf8")).matchAll(pattern), ([, name]) => name!);
+  assert.equal(listed("Options").sort(), (await namesIn("options.ts", /^ {2}(\w+)\?:/gm)).sort());
+  const errors = await namesIn("errors.ts", /^export class (\w+)/gm);
+  assert.equal([...new Set(listed("Errors"))].sort(), errors.sort());
+  assert.equal(listed("Events").sort(), (await namesIn("events.ts", /^ {2}(\w+): \{/gm)).sort());
+});
+
 everywhere("paths lead to files", (text, document) => {
   const isPath = /^(\.{1,2}\/|\.ci\/)?[\w-]+(\/[\w.-]+)*(\.(ts|md|sql|service|lua)|\/)$|^(src|test|sql|\.ci)\/[\w/-]+$/;
   for (const path of spansOf(text).filter((span) => isPath.test(span))) {
@@ -206,7 +217,9 @@ everywhere("links lead to files and headings", (text, document) => {
 
 everywhere("JSON is valid, and the package has its version", (text) => {
   for (const block of blocksOf(text, "json")) JSON.parse(block);
-  for (const [, version] of text.matchAll(/promptledger-(\d[\d.]*)\.tgz/g)) assert.is(version, manifest.version);
+  for (const [, version] of text.matchAll(/promptledger-(?:client-)?(\d[\d.]*)\.tgz/g)) {
+    assert.is(version, manifest.version);
+  }
 });
 
 test("what the unit for systemd says about installing it is what its document says", async () => {

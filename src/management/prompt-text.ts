@@ -4,11 +4,11 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import { invalid } from "../common/errors.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { fillText } from "../common/template.ts";
 
 /** The content of a version. `messages` is an array, `llmConfig` an object, both as JSON text. */
 export type PromptContent = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
 
-const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
 const maxFilled = 16 * 1024 * 1024; // characters
 // A brace may also be written as an escape.
 const mayHoldPlaceholder = /\{\{|\\u007b/i;
@@ -30,16 +30,16 @@ export function fillVariables(
   const text = mapStrings(messages.text, (string) => {
     if (!mayHoldPlaceholder.test(string)) return string;
     let isFilled = false;
-    const filled = (JSON.parse(string) as string).replace(placeholder, (whole, name: string) => {
+    const filled = fillText(JSON.parse(string) as string, (name) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
       if (value === undefined) {
         missing.add(name);
-        return whole;
+        return undefined;
       }
       isFilled = true;
       length += value.length;
       if (length > maxFilled) throw invalid(`The values make the messages longer than ${maxFilled} characters`);
-      return value.toWellFormed();
+      return value;
     });
     return isFilled ? JSON.stringify(filled) : string;
   });

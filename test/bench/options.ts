@@ -16,6 +16,7 @@ const scenarios = [
   "growth",
   "records",
   "deletion",
+  "client",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];

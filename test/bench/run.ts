@@ -2,6 +2,7 @@
 // scenario. Tables go to stdout, and progress to stderr.
 import process from "node:process";
 import { batches } from "./batches.ts";
+import { client } from "./client.ts";
 import { deletion } from "./deletion.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
@@ -31,6 +32,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   growth,
   records,
   deletion,
+  client,
 };
 
 function fail(code: number, error: unknown): never {
@@ -47,7 +49,8 @@ function readArguments(): Options {
 }
 
 const options = readArguments();
-if (!await hasWrk()) fail(1, "wrk is needed: apt-get install wrk, or brew install wrk");
+const needsWrk = options.scenarios.some((name) => name !== "client");
+if (needsWrk && !await hasWrk()) fail(1, "wrk is needed: apt-get install wrk, or brew install wrk");
 
 const tables: Table[] = [];
 try {

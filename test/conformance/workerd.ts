@@ -17,6 +17,7 @@ export async function startWorker(entry: string, path: string, bindings: Record<
     format: "esm",
     platform: "browser",
     conditions: ["workerd", "worker"],
+    external: ["cloudflare:workers"],
     logLevel: "error",
   });
   await writeFile(`${path}.capnp`, configOf(`${basename(path)}.mjs`, bindings));

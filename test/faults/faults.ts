@@ -7,6 +7,7 @@ import type { Runtime } from "../runtimes.ts";
 import { killedInBatches } from "./batches.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
 import type { Audit } from "./audit.ts";
+import { clientQueue } from "./client-queue.ts";
 import { outOfDescriptors } from "./descriptors.ts";
 import { failingDisk } from "./failing-disk.ts";
 import { failingStart } from "./failing-start.ts";
@@ -227,6 +228,7 @@ const lockHeld = (time: number): Fault => ({
 export const faults: Record<string, Fault> = {
   "kill -9 of the service": killed,
   "kill -9 in the middle of batches": killedInBatches,
+  "kill -9 under a client's queue": clientQueue,
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,

@@ -1,0 +1,103 @@
+// The client: prompts, records, and what holds them together.
+/// <reference lib="esnext.disposable" preserve="true" />
+import { invalidArgument, toClientError } from "./errors.ts";
+import { createEvents } from "./events.ts";
+import type { ClientEvents } from "./events.ts";
+import { flushTime } from "./limits.ts";
+import { readOptions } from "./options.ts";
+import type { ClientOptions } from "./options.ts";
+import type { Prompt } from "./prompt.ts";
+import { createPrompts } from "./prompts.ts";
+import type { PromptOptions } from "./prompts.ts";
+import { createQueue } from "./queue.ts";
+import type { Held, Totals } from "./queue.ts";
+import { maskRecord } from "./record.ts";
+import { within } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
+import type { DiagnosisItem, DiagnosisResponse } from "./shapes.ts";
+import { createSnapshot, fileStore } from "./snapshot.ts";
+import { closed, createTransport } from "./transport.ts";
+
+/** What a client has done, and what it holds. */
+export type ClientStats = Totals & Held & {
+  /** Reads that the service answered with a prompt or 304. Each costs one of the quota. */
+  reads: number;
+};
+
+export type Client = {
+  /**
+   * The active prompt of a deployment, by its id or reference. With a `fallback` it never rejects. Otherwise it rejects with a
+   * PromptLedgerError if there is neither a response nor a copy that may be served.
+   */
+  prompt<Config = Record<string, unknown>>(deployId: string, options?: PromptOptions): Promise<Prompt<Config>>;
+  /** Stores a record and resolves with its id. Rejects with a PromptLedgerError. */
+  submit(record: DiagnosisItem): Promise<{ id: string }>;
+  /** Queues a record. Never throws. */
+  record(record: DiagnosisItem): void;
+  /** Sends what is queued without delay. Resolves when all of it is settled, or after `timeout` ms (default: 5,000). */
+  flush(options?: { timeout?: number }): Promise<void>;
+  /** Calls a listener with each event from now on, and returns a function that ends that. */
+  on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void;
+  stats(): ClientStats;
+  /**
+   * Sends what is queued for `timeout` ms at most (default: 5,000), ends everything that is under way, and resolves with what
+   * became of all records of this client. Never rejects.
+   */
+  close(options?: { timeout?: number }): Promise<Totals>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/** Makes a client on a runtime. Opens and starts nothing: Workers allow neither before a request. */
+export function createClientOn(runtime: Runtime, given: ClientOptions): Client {
+  const options = readOptions(given, runtime);
+  const { url, mask, snapshot: kept, submitTimeout, retries } = options;
+  const events = createEvents();
+  const transport = createTransport(options, runtime);
+  const queue = createQueue(options, transport, events, runtime);
+  const snapshot = createSnapshot(typeof kept === "string" ? fileStore(kept) : kept, url, events);
+  const prompts = createPrompts(options, transport, snapshot, events, record, runtime);
+  let closing: Promise<Totals> | undefined;
+
+  function record(make: () => DiagnosisItem): void {
+    try {
+      if (closing) throw closed();
+      const masked = maskRecord(make(), mask, runtime.now());
+      if (masked) queue.add(masked);
+    } catch (error) {
+      queue.drop(toClientError(error, "invalid_record"));
+    }
+  }
+
+  async function submit(record: DiagnosisItem): Promise<{ id: string }> {
+    const masked = maskRecord(record, mask, runtime.now());
+    if (!masked) throw invalidArgument("The mask left out the record");
+    const { deployId, idempotencyKey, ...body } = masked;
+    const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
+    const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };
+    const text = JSON.stringify(body);
+    const [reply] = await transport.retry(() => transport.send(path, submitTimeout, headers, text), retries);
+    return reply as DiagnosisResponse;
+  }
+
+  const close = ({ timeout = flushTime } = {}): Promise<Totals> =>
+    closing ??= (async () => {
+      prompts.stop();
+      await queue.flush(timeout);
+      events.close();
+      transport.close();
+      const totals = queue.abandon();
+      await within(runtime, timeout, snapshot.settled());
+      return totals;
+    })();
+
+  return {
+    prompt: prompts.get as Client["prompt"],
+    submit,
+    record: (item) => record(() => item),
+    flush: ({ timeout = flushTime } = {}) => queue.flush(timeout),
+    on: events.on,
+    stats: () => ({ reads: prompts.reads(), ...queue.counts() }),
+    close,
+    [Symbol.asyncDispose]: async () => void await close(),
+  };
+}

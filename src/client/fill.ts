@@ -1,0 +1,43 @@
+// Fills in the variables of a prompt's messages, by the same rules as the service.
+import { fillText, soleVariable } from "../common/template.ts";
+import { invalidArgument, MissingVariablesError } from "./errors.ts";
+import type { Message } from "./shapes.ts";
+
+/** Values of variables by their names. One that is undefined or null counts as missing. */
+export type Values = Readonly<Record<string, string | number | bigint | boolean | null | undefined>>;
+
+/** Messages to put in the place of a message whose content is one variable and nothing else, by the variable's name. */
+export type MessageLists = Readonly<Record<string, readonly object[]>>;
+
+/** What happens to variables without a value: `throw` is the default, `keep` leaves them, `empty` removes them. */
+export type FillOptions = { missing?: "throw" | "keep" | "empty" };
+
+const own = <T>(object: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+/** Fills in all strings of the messages but keys. Nothing in a value is filled in again. Returns new messages. */
+export function fillMessages(
+  messages: readonly Message[],
+  values: Values = {},
+  lists: MessageLists = {},
+  { missing }: FillOptions = {},
+): Message[] {
+  const names = new Set<string>();
+
+  function textOf(name: string): string | undefined {
+    const value = own(values, name) ?? (missing === "empty" ? "" : undefined);
+    // A careless value would put "[object Object]" before the model.
+    if (Object(value) === value) throw invalidArgument(`Variable ${name} must be a text`);
+    if (value === undefined) names.add(name);
+    return value?.toString();
+  }
+
+  const fill = (message: Message) =>
+    JSON.parse(JSON.stringify(message), (_, value) => typeof value === "string" ? fillText(value, textOf) : value);
+
+  const filled = messages.flatMap((message) =>
+    own(lists, soleVariable(message.content as string) ?? "") ?? fill(message)
+  );
+  if (names.size > 0 && missing !== "keep") throw new MissingVariablesError([...names]);
+  return filled as Message[];
+}

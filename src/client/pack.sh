@@ -1,0 +1,17 @@
+#!/bin/sh
+# `npm run pack:client`: packs promptledger-client, which is one file without imports, and its types. What both packages say of
+# themselves is taken from package.json.
+set -eu
+package=.cache/promptledger-client
+rm -rf "$package"
+esbuild src/client/index.ts --bundle --format=esm --target=es2023 --log-level=warning --outfile="$package/index.js"
+tsc -p src/client/tsconfig.pack.json --outDir "$package/types"
+cp src/client/README.md LICENSE "$package"
+node --input-type=module > "$package/package.json" <<'SCRIPT'
+import { readFileSync } from "node:fs";
+const read = (path) => JSON.parse(readFileSync(path, "utf8"));
+const { version, license, repository, type, engines } = read("package.json");
+const shared = { version, license, repository: { ...repository, directory: "src/client" }, type, engines };
+console.log(JSON.stringify({ ...read("src/client/manifest.json"), ...shared }, null, 2));
+SCRIPT
+npm pack --silent "./$package"

@@ -1,0 +1,127 @@
+// A prompt as the application gets it: its content, its variables filled in, and the record of a call that is made with it.
+import { fillMessages } from "./fill.ts";
+import type { FillOptions, MessageLists, Values } from "./fill.ts";
+import type { Runtime } from "./runtime.ts";
+import { contentOf, withTokens } from "./record.ts";
+import type { Usage } from "./record.ts";
+import type { DiagnosisItem, Message } from "./shapes.ts";
+
+/** Where a prompt comes from. */
+export type PromptSource = "server" | "cache" | "stale" | "snapshot" | "fallback";
+
+/** What an application has of its own, for when there is nothing else. */
+export type Fallback = {
+  messages: readonly Message[];
+  llmConfig?: Record<string, unknown>;
+  title?: string;
+  description?: string;
+  /** The version of the deployment's prompt that this is a copy of. Its records count for that version. */
+  version?: number;
+};
+
+/** The active prompt of a deployment. Its content is frozen: `fill` gives messages of your own. */
+export type Prompt<Config = Record<string, unknown>> = {
+  /** The id of the deployment; of a fallback, what was asked for. */
+  readonly deployId: string;
+  readonly title: string;
+  readonly description: string;
+  readonly messages: readonly Message[];
+  readonly llmConfig: Config;
+  /** The version of the prompt; 0 of a fallback that names none. */
+  readonly version: number;
+  readonly source: PromptSource;
+  /**
+   * The messages with their `{{variables}}` filled in. `lists` has messages to put in the place of a message whose content is
+   * one variable and nothing else, such as `{{history}}`. Throws a MissingVariablesError if a variable has no value, unless
+   * `missing` is `keep` or `empty`.
+   */
+  fill(values?: Values, lists?: MessageLists, options?: FillOptions): Message[];
+  /** Starts the clock for a call of a model with this prompt. `sessionId` is a random UUID unless given. */
+  call(options?: CallOptions): ModelCall;
+};
+
+export type CallOptions = {
+  sessionId?: string;
+  /** Any JSON to be kept with the record. */
+  additional_properties?: Record<string, unknown>;
+};
+
+/** A call of a model that is under way. */
+export type ModelCall = {
+  readonly sessionId: string;
+  /** Queues the record of the call, with its version, start and latency. Only the first time counts. Never throws. */
+  done(outcome: Outcome): void;
+};
+
+/** What came of a call. What is not a text, such as messages, is recorded as JSON. */
+export type Outcome = {
+  /** An integer; you define what it means. */
+  status: number;
+  input?: unknown;
+  output?: unknown;
+  /** The tokens, as the model's provider reports them. */
+  usage?: Usage | null | undefined;
+  /** Any JSON to be kept with the record, beside that of `call`. */
+  additional_properties?: Record<string, unknown>;
+};
+
+/** What a prompt says, wherever it comes from. */
+export type PromptContent = Pick<
+  Prompt,
+  "deployId" | "title" | "description" | "messages" | "llmConfig" | "version"
+>;
+
+/** Freezes a value and all in it: what one request of the application changed, others would get. */
+export function freeze<T>(value: T): T {
+  if (Object(value) === value) Object.values(Object.freeze(value) as object).forEach(freeze);
+  return value;
+}
+
+/** Queues a record, which it makes itself, as that may fail. Never throws. */
+export type RecordCall = (make: () => DiagnosisItem) => void;
+
+/** Makes a prompt of its content. */
+export function createPrompt(
+  content: PromptContent,
+  source: PromptSource,
+  record: RecordCall,
+  { now }: Runtime,
+): Prompt {
+  const { deployId, version } = content;
+  return {
+    ...content,
+    source,
+    fill: (...given) => fillMessages(content.messages, ...given),
+    call({ sessionId = crypto.randomUUID(), additional_properties: ofCall } = {}) {
+      const startAt = now();
+      let isDone = false;
+      return {
+        sessionId,
+        done(outcome) {
+          if (isDone) return;
+          isDone = true;
+          record(() => {
+            const endAt = now();
+            const { status, usage, additional_properties: ofOutcome } = outcome;
+            return {
+              deployId,
+              sessionId,
+              status,
+              content: contentOf(outcome),
+              // The clock may have been set back.
+              latency: Math.max(0, endAt - startAt),
+              startAt,
+              endAt,
+              additional_properties: {
+                ...ofCall,
+                ...(usage && { token_usage: withTokens(usage) }),
+                ...ofOutcome,
+              },
+              promptVersion: version || undefined,
+            };
+          });
+        },
+      };
+    },
+  };
+}

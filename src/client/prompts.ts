@@ -1,0 +1,212 @@
+// The prompts that the application has asked for: fresh, refreshed behind, stale, or replaced by what is left while the service
+// is away.
+import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
+import type { PromptLedgerError } from "./errors.ts";
+import type { Events } from "./events.ts";
+import { longestBackOff, mostPrompts } from "./limits.ts";
+import { createPrompt, freeze } from "./prompt.ts";
+import type { Fallback, Prompt, PromptSource, RecordCall } from "./prompt.ts";
+import { within } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
+import type { ServedPrompt } from "./shapes.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Transport } from "./transport.ts";
+import { createWatch } from "./watch.ts";
+import type { Live } from "./watch.ts";
+
+export type PromptsOptions = {
+  maxAge: number;
+  maxStale: number;
+  watch: number;
+  readTimeout: number;
+  submitTimeout: number;
+  retries: number;
+};
+
+export type PromptOptions = {
+  /** What to serve if there is nothing else. */
+  fallback?: Fallback | undefined;
+};
+
+export type Prompts = {
+  get(deployId: string, options?: PromptOptions): Promise<Prompt>;
+  /** How many reads were answered. Each costs one of the quota. */
+  reads(): number;
+  stop(): void;
+};
+
+type CachedPrompt = {
+  get(fallback: Fallback | undefined): Promise<Prompt>;
+  /** Compares it with what was live at a moment (Unix ms), unless that could not be seen. */
+  verify(reason: PromptLedgerError | undefined, live: Live, at: number): void;
+};
+
+export function createPrompts(
+  { maxAge, maxStale, watch: interval, readTimeout, submitTimeout, retries }: PromptsOptions,
+  { send, retry, errorOf, pauseAfter }: Transport,
+  snapshot: Snapshot,
+  { emit }: Events,
+  record: RecordCall,
+  runtime: Runtime,
+): Prompts {
+  const { now, hasTimers } = runtime;
+  const cached = new Map<string, CachedPrompt>();
+  let reads = 0;
+
+  const watch = createWatch(
+    interval,
+    submitTimeout,
+    (error, live, at) => {
+      cached.forEach(({ verify }) => verify(error, live, at));
+      if (error) emit("error", { error });
+    },
+    { send, pauseAfter },
+    runtime,
+  );
+
+  function createCached(deployId: string): CachedPrompt {
+    let prompt: Prompt | undefined;
+    let checkedAt = 0; // when it was last known to be live
+    let loading: Promise<Prompt> | undefined;
+    let lastSeen: Parameters<typeof verify> | undefined;
+    // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
+    let error: PromptLedgerError | undefined, told: PromptLedgerError | undefined, failures = 0, nextAt = 0;
+
+    function confirm(at: number): void {
+      checkedAt = at;
+      error = undefined;
+      failures = nextAt = 0;
+    }
+
+    /** Loads the prompt, unless that is under way. The promise may be left alone. */
+    function load(): Promise<Prompt> {
+      const startedAt = now();
+      if (loading && startedAt < nextAt) return loading;
+      // On Workers a load is lost with the request that began it.
+      nextAt = startedAt + readTimeout + (hasTimers ? submitTimeout : 0);
+      const read = async (): Promise<[served: ServedPrompt, sentAt: number]> => {
+        const [body, headers, sentAt] = await send(
+          `/v1/prompts?deployId=${encodeURIComponent(deployId)}`,
+          submitTimeout,
+        );
+        const served = body as ServedPrompt;
+        // Anything else comes from something in between.
+        if (!served.messages) throw errorOf(200, headers);
+        reads++;
+        return [served, sentAt];
+      };
+      // Retries are for whoever waits. What is loaded behind is tried again later.
+      const own = retry(read, retries, startedAt + readTimeout).then(([served, sentAt]) => {
+        const loaded = promptOf(served, "cache");
+        // A load that was given up keeps what it brings to itself, as a later one may know better.
+        if (own !== loading) return loaded;
+        const from = prompt?.version, to = loaded.version;
+        loading = undefined;
+        prompt = loaded;
+        confirm(sentAt);
+        snapshot.set(deployId, served, sentAt);
+        if (from && from !== to) emit("change", { deployId, from, to });
+        if (lastSeen) verify(...lastSeen);
+        return loaded;
+      }).catch((thrown) => {
+        const reason = toClientError(thrown, "invalid_argument");
+        if (own === loading) refuse(reason);
+        throw reason;
+      });
+      own.catch(() => {});
+      return loading = own;
+    }
+
+    function refuse(reason: PromptLedgerError): void {
+      loading = undefined;
+      error = reason;
+      nextAt = now() + pauseAfter(error, ++failures, longestBackOff);
+      if (error instanceof NotFoundError) {
+        prompt = undefined;
+        snapshot.set(deployId, prompt, now());
+      }
+      emit("error", { error, deployId });
+    }
+
+    function verify(reason: PromptLedgerError | undefined, live: Live, at: number): void {
+      const { id, version, isActive } = live.get(deployId) ?? {};
+      if (reason) {
+        error ??= reason;
+        return;
+      }
+      lastSeen = [reason, live, at];
+      if (!prompt) {
+        if (error?.retryable || error instanceof NotFoundError && isActive) void load();
+      } else if (at >= checkedAt) {
+        if (isActive && id === prompt.deployId && version === prompt.version) confirm(at);
+        else if (now() >= nextAt) void load();
+      }
+    }
+
+    /** The load goes on, but whoever asks next and has something else does not wait for it. */
+    function giveUp(): never {
+      throw error ??= tooSlow(readTimeout);
+    }
+
+    async function get(fallback: Fallback | undefined): Promise<Prompt> {
+      const at = now(), age = at - checkedAt;
+      // A negative age is that of a clock that was set back.
+      if (prompt && age >= 0 && age < maxAge) return prompt;
+      const isDue = at >= nextAt;
+      if (prompt && age < maxStale) {
+        // The service may not tell what is live. Then the prompt is read.
+        if (isDue && !watch.look()) void load();
+        if (error && error !== told) emit("stale", { deployId, version: prompt.version, age, error: told = error });
+        return { ...prompt, source: "stale" };
+      }
+      // After a failure what else there is comes first. A refusal stands for a while.
+      let reason = error;
+      let found = reason && await findSubstitute(deployId, fallback, reason);
+      if (isDue || !found && reason?.retryable !== false) {
+        const loaded = load();
+        try {
+          if (!found) return { ...await within(runtime, readTimeout, loaded, giveUp), source: "server" };
+        } catch (thrown) {
+          reason = thrown as PromptLedgerError;
+          found = await findSubstitute(deployId, fallback, reason);
+        }
+      }
+      if (found) return found;
+      throw reason;
+    }
+
+    return { get, verify };
+  }
+
+  async function findSubstitute(deployId: string, fallback: Fallback | undefined, reason: PromptLedgerError) {
+    const kept = reason instanceof NotFoundError
+      ? undefined
+      : await within(runtime, readTimeout, snapshot.find(deployId));
+    if (kept?.deploy) return promptOf(kept, "snapshot");
+    if (!fallback) return undefined;
+    const content = { title: "", description: "", llmConfig: {}, version: 0, ...fallback, deployId };
+    return createPrompt(content, "fallback", record, runtime);
+  }
+
+  const promptOf = ({ deploy, title, description, messages, llmConfig }: ServedPrompt, source: PromptSource) =>
+    createPrompt(
+      freeze({ deployId: deploy.id, title, description, messages, llmConfig, version: deploy.currentVersion }),
+      source,
+      record,
+      runtime,
+    );
+
+  return {
+    get(deployId, { fallback } = {}) {
+      watch.touch();
+      let prompt = cached.get(deployId);
+      if (!prompt) {
+        if (cached.size >= mostPrompts) cached.delete(cached.keys().next().value!);
+        cached.set(deployId, prompt = createCached(deployId));
+      }
+      return prompt.get(fallback);
+    },
+    reads: () => reads,
+    stop: watch.stop,
+  };
+}

@@ -1,0 +1,46 @@
+// Records: what they are made of, and the mask that they pass.
+import { toClientError } from "./errors.ts";
+import type { DiagnosisItem } from "./shapes.ts";
+
+/** Removes or replaces what must stay in the process: null leaves out the record. */
+export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
+
+/** Numbers of tokens, as the model's provider reports them, beside anything else. */
+export type Usage = {
+  prompt_tokens?: unknown;
+  completion_tokens?: unknown;
+  input_tokens?: unknown;
+  output_tokens?: unknown;
+  inputTokens?: unknown;
+  outputTokens?: unknown;
+};
+
+/** The content of a record. The service wants at least one of the two, as a text. */
+export function contentOf(outcome: { input?: unknown; output?: unknown }): DiagnosisItem["content"] {
+  const textOf = (value: unknown) =>
+    typeof value === "string" ? value : JSON.stringify(value ?? undefined) as string | undefined;
+  const input = textOf(outcome.input), output = textOf(outcome.output);
+  return { input, output: output ?? (input === undefined ? "" : undefined) };
+}
+
+/** Adds the names by which the service sums tokens to those that Anthropic, the AI SDK and others report. */
+export const withTokens = (usage: Usage): object => ({
+  prompt_tokens: usage.input_tokens ?? usage.inputTokens,
+  completion_tokens: usage.output_tokens ?? usage.outputTokens,
+  ...usage,
+});
+
+/** A new UUID of version 7, which begins with the time (Unix ms). */
+export const newUuid = (now: number): string =>
+  `${now.toString(16).padStart(12, "0").replace(/.{8}/, "$&-")}-7${crypto.randomUUID().slice(15)}`;
+
+/** What the mask makes of a record, with the key under which it is stored once. Throws if the mask fails. */
+export function maskRecord(record: DiagnosisItem, mask: Mask | undefined, now: number): DiagnosisItem | null {
+  const keyed = { ...record, idempotencyKey: record.idempotencyKey ?? newUuid(now) };
+  try {
+    const masked = mask === undefined ? keyed : mask(keyed);
+    return masked && { idempotencyKey: keyed.idempotencyKey, ...masked };
+  } catch (error) {
+    throw toClientError(error, "mask_failed");
+  }
+}

@@ -1,0 +1,49 @@
+// What the client takes from where it runs: the clock, timers and the environment. Tests hand in a virtual one.
+
+export type Runtime = {
+  /** Unix milliseconds. */
+  now(): number;
+  /** Calls a function after so many ms, and returns one that cancels that. A timer that is not `held` lets the process end. */
+  startTimer(call: () => void, ms: number, held: boolean): () => void;
+  /** A variable of the environment, if there is one. */
+  env(name: string): string | undefined;
+  /** Whether timers outlive the request in which they were started. They do not on Workers. */
+  hasTimers: boolean;
+};
+
+/** What some runtimes have. */
+const host = globalThis as {
+  process?: { env: Record<string, string | undefined> };
+  navigator?: { userAgent?: string };
+};
+
+export const hostRuntime: Runtime = {
+  now: () => Date.now(),
+  startTimer(call, ms, held) {
+    const timer = setTimeout(call, ms) as { unref?(): void };
+    // Timers of browsers are numbers.
+    if (!held) timer.unref?.();
+    return () => clearTimeout(timer as number);
+  },
+  env(name) {
+    try {
+      return host.process?.env[name];
+    } catch {
+      // Deno may not be allowed to read it.
+      return undefined;
+    }
+  },
+  hasTimers: host.navigator?.userAgent !== "Cloudflare-Workers",
+};
+
+/** Settles as a promise does, or after `ms` with what `late` gives or throws. */
+export function within<T, L = undefined>(
+  { startTimer }: Runtime,
+  ms: number,
+  promise: Promise<T>,
+  late?: () => L,
+): Promise<T | L> {
+  let cancel!: () => void;
+  const timeout = new Promise<void>((resolve) => cancel = startTimer(resolve, ms, true));
+  return Promise.race([promise, timeout.then(late) as Promise<L>]).finally(cancel);
+}

@@ -1,0 +1,91 @@
+// Watches which versions are live. Asking costs nothing, so a prompt is read, and paid for, only once it has changed.
+import { AuthenticationError } from "./errors.ts";
+import type { PromptLedgerError } from "./errors.ts";
+import { longestWatchBackOff, restAfter } from "./limits.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Revisions } from "./shapes.ts";
+import type { Transport } from "./transport.ts";
+
+/** The deployments that the key can see, by id and by reference. */
+export type Live = Map<string, { id: string; version: number; isActive: boolean }>;
+
+export type Watch = {
+  /** A prompt was asked for: looks from now on, for as long as others are. */
+  touch(): void;
+  /** Looks now, unless that failed a moment ago. False if the service cannot tell what is live. */
+  look(): boolean;
+  stop(): void;
+};
+
+/**
+ * A watch that looks every `interval` ms while prompts are asked for, or with 0 only when told to. `onLook` gets why it failed,
+ * or what is live, as it was at a moment (Unix ms) or later.
+ */
+export function createWatch(
+  interval: number,
+  timeout: number,
+  onLook: (error: PromptLedgerError | undefined, live: Live, at: number) => void,
+  { send, pauseAfter }: Pick<Transport, "send" | "pauseAfter">,
+  { now, startTimer }: Runtime,
+): Watch {
+  let askedAt = 0, nextAt = 0, failures = 0;
+  let isBlind = false;
+  let cancelTimer: (() => void) | undefined;
+  let tag: string | null;
+  let live: Live = new Map();
+
+  async function ask(): Promise<void> {
+    // Until then it is under way, or lost with the request of a Worker that began it.
+    nextAt = now() + timeout;
+    try {
+      const [body, headers, sentAt] = await send("/v1/revisions", timeout, tag ? { "If-None-Match": tag } : undefined);
+      if (body) {
+        live = new Map();
+        for (const [id, deployment] of Object.entries((body as Revisions).deployments)) {
+          const state = { id, ...deployment };
+          live.set(id, state).set(state.reference, state);
+        }
+        tag = headers.get("ETag");
+      }
+      failures = nextAt = 0;
+      isBlind = false;
+      onLook(undefined, live, sentAt);
+    } catch (thrown) {
+      const error = thrown as PromptLedgerError;
+      nextAt = now() + pauseAfter(error, ++failures, longestWatchBackOff);
+      // A proxy may let nothing through but prompts.
+      isBlind = !error.retryable && !(error instanceof AuthenticationError);
+      onLook(error, live, 0);
+    }
+  }
+
+  function look(): boolean {
+    if (now() >= nextAt) void ask();
+    return !isBlind;
+  }
+
+  function schedule(): void {
+    cancelTimer = startTimer(
+      () => {
+        cancelTimer = undefined;
+        if (now() - askedAt > restAfter) return;
+        schedule();
+        look();
+      },
+      interval * (0.9 + Math.random() / 5),
+      false,
+    );
+  }
+
+  return {
+    look,
+    touch() {
+      askedAt = now();
+      if (interval && !cancelTimer) schedule();
+    },
+    stop() {
+      interval = 0;
+      cancelTimer?.();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+// `{{variables}}` in texts: what counts as one, and how it is filled in. The service and the client share this, so that both
+// fill in alike.
+
+const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
+const solePlaceholder = /^\s*\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}\s*$/u;
+
+/**
+ * Puts values in the place of a text's `{{name}}` placeholders, as they are: nothing in a value is replaced again. A
+ * placeholder stays if `valueOf` gives undefined.
+ */
+export const fillText = (text: string, valueOf: (name: string) => string | undefined): string =>
+  text.replace(placeholder, (whole, name: string) => valueOf(name)?.toWellFormed() ?? whole);
+
+/** The name in a text that is nothing but one placeholder, and white space around it. */
+export const soleVariable = (text: string): string | undefined => solePlaceholder.exec(text)?.[1];

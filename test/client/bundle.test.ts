@@ -1,0 +1,53 @@
+// What the client costs a page or a Worker that bundles it, and that it needs nothing of any runtime.
+import { readFile } from "node:fs/promises";
+import { build } from "esbuild";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createFolder } from "../conformance/processes.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
+
+const test = suite("client bundle");
+
+const mostBytes = 12_000; // minified
+
+// Bundling is the same on every runtime.
+if (currentRuntime === "Node") {
+  const folder = await createFolder();
+  test.after(() => folder.remove());
+  const path = `${folder.path}/client.mjs`;
+  const { metafile } = await build({
+    entryPoints: [pathOf("src/client/index.ts")],
+    outfile: path,
+    bundle: true,
+    minify: true,
+    metafile: true,
+    format: "esm",
+    target: "es2023",
+    platform: "browser",
+    logLevel: "error",
+  });
+  const text = await readFile(path, "utf8");
+
+  test(`is at most ${mostBytes / 1000} kB, minified`, () => {
+    const { length } = new TextEncoder().encode(text);
+    assert.ok(length <= mostBytes, `${length} bytes`);
+  });
+
+  test("has its own files in it, and the rules of variables that it shares with the service", () => {
+    const files = Object.keys(metafile.inputs).filter((file) => !file.startsWith("src/client/"));
+    assert.equal(files, ["src/common/template.ts"]);
+  });
+
+  test("imports nothing, and works as it is", async () => {
+    assert.not.match(text, /\bimport *["{*]|\brequire\(|\bfrom *"/);
+    const { createClient } = await import(`file://${path}`) as typeof import("../../src/client/index.ts");
+    const fetch = () => Promise.resolve(new Response('{"error":"Invalid API key"}', { status: 401 }));
+    const client = createClient({ apiKey: "pl_1", fetch });
+    client.on("error", () => {});
+    const prompt = await client.prompt("a@b", { fallback: { messages: [{ role: "user", content: "{{a}}" }] } });
+    assert.equal(prompt.fill({ a: 1 }), [{ role: "user", content: "1" }]);
+    assert.equal(await client.close(), { sent: 0, dropped: 0, failed: 0 });
+  });
+}
+
+test.run();

@@ -1,0 +1,230 @@
+// A day of an application on a virtual clock: 10 processes ask for 5 prompts and record what came of them, while 100 promotions
+// are made, the service is away for an hour, slow for ten minutes and restarted ten times, and so are the processes.
+import process from "node:process";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createClientOn } from "../../src/client/client.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Prompt } from "../../src/client/prompt.ts";
+import { createDeployment, createPrompt, promoteDeployment, pushPrompt } from "../actions.ts";
+import { verifyBalanced } from "../balanced.ts";
+import { createWorld, promptFile, toPrompt } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { createClock } from "./stage.ts";
+
+const test = suite(`a day of the client on ${currentRuntime}`);
+
+const second = 1_000, minute = 60 * second, hour = 60 * minute; // ms
+const processes = 10, prompts = 5, promotions = 100, restarts = 10;
+const lookEvery = 16.5 * second; // at most
+
+/** What is not as usual, from when to when. */
+type Window = { from: number; to: number };
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
+
+/** Numbers from 0 to below 1 that a seed repeats. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+test("no request fails, no prompt is older than said, and every record is stored once under its version", async () => {
+  const random = createRandom(seed);
+  const between = (from: number, to: number) => Math.floor(from + random() * (to - from));
+  const world = await createWorld({ monthlyLimit: 1_000_000, maxBodyBytes: 1024 * 1024 });
+  const start = world.now, end = start + 24 * hour;
+  const clock = createClock(start);
+  Object.defineProperty(world, "now", { get: () => clock.now });
+  const { admin, workspaceId, database } = world;
+  const at = (time: number, run: () => void) => void clock.runtime.startTimer(run, time - clock.now, false);
+
+  // The prompts, and which version is live from when on.
+  const references: string[] = [];
+  const live = new Map<string, { version: number; from: number }[]>();
+  const targets: { promptId: Parameters<typeof pushPrompt>[1]; deployId: Parameters<typeof promoteDeployment>[1] }[] =
+    [];
+  for (let number = 0; number < prompts; number++) {
+    const name = `prompt-${number}`;
+    const { id: promptId } = await createPrompt(admin, workspaceId, toPrompt({ ...promptFile, name }));
+    const { id: deployId } = await createDeployment(admin, workspaceId, { name: "production", promptId });
+    targets.push({ promptId, deployId });
+    references.push(`${name}@production`);
+    live.set(`${name}@production`, [{ version: 1, from: start }]);
+  }
+
+  // What happens to the service.
+  const outage = { from: start + 9 * hour, to: start + 10 * hour };
+  const slowness = { from: start + 15 * hour, to: start + 15 * hour + 10 * minute };
+  const restarted: Window[] = Array.from({ length: restarts }, (_, index) => {
+    const from = start + (index < 5 ? 1 : 17) * hour + index * 50 * minute + between(0, 40 * minute);
+    return { from, to: from + 3 * second };
+  });
+  const isIn = (time: number, { from, to }: Window, after = 0) => time >= from && time < to + after;
+  const isCalm = (time: number) =>
+    !isIn(time, outage, lookEvery) && !isIn(time, slowness, 40 * second) &&
+    restarted.every((window) => !isIn(time, window, lookEvery));
+  let repliesToLose = 0, readsLost = 0;
+  for (const { from } of restarted) at(from, () => repliesToLose++);
+
+  const delay = (ms: number) => new Promise<void>((resolve) => void clock.runtime.startTimer(resolve, ms, true));
+
+  // Looks are nine of ten requests. The service answers one like the other as long as nothing changes.
+  let looks = new Map<string | null, Response>();
+
+  async function answer(request: Request): Promise<Response> {
+    if (!request.url.endsWith("/v1/revisions")) return await world.fetch(request);
+    const tag = request.headers.get("If-None-Match");
+    const known = looks.get(tag) ?? await world.fetch(request);
+    looks.set(tag, known);
+    return known.clone();
+  }
+
+  async function fetch(request: Request): Promise<Response> {
+    const gone = () => new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    if (isIn(clock.now, slowness)) await delay(between(0, 8 * second));
+    const isLost = repliesToLose > 0;
+    if (isIn(clock.now, outage) || !isLost && restarted.some((window) => isIn(clock.now, window))) throw gone();
+    const response = await clock.follow(answer(request));
+    if (isLost) {
+      // It has taken effect.
+      repliesToLose--;
+      if (request.method === "GET" && request.url.includes("/v1/prompts") && response.ok) readsLost++;
+      throw gone();
+    }
+    if (isIn(clock.now, slowness)) await delay(between(0, 8 * second));
+    return clock.followBody(response);
+  }
+
+  // The application: each process asks for a prompt every two minutes, and records what came of it some seconds later.
+  let snapshot = "";
+  const store = { load: () => snapshot, save: (text: string) => void (snapshot = text) };
+  const used = new Map<string, { reference: string; version: number }>();
+  const sources = new Map<string, number>();
+  const lags = { calm: 0, cache: 0, any: 0 };
+  const failures: unknown[] = [];
+  const closed: { sent: number; dropped: number; failed: number; reads: number }[] = [];
+  let expectedReads = 0;
+
+  function take(reference: string, prompt: Prompt, askedAt: number): void {
+    const history = live.get(reference)!;
+    const next = history[history.findIndex(({ version }) => version === prompt.version) + 1];
+    const lag = next === undefined ? 0 : Math.max(0, askedAt - next.from);
+    lags.any = Math.max(lags.any, lag);
+    if (isCalm(askedAt)) lags.calm = Math.max(lags.calm, lag);
+    if (prompt.source === "cache") lags.cache = Math.max(lags.cache, lag);
+    sources.set(prompt.source, (sources.get(prompt.source) ?? 0) + 1);
+  }
+
+  function startProcess(from: number, until: number): void {
+    let client: Client;
+    let startedAt: number;
+    const asked = new Set<string>();
+
+    async function handle(): Promise<void> {
+      if (clock.now >= until) return;
+      at(clock.now + between(minute, 3 * minute), handle);
+      const reference = references[between(0, prompts)]!;
+      const askedAt = clock.now;
+      try {
+        const prompt = await client.prompt(reference);
+        take(reference, prompt, askedAt);
+        asked.add(reference);
+        const call = prompt.call();
+        used.set(call.sessionId, { reference, version: prompt.version });
+        at(
+          clock.now + between(second, 5 * second),
+          () => call.done({ status: 1, input: prompt.fill({ name: "Ada" }) }),
+        );
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+
+    at(from, () => {
+      startedAt = clock.now;
+      client = createClientOn(clock.runtime, { apiKey: world.key, fetch, snapshot: store });
+      client.on("error", () => {});
+      void handle();
+    });
+    // What the last request did is recorded by then.
+    at(until + 10 * second, async () => {
+      const { reads } = client.stats();
+      closed.push({ ...await client.close(), reads });
+      const changes = [...asked].flatMap((reference) =>
+        live.get(reference)!.filter((change) => change.from > startedAt)
+      );
+      expectedReads += asked.size + changes.length;
+    });
+  }
+
+  for (let number = 0; number < processes; number++) {
+    // Each is restarted once, while the service is there. One more begins while it is not.
+    const turn = start + 19 * hour + number * 20 * minute;
+    startProcess(start + number * second, turn);
+    startProcess(turn + 15 * second, end);
+  }
+  startProcess(start + 9.5 * hour, end);
+
+  for (let number = 0; number < promotions; number++) {
+    at(start + between(2 * minute, 24 * hour - 10 * minute), () => {
+      const index = between(0, prompts);
+      const history = live.get(references[index]!)!;
+      const version = history.length + 1;
+      history.push({ version, from: clock.now });
+      const { promptId, deployId } = targets[index]!;
+      const file = toPrompt({
+        ...promptFile,
+        messages: [...promptFile.messages, { role: "user", content: `${version}` }],
+      });
+      void clock.follow(
+        pushPrompt(admin, promptId, file).then(({ version }) => promoteDeployment(admin, deployId, { version })).then(
+          () => looks = new Map(),
+        ),
+      );
+    });
+  }
+
+  await clock.pass(end + minute - start);
+
+  const stored = await database.read({ sql: "select session_id, prompt_version, deployment_id from diagnoses" });
+  const [{ reads }] = (await database.read({
+    sql: "select sum(reads) as reads from quota_usage where workspace_id = :workspaceId",
+    args: { workspaceId },
+  })) as [{ reads: number }];
+  const sum = (name: "sent" | "dropped" | "failed" | "reads") =>
+    closed.reduce((total, totals) => total + totals[name], 0);
+
+  const context =
+    `SEED=${seed}, ${used.size} requests, ${reads} reads of at most ${expectedReads}, ${readsLost} lost, ` +
+    `${JSON.stringify([...sources])}, lags ${JSON.stringify(lags)}`;
+  if (process.env.VERBOSE !== undefined) console.log(context);
+  assert.equal(failures, [], context);
+  assert.is(closed.length, 2 * processes + 1);
+
+  // No prompt older than said.
+  assert.ok(lags.calm <= lookEvery, context);
+  assert.ok(lags.cache <= minute, context);
+  assert.ok(lags.any <= hour + minute, context);
+
+  // Every record once, under the version and the deployment it was made with.
+  assert.equal([sum("sent"), sum("dropped"), sum("failed")], [used.size, 0, 0], context);
+  assert.is(stored.length, used.size, context);
+  const wrong = stored.filter(({ session_id: sessionId, prompt_version: version, deployment_id: deployId }) => {
+    const call = used.get(String(sessionId));
+    return call?.version !== version || targets[references.indexOf(call!.reference)]!.deployId !== deployId;
+  });
+  assert.equal(wrong, [], context);
+
+  // One read for each start and each change, in each process. Changes that follow each other are one.
+  assert.is(reads, sum("reads") + readsLost, context);
+  assert.ok(reads - readsLost <= expectedReads, context);
+  await verifyBalanced(admin, workspaceId);
+});
+
+test.run();

@@ -1,0 +1,109 @@
+// The options of a client, and what it sends because of them.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createClientOn } from "../../src/client/client.ts";
+import { PromptLedgerError } from "../../src/client/errors.ts";
+import type { ClientOptions } from "../../src/client/options.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { createClock } from "./stage.ts";
+
+const test = suite(`client options on ${currentRuntime}`);
+
+/** The first request of a client with these options. */
+async function requestOf(options: ClientOptions, env: Record<string, string> = {}, hasTimers = true): Promise<Request> {
+  const { runtime } = createClock(0);
+  return await new Promise<Request>((resolve) => {
+    const fetch = (request: Request) => {
+      resolve(request);
+      return Promise.resolve(new Response("{}", { status: 400 }));
+    };
+    const client = createClientOn({ ...runtime, hasTimers, env: (name) => env[name] }, { fetch, ...options });
+    client.on("error", () => {});
+    client.prompt("a/b@c d").catch(() => {});
+  });
+}
+
+const urlOf = async (url: string) => (await requestOf({ url, apiKey: "pl_1" })).url;
+
+test("the url may have a path, a slash at its end and /v1", async () => {
+  const path = "/v1/prompts?deployId=a%2Fb%40c%20d";
+  for (const url of ["https://x.test", "https://x.test/", "https://x.test/v1", "https://x.test/v1/"]) {
+    assert.is(await urlOf(url), `https://x.test${path}`);
+  }
+  assert.is(await urlOf("http://x.test:8787/llm/"), `http://x.test:8787/llm${path}`);
+});
+
+test("url and key come from the environment unless given", async () => {
+  const env = { PROMPTLEDGER_URL: "https://env.test", PROMPTLEDGER_API_KEY: "pl_env\n" };
+  const { url, headers } = await requestOf({}, env);
+  assert.equal([new URL(url).host, headers.get("Authorization")], ["env.test", "Bearer pl_env"]);
+  const given = await requestOf({ url: "https://given.test", apiKey: "pl_given" }, env);
+  assert.equal([new URL(given.url).host, given.headers.get("Authorization")], ["given.test", "Bearer pl_given"]);
+});
+
+test("with a fetch no url is needed, and the host that stands for one cannot be reached", async () => {
+  assert.is(new URL((await requestOf({ apiKey: "pl_1" })).url).host, "promptledger.invalid");
+});
+
+test("without a key no Authorization is sent, for a server in between that adds it", async () => {
+  const { headers } = await requestOf({ apiKey: null });
+  assert.is(headers.get("Authorization"), null);
+});
+
+test("a redirect is not followed, and nothing is cached in between", async () => {
+  const { redirect, cache } = await requestOf({ apiKey: "pl_1" });
+  assert.is(redirect, "manual");
+  // Not every runtime has it.
+  assert.ok([undefined, "no-store", "default"].includes(cache));
+  if (currentRuntime === "Node") {
+    assert.is(cache, "no-store");
+    assert.is((await requestOf({ apiKey: "pl_1" }, {}, false)).cache, "default");
+  }
+});
+
+const wrong: [name: string, options: ClientOptions, message: string][] = [
+  ["no url", { apiKey: "pl_1" }, "Give url and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY"],
+  ["no key", { url: "https://x.test" }, "Give url and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY"],
+  ["an empty key", { url: "https://x.test", apiKey: " " }, "Give url and apiKey"],
+  ["a key that no header can hold", { url: "https://x.test", apiKey: "pl_1\npl_2" }, "Give url and apiKey"],
+  ["a url of another kind", { url: "file:ledger.db", apiKey: "pl_1" }, "Give url and apiKey"],
+  ["a negative number", { url: "https://x.test", apiKey: "pl_1", maxAge: -1 }, "maxAge must be at least 0"],
+  [
+    "no number",
+    { url: "https://x.test", apiKey: "pl_1", readTimeout: NaN },
+    "readTimeout must be at least 0",
+  ],
+];
+
+for (const [name, options, message] of wrong) {
+  test(`${name} is refused when the client is made`, () => {
+    assert.throws(() => createClientOn(createClock(0).runtime, options), (error: unknown) => {
+      assert.instance(error, PromptLedgerError);
+      const { code, message: said } = error as PromptLedgerError;
+      assert.equal([code, said.startsWith(message)], ["invalid_argument", true]);
+      return true;
+    });
+  });
+}
+
+test("a client that nobody asks starts nothing", () => {
+  const { runtime, timers } = createClock(0);
+  createClientOn(runtime, { url: "https://x.test", apiKey: "pl_1" });
+  assert.equal(timers(), { held: 0, others: 0 });
+});
+
+test("losses that nobody listens for are warned of once", async () => {
+  const { warn } = console;
+  const lines: string[] = [];
+  console.warn = (...texts) => void lines.push(texts.join(" "));
+  try {
+    const fetch = () => Promise.resolve(new Response('{"error":"Invalid API key"}', { status: 401 }));
+    const client = createClientOn(createClock(0).runtime, { apiKey: "pl_1", fetch });
+    for (const name of ["a@b", "c@d"]) await client.prompt(name, { fallback: { messages: [] } });
+    assert.equal(lines, ["promptledger: Invalid API key"]);
+  } finally {
+    console.warn = warn;
+  }
+});
+
+test.run();

@@ -1,0 +1,378 @@
+// How records reach the real service: with their version and once, from the queue and by submit().
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { PromptLedgerError } from "../../src/client/errors.ts";
+import type { DiagnosisItem } from "../../src/client/shapes.ts";
+import { isSameNumber } from "../../src/common/json-text.ts";
+import { listDiagnoses } from "../actions.ts";
+import { goodBody } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { createStage, fallback, reference, refused, silent, up } from "./stage.ts";
+import type { Network, Stage } from "./stage.ts";
+
+const test = suite(`client records on ${currentRuntime}`);
+
+const record: DiagnosisItem = { deployId: reference, ...goodBody };
+
+/** The records that are stored, as plain JSON, in the order in which they were stored. */
+async function stored({ world: { admin, deployId } }: Stage): Promise<Record<string, unknown>[]> {
+  const items = await listDiagnoses(admin, { deployId });
+  const plain = items.map((item) =>
+    Object.fromEntries(
+      Object.entries(item).map(([name, value]) => [
+        name,
+        typeof value === "object" && value !== null ? JSON.parse(value.text) : value,
+      ]),
+    )
+  );
+  return plain.reverse();
+}
+
+const sessions = async (stage: Stage) => (await stored(stage)).map(({ sessionId }) => sessionId);
+
+/** The reply to the first request of that name is lost, after it has taken effect. */
+const losing = (stage: Stage, path: string): Network => async (request, pass) => {
+  const response = await pass();
+  if (!request.url.endsWith(path)) return response;
+  stage.network = up;
+  throw new TypeError("fetch failed");
+};
+
+test("a call is recorded under the version it was made with, with its times and tokens", async () => {
+  const stage = await createStage();
+  const prompt = await stage.client.prompt(reference);
+  const startAt = stage.clock.now;
+  const call = prompt.call({ sessionId: "order-4711", additional_properties: { user: "u-1", shop: "Acme" } });
+  await stage.promote();
+  await stage.pass(17_000);
+  assert.equal(await stage.ask(), ["cache", 2]);
+  call.done({
+    status: 1,
+    input: prompt.fill({ name: "Ada" }),
+    output: "Hello Ada",
+    usage: { input_tokens: 52, output_tokens: 4 },
+    additional_properties: { shop: "Ada's" },
+  });
+  await stage.pass(1_000);
+  const [found, ...more] = await stored(stage);
+  const { id, createdAt, ...rest } = found!;
+  assert.match(String(id), /^diag_/);
+  assert.is(createdAt, startAt + 18_000);
+  assert.equal(rest, {
+    sessionId: "order-4711",
+    status: 1,
+    content: { input: '[{"role":"system","content":"Greet Ada"}]', output: "Hello Ada" },
+    latency: 17_000,
+    startAt,
+    endAt: startAt + 17_000,
+    additional_properties: {
+      user: "u-1",
+      shop: "Ada's",
+      token_usage: { prompt_tokens: 52, completion_tokens: 4, input_tokens: 52, output_tokens: 4 },
+    },
+    promptVersion: 1,
+  });
+  assert.equal(more, []);
+  assert.equal(stage.client.stats(), { reads: 2, sent: 1, dropped: 0, failed: 0, queued: 0, queuedBytes: 0 });
+});
+
+test("a call without a session gets one, and without input and output an empty text", async () => {
+  const stage = await createStage();
+  const call = (await stage.client.prompt(reference)).call();
+  call.done({ status: 0 });
+  call.done({ status: 1, output: "twice" });
+  await stage.pass(1_000);
+  const [{ sessionId, status, content }] = await stored(stage) as [Record<string, unknown>];
+  assert.is(sessionId, call.sessionId);
+  assert.match(call.sessionId, /^[0-9a-f-]{36}$/);
+  assert.equal([status, content], [0, { output: "" }]);
+});
+
+test("tokens keep the names of a provider that has the service's own", async () => {
+  const stage = await createStage();
+  const prompt = await stage.client.prompt(reference);
+  prompt.call().done({ status: 1, usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } as object });
+  prompt.call().done({ status: 1, usage: { inputTokens: 5, outputTokens: 7 } });
+  prompt.call().done({ status: 1, usage: null });
+  await stage.pass(1_000);
+  const properties = (await stored(stage)).map(({ additional_properties }) => additional_properties);
+  assert.equal(properties, [
+    { token_usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
+    { token_usage: { prompt_tokens: 5, completion_tokens: 7, inputTokens: 5, outputTokens: 7 } },
+    {},
+  ]);
+});
+
+test("a record made with a fallback counts for the version that the fallback names", async () => {
+  const stage = await createStage();
+  await stage.promote();
+  stage.network = refused;
+  const asked = Promise.all(
+    [0, 1].map((version) =>
+      stage.client.prompt(reference, { fallback: version === 0 ? fallback : { ...fallback, version } })
+    ),
+  );
+  await stage.pass(3_000);
+  for (const prompt of await asked) prompt.call().done({ status: 1 });
+  stage.network = up;
+  await stage.pass(61_000);
+  assert.equal((await stored(stage)).map(({ promptVersion }) => promptVersion), [2, 1]);
+});
+
+test("a batch whose reply was lost is sent again, and stored once", async () => {
+  const stage = await createStage();
+  stage.network = losing(stage, "/v1/diagnoses");
+  for (const sessionId of ["a", "b", "c"]) stage.client.record({ ...record, sessionId });
+  await stage.pass(1_250);
+  assert.equal(stage.sent(), ["batch", "batch"]);
+  assert.equal(await sessions(stage), ["a", "b", "c"]);
+  assert.equal(await stage.client.close(), { sent: 3, dropped: 0, failed: 0 });
+});
+
+test("a submit whose reply was lost is sent again, and stored once", async () => {
+  const stage = await createStage();
+  stage.network = losing(stage, `/v1/diagnosis?deployId=${encodeURIComponent(reference)}`);
+  const submitted = stage.client.submit(record);
+  await stage.pass(250);
+  const { id } = await submitted;
+  assert.equal((await stored(stage)).map((found) => found.id), [id]);
+  assert.equal(stage.sent(), ["submit", "submit"]);
+});
+
+test("a record keeps the key that it is given, in the queue and by submit()", async () => {
+  const stage = await createStage();
+  const keyed = { ...record, idempotencyKey: 'order "4711"\\1' };
+  stage.client.record(keyed);
+  await stage.pass(1_000);
+  const { id } = await stage.client.submit(keyed);
+  assert.equal((await stored(stage)).map((found) => found.id), [id]);
+});
+
+test("keys are UUIDs of version 7 that begin with the time of the record", async () => {
+  const stage = await createStage();
+  const bodies: string[] = [];
+  stage.network = async (request, pass) => {
+    bodies.push(await request.clone().text());
+    return await pass();
+  };
+  stage.client.record(record);
+  stage.client.record(record);
+  await stage.pass(1_000);
+  const { records } = JSON.parse(bodies[0]!) as { records: DiagnosisItem[] };
+  const time = (stage.clock.now - 1_000).toString(16).padStart(12, "0");
+  for (const { idempotencyKey } of records) {
+    assert.match(idempotencyKey!, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.ok(idempotencyKey!.replaceAll("-", "").startsWith(time));
+  }
+  assert.is.not(records[0]!.idempotencyKey, records[1]!.idempotencyKey);
+});
+
+test("further members are stored, and a record is what it was when it was recorded", async () => {
+  const stage = await createStage();
+  const own = { ...record, trace: { spans: [1.5] } };
+  stage.client.record(own);
+  own.trace.spans.push(2);
+  await stage.pass(1_000);
+  assert.equal((await stored(stage))[0]!.trace, { spans: [1.5] });
+});
+
+test("records that cannot be stored take no others with them", async () => {
+  const stage = await createStage();
+  let deep: unknown = 1;
+  for (let level = 0; level < 1_100; level++) deep = [deep];
+  stage.client.record({ ...record, sessionId: "first" });
+  stage.client.record({ ...record, sessionId: "too deep", deep });
+  for (let number = 0; number < 20; number++) stage.client.record({ ...record, sessionId: `${number}` });
+  stage.client.record({ ...record, status: 1.5, sessionId: "no integer" });
+  stage.client.record({ ...record, deployId: "greeting@nowhere" });
+  stage.client.record({ ...record, promptVersion: 9 });
+  stage.client.record({ ...record, sessionId: "last" });
+  await stage.pass(1_000);
+  assert.equal(
+    (await sessions(stage)).sort(),
+    ["first", "last", ...Array.from({ length: 20 }, (_, n) => `${n}`)].sort(),
+  );
+  const told = stage.told().map((event) => "error" in event ? event.error.code : "");
+  assert.ok(
+    told.every((code) => ["invalid_request", "invalid", "deployment_not_found", "version_not_found"].includes(code)),
+  );
+  assert.equal(await stage.client.close(), { sent: 22, dropped: 0, failed: 4 });
+});
+
+test("batches stay below the service's limit, and records that are too large for it are refused", async () => {
+  const stage = await createStage();
+  const output = "x".repeat(300_000);
+  for (let number = 0; number < 7; number++) stage.client.record({ ...record, content: { output } });
+  stage.client.record({ ...record, content: { output: "x".repeat(1_100_000) } });
+  stage.client.record({ ...record, sessionId: "last" });
+  await stage.pass(1_000);
+  assert.equal(await stage.client.close(), { sent: 8, dropped: 0, failed: 1 });
+  assert.equal(stage.told().map((event) => "error" in event && event.error.status), [413]);
+});
+
+test("a queue is bounded in bytes, as they are sent", async () => {
+  const size = new TextEncoder().encode(JSON.stringify({ ...record, sessionId: "ü", idempotencyKey: "k" })).length;
+  const stage = await createStage({ maxQueuedBytes: 2 * size });
+  for (const key of ["a", "b", "c"]) stage.client.record({ ...record, sessionId: "ü", idempotencyKey: key });
+  const { queued, queuedBytes, dropped } = stage.client.stats();
+  assert.equal([queued, queuedBytes, dropped], [2, 2 * size, 1]);
+  assert.equal(stage.told().map((event) => event.event === "drop" && event.error.code), ["queue_full"]);
+});
+
+test("a mask changes records, leaves them out, and drops what it fails on", async () => {
+  const stage = await createStage({
+    mask(record) {
+      if (record.sessionId === "secret") return null;
+      if (record.sessionId === "broken") throw new Error("mine");
+      // What the mask leaves out is left out, but for the key.
+      const { deployId, sessionId, status, content } = record;
+      return { deployId, sessionId, status, content: { output: content.output?.replace(/\d/g, "*") } };
+    },
+  });
+  for (const sessionId of ["secret", "broken", "broken", "fine"]) {
+    stage.client.record({ ...record, sessionId, content: { input: "no", output: "4711" }, extra: 1 });
+  }
+  stage.network = losing(stage, "/v1/diagnoses");
+  await stage.pass(1_250);
+  const [found, ...more] = await stored(stage);
+  assert.equal([found!.sessionId, found!.content, found!.extra, more], ["fine", { output: "****" }, undefined, []]);
+  const told = stage.told().filter(({ event }) => event === "drop") as { error: PromptLedgerError }[];
+  assert.equal(told.map(({ error }) => [error.code, error.message]), [["mask_failed", "Error: mine"]]);
+  assert.equal(stage.client.stats().dropped, 2);
+
+  const rejected: string[] = [];
+  for (const sessionId of ["secret", "broken"]) {
+    await stage.client.submit({ ...record, sessionId }).catch(({ code }) => rejected.push(code));
+  }
+  assert.equal(rejected, ["invalid_argument", "mask_failed"]);
+  await stage.client.submit({ ...record, sessionId: "submitted" });
+  assert.equal((await stored(stage)).at(-1)!.content, { output: "Hi" });
+});
+
+test("done() never throws, whatever it is given", async () => {
+  const stage = await createStage();
+  const prompt = await stage.client.prompt(reference);
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const throwing = {
+    get status(): number {
+      throw new Error("mine");
+    },
+  };
+  const outcomes: unknown[] = [{ status: 1, input: circular }, { status: 1, output: 1n }, throwing, undefined, null];
+  for (const outcome of outcomes) prompt.call().done(outcome as { status: number });
+  stage.client.record(undefined as unknown as DiagnosisItem);
+  prompt.call({ sessionId: "fine" }).done({ status: 1, output: () => {} });
+  await stage.pass(1_000);
+  assert.equal(await sessions(stage), ["fine"]);
+  const { dropped, failed } = stage.client.stats();
+  assert.is(dropped + failed, 6);
+});
+
+test("where a platform has waitUntil, what is recorded in one go is sent at once and waited for", async () => {
+  const promises: Promise<unknown>[] = [];
+  const stage = await createStage({ waitUntil: (promise) => void promises.push(promise) });
+  for (const sessionId of ["a", "b"]) stage.client.record({ ...record, sessionId });
+  await Promise.all(promises);
+  assert.equal([stage.sent(), await sessions(stage)], [["batch"], ["a", "b"]]);
+  assert.is(promises.length, 2);
+
+  // A service that is away is waited for no longer than a request may take, and tried again with the next record.
+  stage.network = refused;
+  stage.client.record({ ...record, sessionId: "c" });
+  let isOver = false;
+  void promises[2]!.then(() => isOver = true);
+  await stage.pass(20_000);
+  assert.ok(isOver);
+  stage.network = up;
+  stage.client.record({ ...record, sessionId: "d" });
+  await stage.clock.settle();
+  assert.equal(await sessions(stage), ["a", "b", "c", "d"]);
+});
+
+test("a waitUntil that cannot be called here keeps no record from being sent", async () => {
+  const stage = await createStage({
+    waitUntil() {
+      throw new Error("Outside of a request");
+    },
+  });
+  stage.client.record(record);
+  await stage.clock.settle();
+  assert.equal([stage.client.stats().sent, stage.client.stats().dropped], [1, 0]);
+});
+
+test("flush() resolves once all is settled, or in time", async () => {
+  const stage = await createStage();
+  stage.client.record(record);
+  await stage.client.flush();
+  assert.equal([stage.sent(), stage.client.stats().sent], [["batch"], 1]);
+  await stage.client.flush();
+  stage.network = silent;
+  stage.client.record(record);
+  const flushed = stage.client.flush({ timeout: 100 });
+  await stage.pass(100);
+  await flushed;
+  assert.equal(stage.client.stats().queued, 1);
+});
+
+test("what was recorded holds a process until it is sent, and a service that is away does not", async () => {
+  const stage = await createStage({ watch: false });
+  stage.client.record(record);
+  assert.equal(stage.clock.timers(), { held: 1, others: 0 });
+  stage.network = refused;
+  await stage.pass(1_000);
+  assert.equal(stage.clock.timers(), { held: 0, others: 1 });
+});
+
+test("close() can be awaited twice, and `await using` closes", async () => {
+  const stage = await createStage();
+  stage.client.record(record);
+  const [first, second] = [stage.client.close(), stage.client.close()];
+  assert.is(first, second);
+  assert.equal(await first, { sent: 1, dropped: 0, failed: 0 });
+  const other = stage.connect();
+  other.record(record);
+  await other[Symbol.asyncDispose]();
+  assert.is((await stored(stage)).length, 2);
+});
+
+test("close() with a service that heeds no signal counts what it knows", async () => {
+  const stage = await createStage();
+  let release = () => {};
+  stage.network = async (_, pass) => {
+    await new Promise<void>((resolve) => release = resolve);
+    return await pass();
+  };
+  stage.client.record(record);
+  await stage.pass(1_000);
+  const closed = stage.client.close({ timeout: 0 });
+  await stage.pass(0);
+  assert.equal(await closed, { sent: 0, dropped: 1, failed: 0 });
+  release();
+  await stage.clock.settle();
+  assert.equal([stage.client.stats().sent, stage.client.stats().dropped], [0, 1]);
+});
+
+test("submit() says where a record is refused, and which field is wrong", async () => {
+  const { client, sent } = await createStage();
+  const error = await client.submit({ ...record, status: "1" as unknown as number }).catch((error) => error);
+  assert.equal([error.name, error.status, error.message, error.retryable], [
+    "InvalidRequestError",
+    400,
+    `Field status must be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`,
+    false,
+  ]);
+  assert.match(error.requestId, /^req_/);
+  assert.equal(sent(), ["submit"]);
+});
+
+test("numbers arrive as they are", async () => {
+  const stage = await createStage();
+  const { id } = await stage.client.submit({ ...record, additional_properties: { small: 1e-7, large: 2 ** 60 } });
+  const items = await listDiagnoses(stage.world.admin, { deployId: stage.world.deployId });
+  assert.is(items[0]!.id, id);
+  const { small, large } = JSON.parse((items[0]!.additional_properties as { text: string }).text);
+  assert.ok(isSameNumber(String(small), 1e-7) && large === 2 ** 60);
+});
+
+test.run();

@@ -1,0 +1,202 @@
+// The copy of the last prompts with which a process starts while the service is away.
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { SnapshotStore } from "../../src/client/snapshot.ts";
+import { createFolder, until } from "../conformance/processes.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { createStage, fallback, reference, refused, up } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import type { Client } from "../../src/client/client.ts";
+
+const test = suite(`client snapshots on ${currentRuntime}`);
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+/** What a client gives that starts while the service is away. */
+async function startAway(stage: Stage, snapshot: string | SnapshotStore, url?: string): Promise<[string, number]> {
+  stage.network = refused;
+  const client = stage.connect({ snapshot, watch: false, retries: 0, url });
+  const { source, version } = await client.prompt(reference, { fallback });
+  stage.network = up;
+  return [source, version];
+}
+
+/** A store in memory, as several processes may share it. */
+function createStore(): SnapshotStore & { text: string; saves: number } {
+  const store = {
+    text: "",
+    saves: 0,
+    load: () => store.text,
+    save(text: string) {
+      store.text = text;
+      store.saves++;
+    },
+  };
+  return store;
+}
+
+const ask = async (client: Client) => await client.prompt(reference);
+
+test("a file has the last prompts for a process that starts while the service is away", async () => {
+  const path = `${folder.path}/prompts.json`;
+  const stage = await createStage({ snapshot: path });
+  await stage.ask();
+  await stage.promote();
+  await stage.pass(16_500);
+  await stage.client.close();
+  assert.equal(await startAway(stage, path), ["snapshot", 2]);
+  const prompt = JSON.parse(await readFile(path, "utf8")).prompts[reference].prompt;
+  assert.is(prompt.messages[1].content, "Version 2");
+  // Nobody else reads it, and nothing is left of how it was written.
+  assert.is((await stat(path)).mode & 0o777, 0o600);
+  assert.equal((await readdir(folder.path)).filter((name) => name.endsWith(".part")), []);
+  assert.not.match(await readFile(path, "utf8"), /pl_/);
+});
+
+test("a snapshot is for when the service is away: a process that starts asks it first", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  await stage.ask();
+  await stage.promote();
+  const { source, version } = await ask(stage.connect({ snapshot: store }));
+  assert.equal([source, version], ["server", 2]);
+});
+
+test("a prompt out of a snapshot is exchanged for that of the service once that is back", async () => {
+  const store = createStore();
+  const first = await createStage({ snapshot: store });
+  await ask(first.client);
+  await first.promote();
+  first.network = refused;
+  const client = first.connect({ snapshot: store, retries: 0 });
+  assert.is((await ask(client)).source, "snapshot");
+  first.network = up;
+  await first.pass(16_500);
+  const { source, version } = await ask(client);
+  assert.equal([source, version], ["cache", 2]);
+});
+
+test("records of a prompt out of a snapshot name its version", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  await stage.ask();
+  await stage.promote();
+  stage.network = refused;
+  const client = stage.connect({ snapshot: store, retries: 0 });
+  const prompt = await ask(client);
+  assert.equal([prompt.source, prompt.version, prompt.deployId], ["snapshot", 1, stage.world.deployId]);
+});
+
+test("processes that share a snapshot keep what is newer of each other, and what each has alone", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  const other = stage.connect({ snapshot: store });
+  await ask(other);
+  await stage.promote();
+  await stage.client.prompt(stage.world.deployId);
+  await stage.pass(16_500);
+  await other.prompt(reference);
+  await other.close();
+  await stage.client.close();
+  const { prompts } = JSON.parse(store.text);
+  assert.equal(
+    [prompts[reference].prompt.deploy.currentVersion, prompts[stage.world.deployId].prompt.deploy.currentVersion],
+    [2, 2],
+  );
+});
+
+test("it is saved after each change, and not otherwise", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  await Promise.all(Array.from({ length: 10 }, () => ask(stage.client)));
+  await stage.pass(300_000);
+  assert.is(store.saves, 1);
+  await stage.promote();
+  await stage.pass(16_500);
+  assert.is(store.saves, 2);
+});
+
+test("the snapshot of another service is not used", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store, url: "https://ledger.example.com" });
+  await stage.ask();
+  assert.equal(await startAway(stage, store, "https://staging.example.com"), ["fallback", 0]);
+  assert.equal(await startAway(stage, store, "https://ledger.example.com"), ["snapshot", 1]);
+});
+
+for (
+  const [name, text] of [
+    ["an empty file", ""],
+    ["half a file", '{"url":"http://promptledger.invalid","prompts":{"'],
+    ["JSON of something else", "[1,2]"],
+    ["null", "null"],
+    [
+      "a prompt that is none",
+      JSON.stringify({ url: "http://promptledger.invalid", prompts: { [reference]: { at: 1, prompt: {} } } }),
+    ],
+  ]
+) {
+  test(`${name} is no snapshot, and is replaced by one`, async () => {
+    const store = { ...createStore(), text };
+    store.load = () => store.text;
+    store.save = (text) => void (store.text = text!);
+    const stage = await createStage({ snapshot: store });
+    assert.equal(await startAway(stage, store), ["fallback", 0]);
+    await stage.ask();
+    await stage.clock.settle();
+    assert.is(JSON.parse(store.text!).prompts[reference].prompt.title, "Greeting");
+  });
+}
+
+test("a store that fails is told, and nothing else fails", async () => {
+  const failing: SnapshotStore = {
+    load: () => Promise.reject(new Error("no load")),
+    save() {
+      throw new Error("no save");
+    },
+  };
+  const stage = await createStage({ snapshot: failing });
+  assert.equal(await stage.ask(), ["server", 1]);
+  await stage.clock.settle();
+  assert.equal(
+    stage.told().map((event) => event.event === "error" && [event.error.code, event.error.message]),
+    [["snapshot_failed", "Error: no load"], ["snapshot_failed", "Error: no save"]],
+  );
+  assert.equal(await startAway(stage, failing), ["fallback", 0]);
+});
+
+test("a store that hangs is waited for no longer than the service", async () => {
+  const stage = await createStage({ snapshot: { load: () => new Promise(() => {}), save: () => {} }, retries: 0 });
+  stage.network = refused;
+  const asked = stage.ask(true);
+  await stage.pass(3_000);
+  assert.equal(await asked, ["fallback", 0]);
+  const closed = stage.client.close();
+  await stage.pass(5_000);
+  assert.equal(await closed, { sent: 0, dropped: 0, failed: 0 });
+});
+
+test("a file that cannot be written is told", async () => {
+  const stage = await createStage({ snapshot: `${folder.path}/missing/prompts.json` });
+  assert.equal(await stage.ask(), ["server", 1]);
+  await until(() => stage.told().some((event) => event.event === "error" && event.error.code === "snapshot_failed"));
+});
+
+// Root may read and write everything.
+if (process.getuid?.() !== 0) {
+  test("a file that cannot be read is replaced", async () => {
+    await mkdir(`${folder.path}/closed`);
+    const path = `${folder.path}/closed/prompts.json`;
+    await writeFile(path, "{}");
+    await chmod(path, 0o000);
+    const stage = await createStage({ snapshot: path });
+    await stage.ask();
+    await stage.client.close();
+    assert.equal(await startAway(stage, path), ["snapshot", 1]);
+  });
+}
+
+test.run();

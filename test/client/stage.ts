@@ -1,0 +1,168 @@
+// A client on a virtual clock, and the real service in process behind a network that can be cut. Nothing waits in real time.
+import { setImmediate } from "node:timers/promises";
+import { createClientOn } from "../../src/client/client.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { ClientEvents } from "../../src/client/events.ts";
+import type { ClientOptions } from "../../src/client/options.ts";
+import type { Runtime } from "../../src/client/runtime.ts";
+import { promoteDeployment, pushPrompt } from "../actions.ts";
+import { createWorld, promptFile, toPrompt } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+
+export type VirtualClock = {
+  now: number;
+  runtime: Runtime;
+  /** Waits until no exchange is under way. */
+  settle(): Promise<void>;
+  /** Lets time pass: timers fire in their order, and what they begin is settled before the next one. */
+  pass(ms: number): Promise<void>;
+  /** Counts as under way, until it has settled. */
+  follow<T>(promise: Promise<T>): Promise<T>;
+  /** The response, the reading of whose body counts too. */
+  followBody(response: Response): Response;
+  /** Forgets all timers. */
+  forget(): void;
+  /** The timers that have not fired, by whether they keep a process from ending. */
+  timers(): { held: number; others: number };
+};
+
+type Timer = { at: number; call: () => void; held: boolean };
+
+export function createClock(start: number): VirtualClock {
+  const timers = new Set<Timer>();
+  let underWay = 0;
+
+  const clock: VirtualClock = {
+    now: start,
+    runtime: {
+      now: () => clock.now,
+      startTimer(call, ms, held) {
+        const timer = { at: clock.now + Math.ceil(ms), call, held };
+        timers.add(timer);
+        return () => void timers.delete(timer);
+      },
+      env: () => undefined,
+      hasTimers: true,
+    },
+    async settle() {
+      do await setImmediate(); while (underWay > 0);
+      await setImmediate();
+    },
+    async pass(ms) {
+      const end = clock.now + ms;
+      await clock.settle();
+      for (;;) {
+        let next: Timer | undefined;
+        for (const timer of timers) if (timer.at <= end && timer.at < (next?.at ?? Infinity)) next = timer;
+        if (next === undefined) break;
+        timers.delete(next);
+        clock.now = Math.max(clock.now, next.at);
+        next.call();
+        await clock.settle();
+      }
+      clock.now = end;
+    },
+    async follow(promise) {
+      underWay++;
+      try {
+        return await promise;
+      } finally {
+        underWay--;
+      }
+    },
+    followBody(response) {
+      const json = response.json.bind(response);
+      return Object.assign(response, { json: () => clock.follow(json()) });
+    },
+    forget: () => timers.clear(),
+    timers() {
+      const held = [...timers].filter((timer) => timer.held).length;
+      return { held, others: timers.size - held };
+    },
+  };
+  return clock;
+}
+
+/** What becomes of a request: it reaches the service by `pass`, or is dealt with otherwise. */
+export type Network = (request: Request, pass: () => Promise<Response>) => Promise<Response>;
+
+export const up: Network = (_, pass) => pass();
+export const refused: Network = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("refused") }));
+export const silent: Network = () => new Promise(() => {});
+export const answering = (status: number, body: unknown, headers: Record<string, string> = {}): Network => () =>
+  Promise.resolve(new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers }));
+
+/** How the requests are called in tests. */
+export const names: Record<string, string> = {
+  "GET /v1/prompts": "read",
+  "GET /v1/revisions": "look",
+  "POST /v1/diagnosis": "submit",
+  "POST /v1/diagnoses": "batch",
+};
+
+type Told = { [Name in keyof ClientEvents]: ClientEvents[Name] & { event: Name } }[keyof ClientEvents];
+
+export type Stage = {
+  world: World;
+  clock: VirtualClock;
+  client: Client;
+  network: Network;
+  /** The requests that were sent since this was last called, by name. */
+  sent(): string[];
+  /** The events since this was last called. */
+  told(): Told[];
+  /** Another client of the same world. */
+  connect(options?: ClientOptions): Client;
+  /** Makes another version live: one more message says which. */
+  promote(): Promise<void>;
+  ask(fallback?: boolean): Promise<[source: string, version: number]>;
+  pass(ms: number): Promise<void>;
+};
+
+export const reference = "greeting@production";
+
+export const fallback = { messages: [{ role: "system", content: "Say hello to {{name}}" }] };
+
+/** A world with a client whose key and fetch are those of the world. */
+export async function createStage(options: ClientOptions = {}, monthlyLimit = 1000): Promise<Stage> {
+  const world = await createWorld({ monthlyLimit, maxBodyBytes: 1024 * 1024 });
+  const clock = createClock(world.now);
+  Object.defineProperty(world, "now", { get: () => clock.now });
+  const log: string[] = [];
+  const events: Told[] = [];
+  let versions = 1;
+
+  function send(request: Request): Promise<Response> {
+    log.push(names[`${request.method} ${new URL(request.url).pathname}`] ?? request.url);
+    return stage.network(request, async () => clock.followBody(await clock.follow(world.fetch(request))));
+  }
+
+  function connect(more: ClientOptions = {}): Client {
+    const client = createClientOn(clock.runtime, { apiKey: world.key, fetch: send, ...more });
+    for (const event of ["change", "stale", "error", "drop"] as const) {
+      client.on(event, (told) => events.push({ event, ...told } as Told));
+    }
+    return client;
+  }
+
+  const stage: Stage = {
+    world,
+    clock,
+    client: connect(options),
+    network: up,
+    sent: () => log.splice(0),
+    told: () => events.splice(0),
+    connect,
+    async promote() {
+      const messages = [...promptFile.messages, { role: "user", content: `Version ${++versions}` }];
+      const { version } = await pushPrompt(world.admin, world.promptId, toPrompt({ ...promptFile, messages }));
+      await promoteDeployment(world.admin, world.deployId, { version });
+    },
+    async ask(hasFallback = false) {
+      const { source, version } = await stage.client.prompt(reference, hasFallback ? { fallback } : {});
+      return [source, version];
+    },
+    pass: clock.pass,
+  };
+  return stage;
+}
