@@ -1,5 +1,6 @@
 // How management changes the catalog: in one transaction with entries in the audit log, one change after the other.
 import type { Clock } from "../common/domain.ts";
+import { invalidAdminToken } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { isConstraintError } from "../database/database.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
@@ -34,9 +35,10 @@ export type Commit = (changes: Change[], statements: Statement[]) => Promise<Row
 /** Thrown if another change was made first. */
 export const overtaken = new Error("Another change was made first");
 
-/** Opens a commit. All that is read from now on belongs to it. */
+/** Opens a commit. All that is read from now on belongs to it. Refuses a token that was revoked since its request came. */
 export async function openCommit(database: Database, clock: Clock, origin: Origin): Promise<Commit> {
   const head = await readHead(database);
+  if (origin.tokenId !== null) await requireUnrevoked(database, origin.tokenId);
   return async (changes, statements) => {
     const createdAt = clock();
     const entries = changes.map(({ action, id: targetId, workspaceId, before, after }) => ({
@@ -52,6 +54,11 @@ export async function openCommit(database: Database, clock: Clock, origin: Origi
       throw isOvertaken ? overtaken : error;
     }
   };
+}
+
+async function requireUnrevoked(database: Database, tokenId: string): Promise<void> {
+  const sql = "select 1 from management_tokens where id = ? and revoked_at is null";
+  if ((await database.read({ sql, args: [tokenId] })).length === 0) throw invalidAdminToken();
 }
 
 /** The members of a thing that another one has otherwise, as JSON. */

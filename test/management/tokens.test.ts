@@ -233,6 +233,22 @@ test("concurrent guesses are limited too, and concurrent requests with a valid t
   assert.equal(await together(() => token), [100, 0, 0]);
 });
 
+test("a token changes nothing after it was revoked, whatever it has asked for before", async () => {
+  const world = await createWorld();
+  const { id, token } = await make(world, { role: "admin" });
+  const path = `/workspaces/${world.workspaceId}/keys`;
+  const [revoked, ...answers] = await Promise.all([
+    world.manage("POST", `/tokens/${id}/revoke`),
+    ...Array.from({ length: 8 }, () => world.manage("POST", path, {}, as(token))),
+  ]);
+  taken(revoked!);
+  const entries = await readAll<{ action: string; tokenId: string | null }>(world, "/audit");
+  const since = entries.slice(0, entries.findIndex(({ action }) => action === "token.revoked"));
+  assert.equal(since, []);
+  for (const { status } of answers) assert.ok([201, 401].includes(status));
+  assert.ok(answers.some(({ status }) => status === 401));
+});
+
 test("refusals are counted by reason", async () => {
   const world = await createWorld({ servesMetrics: true });
   const { token } = await make(world);
