@@ -41,3 +41,12 @@ const isMended = (sent: string, back: string): boolean => {
   const text: string = JSON.parse(sent);
   return !text.isWellFormed() && text.toWellFormed() === JSON.parse(back);
 };
+
+/** The value of a JSON number: the same text for every way to write it, however many digits it has. */
+export function decimalOf(number: string): string {
+  const [, minus, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number)!;
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  const power = BigInt(exponent) + BigInt(digits.length - significant.length - fraction.length);
+  return significant === "" ? "0" : `${minus}${significant}e${power}`;
+}
