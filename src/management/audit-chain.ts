@@ -75,8 +75,8 @@ export async function checkChain(database: Database, report?: (share: number) =>
   });
   const stored = { position: integer(row!, "position"), hash: text(row!, "hash") };
   const entries = integer(row!, "entries"), first = integerOrNull(row!, "first");
-  const { head, brokenAt } = await walk(database, stored, report);
-  const isCut = head.position !== stored.position || stored.hash !== "" && stored.hash !== head.hash;
+  const { head, hasHash, brokenAt } = await walk(database, stored, report);
+  const isCut = head.position !== stored.position || stored.hash !== (hasHash ? head.hash : "");
   // An entry that does not belong to the log stands before the first one or after the newest one.
   const extraAt = entries === stored.position ? null : first !== null && first < 1 ? 1 : stored.position + 1;
   return { entries, brokenAt: brokenAt ?? (isCut ? stored.position : extraAt), head: stored.hash };
@@ -92,17 +92,19 @@ async function walk(database: Database, { position: end }: Head, report?: (share
       sql: `select * from audit_log where position > ? and position <= ? order by position limit ${pageRows}`,
       args: [head.position, end],
     });
-    if (rows.length === 0) return { head, brokenAt: head.position + 1 };
+    if (rows.length === 0) return { head, hasHash, brokenAt: head.position + 1 };
     for (const row of rows) {
       const { position, hash } = await append(head, toEntry(row));
       const stored = text(row, "hash");
       hasHash ||= stored !== "";
-      if (position !== head.position + 1 || hasHash && stored !== hash) return { head, brokenAt: head.position + 1 };
+      if (position !== head.position + 1 || hasHash && stored !== hash) {
+        return { head, hasHash, brokenAt: head.position + 1 };
+      }
       head = { position, hash };
     }
     report?.(head.position / end);
   }
-  return { head, brokenAt: null };
+  return { head, hasHash, brokenAt: null };
 }
 
 export const toEntry = (row: Row): StoredEntry => ({

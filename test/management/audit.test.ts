@@ -329,6 +329,7 @@ for (
       3,
     ],
     ["without a newest one", "delete from audit_head", 1],
+    ["whose hash is not that of the newest one", "update audit_head set hash = ''", 4],
   ] as const
 ) {
   test(`verify finds an entry ${what}`, async () => {
