@@ -83,6 +83,10 @@ function isSecret(text: string, wanted: SecretPrefix): boolean {
 export const isApiKey = (text: string): boolean => isSecret(text, "pl_");
 export const isToken = (text: string): boolean => isSecret(text, "plm_");
 
+/** Masks API keys and management tokens in a text, and nothing that only begins like one. */
+export const withoutSecrets = (text: string): string =>
+  text.replace(/(plm?_)[0-9A-Za-z]{49}/g, (found, prefix) => isApiKey(found) || isToken(found) ? `${prefix}…` : found);
+
 /** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
 export const hashApiKey = (key: string): Promise<string> => sha256(key);
 

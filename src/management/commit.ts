@@ -1,6 +1,7 @@
 // How management changes the catalog: in one transaction with entries in the audit log, one change after the other.
 import type { Clock } from "../common/domain.ts";
 import { invalidAdminToken } from "../common/errors.ts";
+import { withoutSecrets } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { isConstraintError } from "../database/database.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
@@ -15,8 +16,8 @@ export type Change = {
   id: string | null;
   workspaceId: WorkspaceId | null;
   /**
-   * The thing before and after, of which the log has the members that differ. Neither has a secret or the text of a prompt. A
-   * creation has no `before`, a deletion no `after`.
+   * The thing before and after, of which the log has the members that differ. Neither has a secret or the text of a prompt;
+   * keys that someone put into a name are masked. A creation has no `before`, a deletion no `after`.
    */
   before?: object;
   after?: object;
@@ -65,5 +66,5 @@ async function requireUnrevoked(database: Database, tokenId: string): Promise<vo
 function toDifference(thing: object, other: object = {}): string {
   const others = new Map(Object.entries(other));
   const differing = Object.entries(thing).filter(([name, value]) => others.get(name) !== value);
-  return JSON.stringify(Object.fromEntries(differing));
+  return withoutSecrets(JSON.stringify(Object.fromEntries(differing)));
 }

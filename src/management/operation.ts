@@ -2,6 +2,7 @@
 // local or remote, need.
 import type { Clock, Page } from "../common/domain.ts";
 import { actorGiven, allWorkspacesRequired, managementContended, roleRequired } from "../common/errors.ts";
+import { withoutSecrets } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
@@ -179,7 +180,7 @@ const originOf = (
   { source, actor: name, tokenId, requestId }: Caller,
   { actor = name, note = "" }: { actor?: string; note?: string },
 ): Origin => ({
-  ...{ source, actor: actor.toWellFormed(), note: note.toWellFormed() },
+  ...{ source, actor: withoutSecrets(actor.toWellFormed()), note: withoutSecrets(note.toWellFormed()) },
   ...{ tokenId: tokenId ?? null, requestId: requestId ?? null },
 });
 

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { newToken } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
@@ -95,6 +96,21 @@ test("the log contains no secret and no text of a prompt", async () => {
   const log = JSON.stringify(await list(world));
   for (const secret of [world.key, key, token]) assert.not.ok(log.includes(secret.slice(10)));
   for (const text of [promptFile.title, promptFile.messages[0]!.content]) assert.not.ok(log.includes(text as string));
+});
+
+test("a key that stands in a name, a note or an actor is masked", async () => {
+  const world = await createWorld();
+  const body = { note: `Instead of ${world.key}`, actor: world.key };
+  await change(world, `/deployments/${world.deployId}/deactivate`, body);
+  taken(await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, { name: newToken() }), 201);
+  taken(
+    await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, { name: "pl_greetingsinpolandandelsewhere" }),
+    201,
+  );
+  const [other, created, deactivated] = await list(world);
+  const names = [other, created].map((entry) => (entry!.after as { name: string }).name);
+  assert.equal(names, ["pl_greetingsinpolandandelsewhere", "plm_…"]);
+  assert.equal([deactivated!.note, deactivated!.actor], ["Instead of pl_…", "pl_…"]);
 });
 
 test("a deleted session is not named, but can be found by its hash", async () => {
@@ -321,18 +337,18 @@ const unknown = (position: number) =>
 
 for (
   const [what, sql, at] of [
-    ["after the newest one", unknown(5), 5],
-    ["before the first one", unknown(0), 1],
+    ["an entry after the newest one", unknown(5), 5],
+    ["an entry before the first one", unknown(0), 1],
     [
-      "after the one that is given out as the newest",
+      "entries after a head that was put back",
       "update audit_head set position = 2, hash = (select hash from audit_log where position = 2)",
       3,
     ],
-    ["without a newest one", "delete from audit_head", 1],
-    ["whose hash is not that of the newest one", "update audit_head set hash = ''", 4],
+    ["a missing head", "delete from audit_head", 1],
+    ["a head that lost its hash", "update audit_head set hash = ''", 4],
   ] as const
 ) {
-  test(`verify finds an entry ${what}`, async () => {
+  test(`verify finds ${what}`, async () => {
     const world = await createWorld();
     await world.database.write([{ sql: "pragma ignore_check_constraints = on" }, { sql }]);
     const { isIntact, brokenAt } = await check(world);
