@@ -20,6 +20,7 @@ const layers = [
   "openapi.ts",
   "migrate.ts",
   "runtime/",
+  "node.ts",
   "worker.ts",
   "cli/",
   "cli.ts",
@@ -85,7 +86,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["libsql", "database/file-claim.ts", "database/file.ts"],
   ["itty-router", "http/router.ts"],
   ["superstruct", "schema/struct.ts"],
-  ["@hono/node-server", "runtime/node.ts"],
+  ["@hono/node-server", "runtime/node-handler.ts"],
   ["diff", "management/prompt-text.ts"],
 ];
 
