@@ -30,6 +30,20 @@ export function createLog(
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
+/** A logger that takes its arguments in the order of pino: the fields first. */
+export type PinoLike = Record<LogLevel, (fields: object, message: string) => void>;
+
+/**
+ * Makes a log of a logger such as pino, bunyan, or that of Fastify.
+ *
+ * @example
+ * const service = createService({ database: "file:ledger.db", log: fromPino(pino()) });
+ */
+export function fromPino(logger: PinoLike): Log {
+  const at = (level: LogLevel) => (message: string, fields: LogFields = {}) => logger[level](fields, message);
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
 /** Writes warnings and errors to the console. */
 export const consoleLog: Log = createLog({
   level: "warn",

@@ -4,7 +4,7 @@ import { invalidAdminToken, missingAuthorization, Refusal } from "../common/erro
 import { isToken, sha256 } from "../common/ids.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findTokenCaller } from "../management/tokens.ts";
-import { isSame, readBearer } from "./authorization.ts";
+import { headerOf, isSame, readBearer } from "./authorization.ts";
 
 /** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
 export type Authenticated = { caller: Caller } | { retryAfter: number };
@@ -68,9 +68,9 @@ export function createGate(adminToken: string | undefined): Gate {
 }
 
 /** The bearer token of a request, if it has one. */
-function tokenOf({ headers }: Request): string | undefined {
+function tokenOf(request: Request): string | undefined {
   try {
-    return readBearer(headers.get("Authorization") ?? "");
+    return readBearer(headerOf(request));
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;
