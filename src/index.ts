@@ -4,6 +4,7 @@ import type { CreateService, OpenService } from "./http/service.ts";
 import { openDatabase } from "./database/open.ts";
 import { migrate } from "./migrate.ts";
 
+export { MissingVariablesError } from "./client/errors.ts";
 export { fillMessages as render } from "./client/fill.ts";
 export type { FillOptions, MessageLists, Values } from "./client/fill.ts";
 export type { DatabaseLocation } from "./common/config.ts";

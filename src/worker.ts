@@ -11,7 +11,16 @@ import { after } from "./management/paced.ts";
 import { runUpkeep } from "./management/retention.ts";
 import { answer, requireRemote } from "./runtime/workers.ts";
 
-export { createLog, createService, fromPino, migrate, openService, Refusal, render } from "./runtime/workers.ts";
+export {
+  createLog,
+  createService,
+  fromPino,
+  migrate,
+  MissingVariablesError,
+  openService,
+  Refusal,
+  render,
+} from "./runtime/workers.ts";
 export type * from "./runtime/workers.ts";
 
 const scheduledTime = 20_000; // ms

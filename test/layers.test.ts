@@ -19,6 +19,7 @@ const layers = [
   "index.ts",
   "management.ts",
   "openapi.ts",
+  "testing.ts",
   "runtime/",
   "node.ts",
   "worker.ts",

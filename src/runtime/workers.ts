@@ -12,6 +12,7 @@ import { migrate as applyMigrations } from "../database/migrate.ts";
 import type { MigrateOptions } from "../database/migrate.ts";
 import { migrations } from "../database/migrations.ts";
 
+export { MissingVariablesError } from "../client/errors.ts";
 export { fillMessages as render } from "../client/fill.ts";
 export type { FillOptions, MessageLists, Values } from "../client/fill.ts";
 export type { DatabaseLocation } from "../common/config.ts";

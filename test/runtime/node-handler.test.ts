@@ -7,8 +7,8 @@ import { text } from "node:stream/consumers";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { toNodeHandler } from "../../src/node.ts";
-import { captureLog, createTenant, goodBody, managementOf, openMemory } from "../helpers.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { createTestService } from "../../src/testing.ts";
+import { captureLog, goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const test = suite("handler of node:http");
@@ -17,10 +17,9 @@ type Host = (request: IncomingMessage & Record<string, unknown>) => Promise<unkn
 
 /** Submits a record through a host that does something with the request first. */
 async function submitThrough(host: Host, init: RequestInit = {}) {
-  const database = await openMemory();
-  const { key, deployId } = await createTenant(managementOf(database));
   const { log, logged } = captureLog("warn");
-  const service = serveDatabase(database, { basePath: "/llm", log });
+  const service = await createTestService({ basePath: "/llm", log });
+  const { key, deployId } = await service.tenant();
   const handler = toNodeHandler(service);
   const seen: (string | undefined)[] = [];
   const server = createServer(async (request, response) => {
