@@ -27,6 +27,7 @@ export type Tenant = {
   reference: string;
 };
 
+/** A service in memory, with the operations of management as functions of `admin`. */
 export type TestService = Service & ManagementMembers & {
   /** Makes a tenant. */
   tenant(options?: TenantOptions): Promise<Tenant>;

@@ -9,7 +9,7 @@ import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
 import { after } from "./management/paced.ts";
 import { runUpkeep } from "./management/retention.ts";
-import { answer, requireRemote } from "./runtime/workers.ts";
+import { answer, requireRemote } from "./runtime/worker-requests.ts";
 
 export {
   createLog,

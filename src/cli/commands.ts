@@ -3,6 +3,7 @@ import { readConfig } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { backUp } from "../runtime/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
+import { demo } from "../runtime/demo.ts";
 import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -51,6 +52,14 @@ const serviceCommands: Command[] = [
     summary: "Start the service with the settings in the environment",
     async runLocally() {
       await serve();
+      return {};
+    },
+  },
+  {
+    usage: "demo",
+    summary: "Start the service on a throw-away database with one of everything, and print calls to paste",
+    async runLocally() {
+      await demo();
       return {};
     },
   },

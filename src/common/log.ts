@@ -13,7 +13,12 @@ export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void
 
 const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Creates a log that passes each line to `write`, without a line break. */
+/**
+ * Creates a log that passes each line to `write`, without a line break.
+ *
+ * @example
+ * const log = createLog({ level: "info", format: "json", clock: Date.now, write: (line) => console.log(line) });
+ */
 export function createLog(
   { level, format, clock, write }: { level: LogLevel; format: LogFormat; clock: Clock; write: (line: string) => void },
 ): Log {

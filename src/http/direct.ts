@@ -17,8 +17,9 @@ export type Target = { key: string; deployId: string };
 /** A record, as the body of a submit. */
 export type DiagnosisRecord = Omit<DiagnosisItem, "deployId" | "idempotencyKey">;
 
-/** What is left of the quota is `limit - used`. */
+/** The prompt as a response has it, and the quota. What is left of that is `limit - used`. */
 export type ReadResult = ServedPrompt & { quota: QuotaDetails };
+/** The id of the record, and the quota. */
 export type RecordResult = { id: string; quota: QuotaDetails };
 
 /** Counts a call as in flight, and makes every error of it a `Refusal`, with what it makes one of as its `cause`. */

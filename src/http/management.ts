@@ -32,7 +32,7 @@ import { readInput } from "./management-input.ts";
 import { adminPath, describeOperations } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
 import { created, ok, refuse, streamed } from "./respond.ts";
-import type { Answer } from "./respond.ts";
+import type { Answer, HeaderValues } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
@@ -167,7 +167,7 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   const input = await readInput(operation, ctx, context);
   if (operation.isLong) return await answerLong(operation, input, ctx, context, state);
   const output = await perform(operation, { ...state.store, caller: state.caller }, input);
-  const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
+  const headers: HeaderValues = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });

@@ -64,6 +64,7 @@ export type ServiceOptions<Faces extends readonly Face[] = readonly Face[]> =
   & ServiceSettings<Faces>
   & ({ database: string | DatabaseLocation; client?: undefined } | { client: Client; database?: undefined });
 
+/** The service, to be mounted in a server or called from code. */
 export type Service = {
   /** Answers a request; never rejects. */
   fetch(this: void, request: Request): Promise<Response>;
@@ -114,6 +115,7 @@ export const serviceOver = (open: (source: DatabaseSource) => Database): CreateS
   return extend(service, options.faces, () => context.host);
 };
 
+/** The options of `createService`, and what to do about the schema of the database. */
 export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = ServiceOptions<Faces> & {
   /**
    * `migrate` brings the schema up to date, and creates a file that does not exist. `check` rejects if the database is away

@@ -1,4 +1,4 @@
-// `npm run demo`: serves a throw-away database with one of everything, and prints commands to paste.
+// `promptledger demo`: serves a throw-away database with one of everything, and prints commands to paste.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,11 +11,8 @@ import { createPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
 import { readConfig } from "../common/config.ts";
 import { jsonText } from "../common/json-text.ts";
-import { openConfigured } from "./boot.ts";
+import { command, openConfigured } from "./boot.ts";
 import { serve } from "./serve.ts";
-
-const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
-process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
 
 const prompt = {
   title: "Support assistant",
@@ -27,22 +24,27 @@ const prompt = {
   llmConfig: jsonText(JSON.stringify({ provider: "openai", model: "gpt-4o", temperature: 0.2 })),
 };
 
-const { database } = await openConfigured(readConfig(process.env), "manage");
-const caller = { source: "command line", actor: "demo", role: "owner" } as const;
-const call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) =>
-  perform(operation, { database, clock: Date.now, caller }, { value: input });
-const { id: workspaceId } = await call(createWorkspace, { name: "Demo", monthlyLimit: 1000 });
-const { key } = await call(createApiKey, { workspaceId, name: "demo" });
-const { id: promptId } = await call(createPrompt, { workspaceId, name: "support/assistant", ...prompt });
-const { id: deployId } = await call(createDeployment, { workspaceId, name: "production", promptId });
-database.close();
+/** Makes the database, serves it, and prints the commands. */
+export async function demo(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
+  process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
 
-const url = await serve();
+  const { database } = await openConfigured(readConfig(process.env), "manage");
+  const caller = { source: "command line", actor: "demo", role: "owner" } as const;
+  const call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) =>
+    perform(operation, { database, clock: Date.now, caller }, { value: input });
+  const { id: workspaceId } = await call(createWorkspace, { name: "Demo", monthlyLimit: 1000 });
+  const { key } = await call(createApiKey, { workspaceId, name: "demo" });
+  const { id: promptId } = await call(createPrompt, { workspaceId, name: "support/assistant", ...prompt });
+  const { id: deployId } = await call(createDeployment, { workspaceId, name: "production", promptId });
+  database.close();
 
-// An exported variable would outlast the demo in the shell, and point `npm start` at its database.
-const cli = `DATABASE_URL='${process.env.DATABASE_URL}' npm run -s cli --`;
+  const url = await serve();
 
-process.stdout.write(`
+  // An exported variable would outlast the demo in the shell, and point `npm start` at its database.
+  const cli = `DATABASE_URL='${process.env.DATABASE_URL}' ${command}`;
+
+  process.stdout.write(`
 Read the active prompt:
 
 curl -i '${url}/v1/prompts?deployId=${deployId}' -H 'Authorization: Bearer ${key}'
@@ -61,3 +63,4 @@ ${cli} verify
 
 Ctrl-C stops the service; its database is ${process.env.DATABASE_URL}
 `);
+}

@@ -1,16 +1,14 @@
 // The package on Cloudflare Workers, where the database is on a server: `createService` and `migrate`.
-import { databaseUrlFault, isFileUrl } from "../common/config.ts";
-import { invalid } from "../common/errors.ts";
-import { createInFlight } from "../http/in-flight.ts";
 import { extend } from "../http/face.ts";
-import { assemble, createShared, openWith } from "../http/service.ts";
-import type { CreateService, OpenService, Service, ServiceSettings, Shared } from "../http/service.ts";
+import { createShared, openWith } from "../http/service.ts";
+import type { CreateService, OpenService, Service } from "../http/service.ts";
 import { checkSettings } from "../http/settings.ts";
 import { openRemote } from "../database/client.ts";
 import type { DatabaseSource } from "../database/client.ts";
 import { migrate as applyMigrations } from "../database/migrate.ts";
 import type { MigrateOptions } from "../database/migrate.ts";
 import { migrations } from "../database/migrations.ts";
+import { openOne, requireRemote } from "./worker-requests.ts";
 
 export { MissingVariablesError } from "../client/errors.ts";
 export { fillMessages as render } from "../client/fill.ts";
@@ -31,6 +29,11 @@ export type { MigrateOptions } from "../database/migrate.ts";
  * Makes a service on a remote database, to be mounted in a Worker of your own, at module scope too. Its requests share no
  * transaction, because a Worker never answers a request that waits for another one. Nor are they counted, so `close` and
  * `drain` do not wait for them.
+ *
+ * @example
+ * import { env } from "cloudflare:workers";
+ * const service = createService({ database: env.DATABASE_URL, basePath: "/llm" });
+ * export default { fetch: service.fetch };
  */
 export const createService: CreateService = (options) => {
   const source = requireRemote(checkSettings(options));
@@ -53,23 +56,6 @@ export const createService: CreateService = (options) => {
   return extend(service, options.faces, () => open().context.host);
 };
 
-/** Answers one request of a Worker of its own. */
-export const answer = (request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) =>
-  openOne(source, settings, shared).service.fetch(request);
-
-/** A Worker stops a request whose client resets the connection, without running `finally`. So each has a count of its own. */
-function openOne(
-  source: DatabaseSource,
-  settings: ServiceSettings,
-  shared: Shared,
-  { isDraining = false, isClosed = false } = {},
-) {
-  const inFlight = createInFlight();
-  if (isDraining) void inFlight.drain();
-  if (isClosed) void inFlight.close();
-  return assemble(openRemote(source, "serve"), settings, { ...shared, inFlight });
-}
-
 /**
  * Makes a service when its remote database is ready, as `schema` says. Do this outside of module scope, where a Worker may
  * send nothing.
@@ -79,7 +65,12 @@ function openOne(
  */
 export const openService: OpenService = (options) => openWith(createService, migrate, options);
 
-/** Migrates the schema of a remote database. Returns the names of the migrations that it applied. */
+/**
+ * Migrates the schema of a remote database. Returns the names of the migrations that it applied.
+ *
+ * @example
+ * await migrate({ url: "libsql://ledger.example.com", authToken });
+ */
 export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {
   const database = openRemote(requireRemote(source), "manage");
   try {
@@ -87,12 +78,4 @@ export async function migrate(source: DatabaseSource, options: MigrateOptions = 
   } finally {
     database.close();
   }
-}
-
-export function requireRemote(source: DatabaseSource): DatabaseSource {
-  if (typeof source === "object" && "execute" in source) return source;
-  const url = typeof source === "string" ? source : source.url;
-  const fault = databaseUrlFault(url) ?? (isFileUrl(url) ? "must be remote: there are no files here" : undefined);
-  if (fault !== undefined) throw invalid(`database ${fault}`);
-  return source;
 }
