@@ -38,6 +38,12 @@ function serviceOf(env: object) {
   return known = { config, settings, shared: createShared(settings) };
 }
 
+/**
+ * A Worker of its own, whose settings are its bindings.
+ *
+ * @example
+ * export { default } from "promptledger/worker";
+ */
 export default {
   /** Answers a request. Fails the Worker with a message that lists every invalid binding. */
   fetch(request: Request, env: object): Promise<Response> {
