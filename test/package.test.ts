@@ -29,6 +29,11 @@ async function lastDescendantOf(pid: number): Promise<number> {
   return child === undefined ? pid : lastDescendantOf(child);
 }
 
+/** How npm reaches its registry here, which programs that the tests start do not inherit. */
+const npmSettings = Object.fromEntries(
+  Object.entries(process.env).filter((entry): entry is [string, string] => /^npm_config_|_proxy$/i.test(entry[0])),
+);
+
 const embedding = `
 import { createService } from "promptledger";
 import { migrate } from "promptledger/migrate";
@@ -348,8 +353,13 @@ if (currentRuntime === "Node") {
       await mkdir(cache);
       await symlink(`${(await run(app, "npm", "config", "get", "cache")).trim()}/_cacache`, `${cache}/_cacache`);
       const packed = `--package=${folder.path}/${tarballs[0]}`;
-      const npx = ["npm", "exec", "--yes", "--cache", cache, packed, "--", "promptledger", command];
-      const child = await startProgram(npx, { PORT: "0", TMPDIR: empty }, /url=(http:\/\/[\d.:]+)/, empty);
+      const npx = ["npm", "exec", "--yes", "--prefer-offline", "--cache", cache, packed, "--", "promptledger", command];
+      const child = await startProgram(
+        npx,
+        { ...npmSettings, PORT: "0", TMPDIR: empty },
+        /url=(http:\/\/[\d.:]+)/,
+        empty,
+      );
       assert.is((await fetch(`${child.seen}/readyz`)).status, 200);
       if (command === "demo") await until(() => child.output().includes("Ctrl-C stops"));
       assert.match(child.output(), /npx promptledger (workspace create|verify)/);
