@@ -17,6 +17,7 @@ const scenarios = [
   "records",
   "deletion",
   "client",
+  "embedded",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];

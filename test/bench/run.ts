@@ -4,6 +4,7 @@ import process from "node:process";
 import { batches } from "./batches.ts";
 import { client } from "./client.ts";
 import { deletion } from "./deletion.ts";
+import { embedded } from "./embedded.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
@@ -33,6 +34,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   records,
   deletion,
   client,
+  embedded,
 };
 
 function fail(code: number, error: unknown): never {

@@ -1,5 +1,9 @@
 import process from "node:process";
 import { createService } from "promptledger";
 
-// A development server evaluates this file again after each change. The service stays the same.
-export const service = globalThis.ledger ??= createService({ database: process.env.DATABASE_URL, basePath: "/llm" });
+// The build evaluates this file too, without the environment, and a development server after each change. Nothing is opened
+// before the first request.
+export const service = globalThis.ledger ??= createService({
+  database: process.env.DATABASE_URL ?? "file:ledger.db",
+  basePath: "/llm",
+});
