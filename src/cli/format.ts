@@ -26,7 +26,7 @@ export function formatList(items: Item[], columns?: number): { text: string; hid
 }
 
 /** Formats a value on one line: times in ISO 8601, no value as a dash, and no control characters. */
-function formatValue(name: string, value: unknown): string {
+export function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
