@@ -13,6 +13,7 @@ import {
   tooManyFailures,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
+import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
@@ -78,7 +79,7 @@ export function managementWith(
       if (isOn) addOperations(router, createGate(adminToken));
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return ({ database, clock, metrics }) => {
-        const store = { database: yielding(database), clock };
+        const store = { database: yielding(readingAside(database)), clock };
         const shared: Shared = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
         const count = metrics.counter(
