@@ -9,6 +9,8 @@ export type LongWork = {
   enter(): Promise<() => void>;
 };
 
+const maxWaiting = 100; // requests; the others are refused at once
+
 export function createLongWork(max: number, timeout: number): LongWork {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -22,7 +24,8 @@ export function createLongWork(max: number, timeout: number): LongWork {
   return {
     async enter() {
       if (running < max) running++;
-      else await waitForRoom();
+      else if (waiting.length < maxWaiting) await waitForRoom();
+      else throw managementOverloaded();
       return leave;
     },
   };

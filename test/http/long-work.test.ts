@@ -48,6 +48,15 @@ test("is done in order of arrival when there is room again, and holds no more th
   assert.equal([order, most], [Array.from({ length: 20 }, (_, index) => index), 2]);
 });
 
+test("is refused at once where a hundred wait already", async () => {
+  const work = createLongWork(1, 10_000);
+  const leave = await work.enter();
+  const waiting = Array.from({ length: 100 }, () => work.enter().then((leave) => leave()));
+  await work.enter().then(() => assert.unreachable(), ({ kind }) => assert.is(kind, "overloaded"));
+  leave();
+  await Promise.all(waiting);
+});
+
 test("stops at the next slice when its client has left, and gives room to the next", async () => {
   const gated = await openGated(1, 10_000);
   await gated.addCall();
