@@ -16,6 +16,7 @@ const scenarios = [
   "growth",
   "records",
   "deletion",
+  "looking",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -30,7 +31,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** How many records there are, in rising order; `records` and `deletion` take the last. */
+  /** How many records there are, in rising order; `records`, `deletion` and `looking` take the last. */
   sizes: number[];
   json: boolean;
 };
