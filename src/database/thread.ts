@@ -27,7 +27,9 @@ export type ReaderThread = {
   end(): Promise<void> | undefined;
 };
 
-const idleMs = 60_000; // without a read, after which the thread ends
+// Without a read, after which the thread ends. Deno leaks two file descriptors with each thread that has loaded libsql, so there
+// it stays.
+const idleMs = process.versions.deno === undefined ? 60_000 : Infinity;
 const replyMs = 60_000; // that a read may take, which is more than any slice of long work does
 const endMs = 1_000; // that the thread may take to close its connection
 const retryMs = 60_000; // until the next attempt where the thread could not be started
@@ -113,7 +115,7 @@ function startReader(entry: Entry, path: string, { idleMs, replyMs }: Required<O
     // A thread that ends keeps the process alive until then.
     if (waiting.length === 0 && ending === undefined) {
       worker.unref();
-      timer = setTimeout(end, idleMs).unref();
+      if (idleMs < Infinity) timer = setTimeout(end, idleMs).unref();
     }
     if (error === undefined) return rows;
     // The statement may not have run to its end. Then it holds a snapshot, and the write-ahead log would grow forever.
