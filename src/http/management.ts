@@ -1,7 +1,5 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
-import type { Export, ExportFormat } from "../management/export.ts";
 import {
-  exportsOverloaded,
   fieldInUrl,
   givenTwice,
   invalidRevision,
@@ -15,11 +13,7 @@ import {
 import { adminTokenFault } from "../common/config.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
-import { stringify } from "../common/json-text.ts";
-import { describeError } from "../common/log.ts";
-import { withTimeout } from "../common/timeout.ts";
 import { groups, operations } from "../management/index.ts";
-import { exportDiagnoses } from "../management/records.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
 import { parseObject } from "../schema/parse.ts";
@@ -28,20 +22,21 @@ import { schemaOf } from "../schema/struct.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceDescription } from "./face.ts";
-import { createLongWork, untilGone } from "./long-work.ts";
+import { createLongAnswer } from "./long-answer.ts";
+import type { LongAnswer } from "./long-answer.ts";
+import { createLongWork } from "./long-work.ts";
 import type { LongWork } from "./long-work.ts";
 import { createGate } from "./management-access.ts";
 import type { Gate } from "./management-access.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
 import { readQuery } from "./query.ts";
-import { created, ok, refuse, streamed } from "./respond.ts";
-import type { Answer } from "./respond.ts";
+import { created, ok, refuse } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
 /** The state of the face in one service. */
-type Shared = { store: Store; longWork: LongWork; exports: { count: number }; quietMs: number };
+type Shared = { store: Store; answerLong: LongAnswer };
 
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
@@ -79,8 +74,10 @@ export function managementWith(
       if (isOn) addOperations(router, createGate(adminToken));
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return ({ database, clock, metrics }) => {
-        const store = { database: yielding(readingAside(database)), clock };
-        const shared: Shared = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
+        // Long work has a queue of its own, so that short requests do not wait for its slices.
+        const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
+        const answerLong = createLongAnswer(openStore(), boundLongWork(), quietMs);
+        const shared: Shared = { store: openStore(), answerLong };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
         const count = metrics.counter(
           "promptledger_management_refusals_total",
@@ -136,51 +133,13 @@ function addOperations(router: RouterType, authenticate: Gate): void {
 const manage = (operation: AnyOperation) => async (ctx: RequestContext, context: Context, state: State) => {
   for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
   const input = await readInput(operation, ctx, context);
-  if (operation.isLong) return await answerLong(operation, input, ctx, context, state);
+  if (operation.isLong) return await state.answerLong(operation, input, state.caller, ctx, context);
   const output = await perform(operation, { ...state.store, caller: state.caller }, input);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });
 };
-
-/**
- * Answers an operation that takes long. When its output is not ready in time, the response begins without it: its JSON comes
- * after spaces, which keep the connection open. Nothing more is read once the client has left.
- */
-async function answerLong(
-  operation: AnyOperation,
-  input: Unchecked,
-  ctx: RequestContext,
-  context: Context,
-  { store, longWork, exports, quietMs, caller }: State,
-): Promise<Answer> {
-  let hasLeft = false;
-  const leave = () => void (hasLeft = true);
-  const database = untilGone(store.database, () => hasLeft || ctx.request.signal.aborted);
-  const run = async () => {
-    const end = await longWork.enter();
-    return await perform(operation, { ...store, database, caller }, input).finally(end);
-  };
-  const output = run();
-  // An export is no JSON, and its own text begins soon.
-  const isText = operation.id === exportDiagnoses.id;
-  const found = isText ? await output : await withTimeout(quietMs, output, () => notReady);
-  if (found === notReady) {
-    const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
-    return streamed(text, { "Content-Type": "application/json" }, leave);
-  }
-  return isExport(found) ? answerExport(found, ctx, context, exports, leave) : ok(found, {});
-}
-
-const notReady = Symbol("not ready");
-
-/** The JSON of an output, after a space at once and one each time that so many ms have passed. */
-async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
-  let found: unknown = notReady;
-  for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";
-  yield stringify(found);
-}
 
 /**
  * A path below `adminPath` as a reference relative to the URL of the request. A host may strip the path that it mounts the
@@ -243,52 +202,5 @@ function readRevision(header: string): number {
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : 0;
 }
 
-const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
-
-function answerExport(
-  { format, text }: Export,
-  ctx: RequestContext,
-  context: Context,
-  exports: State["exports"],
-  leave: () => void,
-): Answer {
-  if (exports.count >= maxExports) throw exportsOverloaded();
-  exports.count++;
-  return streamed(logStreamErrors(text, ctx, context), exportHeaders[format], () => {
-    exports.count--;
-    leave();
-  });
-}
-
-/** Logs why a stream fails. The client only sees that the response breaks off. */
-async function* logStreamErrors(
-  text: AsyncGenerator<string>,
-  { requestId }: RequestContext,
-  { log }: Context,
-): AsyncGenerator<string> {
-  try {
-    yield* text;
-  } catch (error) {
-    if (!isClientGone(error)) log.error("Response broke off", { requestId, cause: describeError(error) });
-    throw error;
-  }
-}
-
-const isClientGone = (error: unknown) => error instanceof Refusal && error.kind === "client_gone";
-
-const isExport = (output: unknown): output is Export =>
-  typeof output === "object" && output !== null && "format" in output && "text" in output;
-
 const hasRevision = (output: unknown): output is { revision: number } =>
   typeof output === "object" && output !== null && "revision" in output;
-
-const exportHeaders: Record<ExportFormat, Record<string, string>> = {
-  ndjson: {
-    "Content-Type": "application/x-ndjson",
-    "Content-Disposition": 'attachment; filename="diagnoses.ndjson"',
-  },
-  csv: {
-    "Content-Type": "text/csv; charset=utf-8; header=present",
-    "Content-Disposition": 'attachment; filename="diagnoses.csv"',
-  },
-};
