@@ -89,7 +89,9 @@ for (const [packageName, ...importers] of soleImporters) {
 }
 
 /** What opens files where there are files. */
-const withFiles = ["database/file-claim.ts", "database/file-identity.ts", "database/file.ts", "database/open.ts"];
+const withFiles = ["file-claim", "file-identity", "file", "open", "promptledger-reader", "thread"].map((name) =>
+  `database/${name}.ts`
+);
 
 test("no runtime is named outside of src/runtime, but by what opens files", () => {
   for (const file of files.filter((file) => !file.startsWith("runtime/") && !withFiles.includes(file))) {

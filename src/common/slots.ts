@@ -7,7 +7,9 @@ export type Slots = {
   enter(): Promise<() => void>;
 };
 
-/** Makes so many slots. Who waits longer than the timeout, in ms, gets the refusal. */
+const maxWaiting = 100; // requests; more are refused at once
+
+/** Makes so many slots. Work that waits longer than the timeout, in ms, gets the refusal. */
 export function createSlots(max: number, timeout: number, refusal: () => Refusal): Slots {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -21,7 +23,8 @@ export function createSlots(max: number, timeout: number, refusal: () => Refusal
   return {
     async enter() {
       if (running < max) running++;
-      else await waitForRoom();
+      else if (waiting.length < maxWaiting) await waitForRoom();
+      else throw refusal();
       return leave;
     },
   };

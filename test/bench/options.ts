@@ -16,6 +16,7 @@ const scenarios = [
   "growth",
   "records",
   "deletion",
+  "looking",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -30,7 +31,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records` and `deletion` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion` and `looking` use the last. */
   sizes: number[];
   json: boolean;
 };
