@@ -7,10 +7,11 @@ export type Slots = {
   enter(): Promise<() => void>;
 };
 
-const maxWaiting = 100; // requests; more are refused at once
-
-/** Makes so many slots. Work that waits longer than the timeout, in ms, gets the refusal. */
-export function createSlots(max: number, timeout: number, refusal: () => Refusal): Slots {
+/**
+ * Makes so many slots. Work that waits longer than the timeout, in ms, gets the refusal, and at once if `maxWaiting` wait
+ * already.
+ */
+export function createSlots(max: number, timeout: number, refusal: () => Refusal, maxWaiting = 100): Slots {
   const waiting: (() => void)[] = [];
   let running = 0;
 

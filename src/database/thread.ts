@@ -31,7 +31,7 @@ export type ReaderThread = {
 // it stays.
 const idleMs = process.versions.deno === undefined ? 60_000 : Infinity;
 const replyMs = 60_000; // that a read may take, which is more than any slice of long work does
-const endMs = 1_000; // that the thread may take to close its connection
+const endMs = 10_000; // that the thread may take to close its connection
 const retryMs = 60_000; // until the next attempt where the thread could not be started
 
 /** `entry` is what the thread runs. The times are in ms. */
@@ -94,9 +94,11 @@ function startReader(entry: Entry, path: string, { idleMs, replyMs }: Required<O
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ending: Promise<void> | undefined;
 
+  /** A thread that is not heard of is left alone: libsql aborts the process if a thread is ended in the midst of a call. */
   function lose(cause: unknown): void {
     clearTimeout(timer);
-    ending ??= worker.terminate().then(() => {});
+    worker.unref();
+    ending ??= Promise.resolve();
     const error = { message: `The reader thread was lost: ${describeError(cause)}`, code: lostCode };
     for (const settle of waiting.splice(0)) settle({ error });
   }
@@ -125,8 +127,8 @@ function startReader(entry: Entry, path: string, { idleMs, replyMs }: Required<O
 
   async function close(): Promise<void> {
     worker.postMessage(null);
-    await nextReply(endMs).catch(() => {});
-    await worker.terminate();
+    const isClosed = await nextReply(endMs).then(() => true, () => false);
+    if (isClosed) await worker.terminate();
   }
 
   const end = () => ending ??= close();

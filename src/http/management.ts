@@ -45,6 +45,7 @@ type State = Shared & { caller: Caller };
 
 const maxLongWork = 8; // at once
 const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
+const maxWaitingChanges = 1_000;
 // ms after which a response starts even if it is not ready. Clients, proxies and Bun close a connection that is silent
 // for a minute or longer.
 const defaultQuietMs = 20_000;
@@ -79,7 +80,7 @@ export function managementWith(
       return ({ database, clock, metrics }) => {
         // Long work has a queue of its own, so that short requests do not wait for its slices.
         const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
-        const changes = createSlots(1, changeTimeout, managementContended);
+        const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
         const answerLong = createLongAnswer(openStore(), boundLongWork(), quietMs);
         const shared: Shared = { store: { ...openStore(), changes }, answerLong };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
