@@ -2,6 +2,8 @@
 import { classifyErrors, closedError, hasCode, isBusy, isClosedError, isFileFault } from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 import { createQueue } from "./queue.ts";
+import { isReaderLost } from "./thread.ts";
+import type { ReaderThread } from "./thread.ts";
 
 /** A database on one connection. */
 export type Connection = {
@@ -42,7 +44,12 @@ const abandoned: Connection[] = [];
  * A local database, which runs one operation at a time and retries while another process holds a lock. A service claims
  * the file with `claimFile` first.
  */
-export function serialized(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+export function serialized(
+  connection: Connection,
+  purpose: Purpose,
+  claimFile?: (path: string) => Claim,
+  thread?: ReaderThread,
+): Database {
   let isReady = false;
   let isStamped = false;
   let failure: { error: unknown; at: number } | undefined;
@@ -124,9 +131,31 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
 
   const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
+  const read = (statement: Statement) => enqueue(() => connection.read(statement));
+
+  /** Reads on the thread. The connection opens first, because it alone may create or recover the write-ahead log. */
+  async function readAside(statement: Statement): Promise<Row[]> {
+    if (!isReady) await enqueue(() => Promise.resolve());
+    const rows = await attempt(() => thread!.read(statement), performance.now() + lockTimeoutMs);
+    claim?.check();
+    return rows ?? await read(statement);
+  }
+
+  function close(): void {
+    if (claim !== undefined && !claim.isIntact()) {
+      abandoned.push(connection);
+      return;
+    }
+    connection.close();
+    // Closing may have checkpointed the file, which other holders in this process still use.
+    claim?.isIntact(true);
+    claim?.release();
+  }
+
   return classifyErrors({
-    read: (statement: Statement) => enqueue(() => connection.read(statement)),
+    read,
     write,
+    ...(thread === undefined ? {} : { readAside }),
     async probe() {
       // A full disk may still have room for the one page that is written below.
       if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;
@@ -140,21 +169,15 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
     close() {
       if (isClosed) return;
       isClosed = true;
-      if (claim !== undefined && !claim.isIntact()) {
-        abandoned.push(connection);
-        return;
-      }
-      connection.close();
-      // Closing may have checkpointed the file, which other holders in this process still use.
-      claim?.isIntact(true);
-      claim?.release();
+      const ending = thread?.end();
+      return ending === undefined ? close() : ending.then(close);
     },
   }, classifyError);
 }
 
 /** No statement causes a fault of the file, so the ledger must not split the group to find one. */
 function classifyError(error: unknown): Failure | undefined {
-  if (isBusy(error)) return "retryable";
+  if (isBusy(error) || isReaderLost(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";
   return hasCode(error, fileFaults) ? undefined : "rejected";
 }

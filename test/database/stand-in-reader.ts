@@ -1,0 +1,14 @@
+// Stands in for the reader thread: answers each statement with its text, and fails in the way that a statement names.
+import { parentPort, workerData } from "node:worker_threads";
+import type { Statement } from "../../src/database/database.ts";
+
+const reply = (text: string) => parentPort!.postMessage({ rows: [{ text }] });
+
+parentPort!.on("message", (statement: Statement | null) => {
+  const sql = statement?.sql ?? "end";
+  if (sql === "die") throw new Error("it was told to die");
+  if (sql !== "say nothing") reply(sql);
+});
+if (workerData === "cannot open") parentPort!.postMessage({ error: { message: "no", code: "SQLITE_CANTOPEN" } });
+else if (workerData === "cannot start") throw new Error("it cannot start");
+else reply("ready");
