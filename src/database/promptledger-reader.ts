@@ -6,14 +6,21 @@ import vm from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "./file.ts";
 import type { Row, Statement } from "./database.ts";
-import type { Reply } from "./thread.ts";
+import { busy, idle, stopped } from "./thread.ts";
+import type { Reply, ThreadData } from "./thread.ts";
 
 declare const Bun: { gc(isSynchronous: boolean): void };
 
-const connection = connect(workerData, "read");
+const { path, state }: ThreadData = workerData;
+const connection = connect(path, "read");
 
-async function answer(run: () => Promise<Row[] | void>): Promise<void> {
-  parentPort!.postMessage(await reply(run));
+/** Answers with what `run` gives, unless the process is exiting. The thread is busy meanwhile, and from its start. */
+async function answer(run: () => Promise<Row[] | void>, before = idle): Promise<void> {
+  if (Atomics.compareExchange(state, 0, before, busy) === stopped) return;
+  const answered = await reply(run);
+  Atomics.store(state, 0, idle);
+  Atomics.notify(state, 0);
+  parentPort!.postMessage(answered);
 }
 
 async function reply(run: () => Promise<Row[] | void>): Promise<Reply> {
@@ -60,4 +67,4 @@ parentPort!.on("message", (statement: Statement | null) => {
   isClosing = statement === null;
   void answer(() => statement === null ? close() : connection.read(statement));
 });
-await answer(open);
+await answer(open, busy);

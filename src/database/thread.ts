@@ -31,7 +31,7 @@ export type ReaderThread = {
 // it stays.
 const idleMs = process.versions.deno === undefined ? 60_000 : Infinity;
 const replyMs = 60_000; // that a read may take, which is more than any slice of long work does
-const endMs = 10_000; // that the thread may take to close its connection
+const endMs = 10_000; // that the thread may take to end, with the statement that it runs
 const retryMs = 60_000; // until the next attempt where the thread could not be started
 
 /** `entry` is what the thread runs. The times are in ms. */
@@ -89,66 +89,98 @@ function requireDescriptors({ url }: Entry): void {
 }
 
 function startReader(entry: Entry, path: string, { idleMs, replyMs }: Required<Omit<ThreadOptions, "entry">>): Reader {
-  const worker = new Worker(...argumentsOf(entry, path));
+  const state = new Int32Array(new SharedArrayBuffer(4)).fill(busy);
+  const worker = new Worker(...argumentsOf(entry, { path, state }));
   const waiting: ((reply: Reply) => void)[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ending: Promise<void> | undefined;
+  delayExit(state);
 
-  /** A thread that is not heard of is left alone: libsql aborts the process if a thread is ended in the midst of a call. */
-  function lose(cause: unknown): void {
-    clearTimeout(timer);
-    worker.unref();
-    ending ??= Promise.resolve();
-    const error = { message: `The reader thread was lost: ${describeError(cause)}`, code: lostCode };
-    for (const settle of waiting.splice(0)) settle({ error });
-  }
   worker.on("message", (reply: Reply) => waiting.shift()?.(reply));
-  worker.on("messageerror", lose);
   worker.on("error", lose);
-  worker.on("exit", () => lose(new Error("it ended")));
+  const exited = new Promise<void>((resolve) =>
+    worker.on("exit", () => {
+      states.delete(state);
+      lose(new Error("it ended"));
+      resolve();
+    })
+  );
+
+  /** Fails all that wait. Their replies may come yet, so they stay in the list. */
+  function lose(cause: unknown): void {
+    const error = { message: `The reader thread was lost: ${describeError(cause)}`, code: lostCode };
+    for (const settle of waiting) settle({ error });
+    void end();
+  }
 
   /** Resolves with the next reply. It keeps the process alive meanwhile. */
-  async function nextReply(ms: number): Promise<Row[]> {
+  async function nextReply(): Promise<Row[]> {
     clearTimeout(timer);
-    timer = setTimeout(() => lose(new Error(`no reply within ${ms} ms`)), ms);
+    timer = setTimeout(() => lose(new Error(`no reply within ${replyMs} ms`)), replyMs);
     worker.ref();
     const { rows, error } = await new Promise<Reply>((resolve) => waiting.push(resolve));
-    if (waiting.length === 0) clearTimeout(timer);
-    // A thread that ends keeps the process alive until then.
-    if (waiting.length === 0 && ending === undefined) {
+    clearTimeout(timer);
+    // The statement may not have run to its end. Then it holds a snapshot, and the write-ahead log would grow forever.
+    if (error !== undefined) void end();
+    if (ending === undefined) {
       worker.unref();
       if (idleMs < Infinity) timer = setTimeout(end, idleMs).unref();
     }
-    if (error === undefined) return rows;
-    // The statement may not have run to its end. Then it holds a snapshot, and the write-ahead log would grow forever.
-    void end();
+    if (rows !== undefined) return rows;
     throw Object.assign(new Error(error.message), { code: error.code });
-  }
-
-  async function close(): Promise<void> {
-    worker.postMessage(null);
-    const isClosed = await nextReply(endMs).then(() => true, () => false);
-    if (isClosed) await worker.terminate();
   }
 
   const end = () => ending ??= close();
 
+  /** Ends the thread once it has closed its connection. Waits no longer than `endMs`, and lets it end later. */
+  async function close(): Promise<void> {
+    worker.ref();
+    worker.postMessage(null);
+    const closed = new Promise<Reply>((resolve) => waiting.push(resolve)).then(() => worker.terminate());
+    const timeout = new Promise((resolve) => setTimeout(resolve, endMs).unref());
+    await Promise.race([closed, exited, timeout]);
+    worker.unref();
+  }
+
   return {
-    ready: nextReply(replyMs),
+    ready: nextReply(),
     read(statement) {
       worker.postMessage(statement);
-      return nextReply(replyMs);
+      return nextReply();
     },
     end,
     isEnding: () => ending !== undefined,
   };
 }
 
+// A thread must not be ended while it runs native code: libsql then aborts the process. So a thread is ended only after it has
+// said that its connection is closed, and it shares its state with this thread, because Node ends all threads on exit.
+export const idle = 0, busy = 1, stopped = 2;
+
+const states = new Set<Int32Array>(); // of the threads that run
+let delaysExit = false;
+
+/** Lets the process exit only while the thread is idle, and stops the thread then. */
+function delayExit(state: Int32Array): void {
+  states.add(state);
+  if (!delaysExit) process.on("exit", () => states.forEach(stop));
+  delaysExit = true;
+}
+
+function stop(state: Int32Array): void {
+  while (Atomics.compareExchange(state, 0, idle, stopped) === busy) {
+    if (Atomics.wait(state, 0, busy, endMs) === "timed-out") return;
+  }
+}
+
 /** How the thread starts: by a file, or by a script that loads it. */
 type Entry = { url: URL; script?: string };
 
-const argumentsOf = ({ url, script }: Entry, path: string): ConstructorParameters<typeof Worker> =>
-  script === undefined ? [url, { workerData: path }] : [script, { workerData: path, eval: true }];
+/** What the thread is given: the path of the file, and its state. */
+export type ThreadData = { path: string; state: Int32Array };
+
+const argumentsOf = ({ url, script }: Entry, workerData: ThreadData): ConstructorParameters<typeof Worker> =>
+  script === undefined ? [url, { workerData }] : [script, { workerData, eval: true }];
 
 /** The file of the thread, which is beside this one. Undefined in a bundle, which leaves it behind. */
 function findEntry(): Entry | undefined {

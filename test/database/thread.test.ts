@@ -240,6 +240,14 @@ test("that there is none of reads nothing", async () => {
   assert.is(reader.end(), undefined);
 });
 
+for (const [isStarted, time] of [[true, "it reads"], [false, "it starts"]] as const) {
+  test(`leaves a process its exit code when that exits while ${time}`, async () => {
+    const args = [`${folder.path}/exit-${isStarted}.db`, String(isStarted)];
+    const { code, said } = await runFile(currentRuntime, "test/database/exit-while-reading.ts", args, {});
+    assert.equal([code, said], [7, ""]);
+  });
+}
+
 test("keeps no process alive, but until it has answered", async () => {
   const path = `${folder.path}/alone.db`;
   const { code, out, said } = await runFile(currentRuntime, "test/database/read-aside.ts", [path], {});
