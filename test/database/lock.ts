@@ -1,7 +1,12 @@
-// Tries to lock a database file against everyone else, and prints the code of the error.
+// Tries to lock a database file against everyone else, without waiting, and prints the code of the error.
 import process from "node:process";
-import { removeLog } from "../../src/database/maintenance.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import Libsql from "libsql";
+import { uriOf } from "../../src/database/file-claim.ts";
 
-const database = openDatabase(`file:${process.argv[2]}`);
-await removeLog(database).then(() => console.log("locked"), (error) => console.log(error.code));
+try {
+  // Only the sole connection to a file may leave this mode.
+  new Libsql(uriOf(process.argv[2]!, "rw"), { timeout: 0 }).exec("pragma journal_mode = delete");
+  console.log("locked");
+} catch (error) {
+  console.log((error as { code: string }).code);
+}

@@ -9,11 +9,13 @@ const { path, state }: ThreadData = workerData;
 Atomics.store(state, 0, idle);
 
 const reply = (text: string) => parentPort!.postMessage({ rows: [{ text }] });
+const late: string[] = [];
 
 parentPort!.on("message", (statement: Statement | null) => {
   const sql = statement?.sql ?? "end";
   if (sql === "die") throw new Error("it was told to die");
-  if (sql !== "say nothing") reply(sql);
+  if (sql === "answer late") late.push(sql);
+  else [...late, sql].forEach(reply);
 });
 if (path === "cannot open") parentPort!.postMessage({ error: { message: "no", code: "SQLITE_CANTOPEN" } });
 else if (path === "cannot start") throw new Error("it cannot start");

@@ -222,7 +222,7 @@ test("that dies loses the read that runs, and is started again", async () => {
 
 test("that does not answer in time is lost, and is started again", async () => {
   const reader = createThread("", { entry, replyMs: 2_000 });
-  const error = await reader.read({ sql: "say nothing" }).then(() => assert.unreachable(), (error) => error);
+  const error = await reader.read({ sql: "answer late" }).then(() => assert.unreachable(), (error) => error);
   assert.ok(isReaderLost(error));
   assert.is(await textOf(reader.read({ sql: "one" })), "one");
   await reader.end();
