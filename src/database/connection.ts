@@ -136,9 +136,13 @@ export function serialized(
   /** Reads on the thread. The connection opens first, because it alone may create or recover the write-ahead log. */
   async function readAside(statement: Statement): Promise<Row[]> {
     if (!isReady) await enqueue(() => Promise.resolve());
-    const rows = await attempt(() => thread!.read(statement), performance.now() + lockTimeoutMs);
-    claim?.check();
-    return rows ?? await read(statement);
+    try {
+      const rows = await attempt(() => thread!.read(statement), performance.now() + lockTimeoutMs);
+      return rows ?? await read(statement);
+    } finally {
+      // The file may have been lost or damaged meanwhile, which is then the cause of a failure too.
+      claim?.check();
+    }
   }
 
   function close(): void {

@@ -197,6 +197,20 @@ test("refuses to read once the file is removed", async () => {
   await database.close();
 });
 
+test("blames the loss of the file if a read fails meanwhile", async () => {
+  const { database, path } = await openServed();
+  await database.readAside!(count);
+  const last = 500_000;
+  const sql = `${numbers(last)} select count(iif(i < ${last}, i, json('no'))) from n`;
+  const reading = database.readAside!({ sql });
+  // The read begins in a later task.
+  await new Promise((resolve) => setTimeout(resolve));
+  rmSync(path);
+  const error = await reading.then(() => assert.unreachable(), (error) => error);
+  assert.equal([error.message, failureOf(error)], ["The database file was removed", "unavailable"]);
+  await database.close();
+});
+
 test("is there for files that are served, and for nothing else", () => {
   const path = `${folder.path}/managed.db`;
   for (const database of [openDatabase(`file:${path}`), openDatabase(":memory:", "serve")]) {
