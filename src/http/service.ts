@@ -188,7 +188,7 @@ export function assemble(database: Database, settings: ServiceSettings, shared: 
 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
     await withTimeout(timeout, inFlight.close(), () => {});
-    database.close();
+    await database.close();
   }
 
   const handle = serveApp(shared.app, context);

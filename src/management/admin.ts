@@ -32,11 +32,15 @@ type Result<T> = T extends Export | string ? T
 /** Objects in a list, such as messages, may have more members than the service names. */
 type Json<Value> = Value extends (infer Item)[] ? (Item & Record<string, unknown>)[] : Value;
 
-/** Makes the functions. Each call runs in a session of `run`, which may refuse it. */
-export const adminOf = (run: (call: (session: Session) => Promise<unknown>) => Promise<unknown>): Admin =>
+/** Runs a call in a session, which may depend on the operation. It may refuse. */
+type Run = (operation: AnyOperation, call: (session: Session) => Promise<unknown>) => Promise<unknown>;
+
+/** Makes the functions. */
+export const adminOf = (run: Run): Admin =>
   Object.fromEntries(operations.map((operation) => [operation.id, callOf(operation, run)])) as Admin;
 
-const callOf = (operation: AnyOperation, run: Parameters<typeof adminOf>[0]) => (input: object = {}) =>
-  run(async (session) => toResult(await perform(operation, session, parseObject(JSON.stringify(input), "Input"))));
-
-const toResult = (output: unknown): unknown => isExport(output) ? output : JSON.parse(stringify(output));
+const callOf = (operation: AnyOperation, run: Run) => (input: object = {}) =>
+  run(operation, async (session) => {
+    const output = await perform(operation, session, parseObject(JSON.stringify(input), "Input"));
+    return isExport(output) ? output : JSON.parse(stringify(output));
+  });

@@ -18,6 +18,7 @@ const scenarios = [
   "deletion",
   "client",
   "embedded",
+  "looking",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -32,7 +33,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records` and `deletion` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion` and `looking` use the last. */
   sizes: number[];
   json: boolean;
 };
