@@ -99,6 +99,7 @@ createService({ database, log: pino });
 
 const readme = documentAt("README.md");
 const [shownEmbedding] = blocksOf(sectionOf(readme, "Embedding"), "ts");
+const shownCalls = blocksOf(sectionOf(documentAt("src/http/README.md"), "Embedding"), "ts");
 const callModel = "declare function callModel(model: string, messages: { role: string }[]): Promise<string>;\n";
 const [shownApp, shownFetchingApp] = [
   ...blocksOf(sectionOf(readme, "Use it from an app"), "ts"),
@@ -267,6 +268,18 @@ if (currentRuntime === "Node") {
     assert.is(await run(app, "node", "--input-type=module", "--eval", script), "200\n");
   });
 
+  test("its calls without HTTP, and its service for tests, work as the documents show", async () => {
+    await rm(`${app}/ledger.db`, { force: true });
+    for (const [index, shown] of shownCalls.entries()) {
+      await writeFile(`${app}/shown-calls-${index}.ts`, `${shown}export {};\n`);
+      const printed = await run(app, pathOf("node_modules/.bin/bun"), `shown-calls-${index}.ts`);
+      assert.match(
+        printed,
+        index === 0 ? /customers of Acme[^]* 1\ndiag_\w+\nnot_found deployment_not_found / : /^Greeting\n$/,
+      );
+    }
+  });
+
   /** What others bundle beside files of theirs, where the package has files of the same names. */
   const bundle = async (options: BuildOptions): Promise<string> => {
     const folder = `${app}/bundled`;
@@ -309,6 +322,7 @@ if (currentRuntime === "Node") {
       ...["es2023,esnext.disposable", "--types", "node"],
     ];
     const typed = ["embed.ts", "mistakes.ts", "shown.ts", "shown-app.ts", "shown-fetching-app.ts"];
+    typed.push("shown-calls-0.ts", "shown-calls-1.ts");
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];
     await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, ...typed);
   });
