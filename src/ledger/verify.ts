@@ -149,7 +149,10 @@ async function countSlice(count: Count, range: LogRange, thorough = false): Prom
 /** Whether the calls of a slice are all that it has, and have all of its records. */
 function isComplete(slice: Row, calls: Cells): boolean {
   let records = 0;
-  for (let at = 0; at < calls.length; at += columns) records += callAt(calls, at).kept + callAt(calls, at).deleted;
+  for (let at = 0; at < calls.length; at += columns) {
+    const { kept, deleted } = callAt(calls, at);
+    records += kept + deleted;
+  }
   return calls.length === columns * integer(slice, "calls") && records === integer(slice, "records");
 }
 
