@@ -27,6 +27,10 @@ const kinds: Record<string, Kind> = {
     read: (text) => text === "forever" ? "" : readDuration(text, day),
   },
   "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
+  "CODE=NAME": {
+    expected: "a status and its name, as in 1=ok, or 0=failed! if it counts as a failure",
+    read: (text) => text === "" || /^-?\d+=./.test(text) ? text : undefined,
+  },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",
     read: (text) => /^[^=]+=/.test(text) ? text : undefined,

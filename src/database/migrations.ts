@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -556,6 +556,14 @@ drop table deployment_changes;
 create trigger audit_log_no_delete before delete on audit_log begin select raise(abort, 'Entries of the audit log stay'); end;
 
 create trigger audit_log_no_update before update on audit_log begin select raise(abort, 'Entries of the audit log stay'); end;
+`,
+  },
+  {
+    name: "014-name-statuses",
+    checksum: "ed9a5e88562a6f2709306c9f698934c8faf825af444889a9e79cd5f78f81b28a",
+    sql: `-- What the codes that applications send as statuses mean in a workspace: a JSON array of {"status", "name", "isFailure"},
+-- ordered by status.
+alter table workspaces add column statuses text not null default '[]';
 `,
   },
 ];

@@ -32,6 +32,8 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     [`/deployments/${world.deployId}/activate`],
     [`/keys/${world.keyId}/rotate`, rotation],
   ];
+  const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
+  assert.is((await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses })).status, 200);
   for (const [path, body] of done) {
     const { status, text } = await world.manage("POST", path, body);
     assert.ok(status < 300, text);
@@ -149,7 +151,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
 
   createWorkspace: {
     201: [
-      () => ({ body: { name: "Acme" } }),
+      () => ({ body: { name: "Acme", statuses: [{ status: 1, name: "ok" }] } }),
       () => ({ body: { name: "Acme", monthlyLimit: 0, upgradeUrl: "https://acme.test/ü pgrade" } }),
     ],
   },
