@@ -10,6 +10,7 @@ import type { AnyOperation } from "./operation.ts";
 import { promptOperations } from "./prompts.ts";
 import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
+import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
@@ -51,7 +52,7 @@ export const groups: readonly Group[] = [
   {
     tag: "Ledger",
     about: "Calls, usage, and the verification that the ledger balances.",
-    operations: [...callOperations, ...usageOperations, ...upkeepOperations],
+    operations: [...callOperations, ...usageOperations, ...upkeepOperations, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
 ];

@@ -393,6 +393,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
     404: [() => ({ body: { olderThanMs: 86_400_000, workspaceId: "nothing" } })],
   },
+  reindex: { 200: [() => ({})] },
   verify: {
     200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })],
     403: [(world) => withToken(world, { role: "admin" })],
