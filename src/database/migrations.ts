@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -583,6 +583,27 @@ insert into reindexing (id, position) values (1, 0);
 
 select 'Tokens of ' || total || ' records are counted by an older rule. See reindex' as notice
 from (select count(*) as total from diagnoses) where total > 0;
+`,
+  },
+  {
+    name: "016-create-prices",
+    checksum: "4d011b2b3b770983073bfd86a894a6a033dd06484872f2cad4f4c8eece09d8e5",
+    sql: `-- The operator's prices, by which the cost of records is computed when it is read. In USD per million tokens, as decimal
+-- texts, so that no digit is lost.
+create table prices (
+  id text primary key,
+  -- \`*\` for any provider. In the name of a model each \`*\` stands for any text.
+  provider text not null,
+  model text not null,
+  input text not null,
+  -- Null if cached input costs what other input does.
+  cached_input text,
+  output text not null,
+  -- The first moment of the price, which ends where the next one of its provider and model begins.
+  valid_from integer not null,
+  created_at integer not null,
+  unique (provider, model, valid_from)
+) strict;
 `,
   },
 ];

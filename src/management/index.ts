@@ -7,6 +7,7 @@ import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
+import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
 import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
@@ -48,6 +49,11 @@ export const groups: readonly Group[] = [
     tag: "Records",
     about: "What applications submitted, and statistics of it.",
     operations: [...recordOperations, ...statsOperations],
+  },
+  {
+    tag: "Prices",
+    about: "What models cost, from which the cost of records follows.",
+    operations: priceOperations,
   },
   {
     tag: "Ledger",

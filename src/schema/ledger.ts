@@ -39,6 +39,10 @@ const storedRecord = object({
   additional_properties: nullable(v.anyObject),
   promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
   createdAt: v.timestamp,
+  deployId: v.textAs<DeploymentId>(),
+  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),
+  keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
+  statusName: described(nullable(v.text), "What its status means in the workspace, or null"),
   submitted: optional(
     described(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
   ),
@@ -46,7 +50,10 @@ const storedRecord = object({
 
 /** A stored record: members of the service, and all that was submitted, as sent. */
 export type Diagnosis =
-  & Pick<Infer<typeof storedRecord>, "id" | "promptVersion" | "createdAt">
+  & Pick<
+    Infer<typeof storedRecord>,
+    "id" | "promptVersion" | "createdAt" | "deployId" | "reference" | "keyId" | "statusName"
+  >
   & Record<string, JsonText | string | number | null>;
 
 export const Diagnosis = named(

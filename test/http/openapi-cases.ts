@@ -39,7 +39,13 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     assert.ok(status < 300, text);
   }
   await world.submit();
-  return Object.assign(world, { diagnosisId, state, tokenId: await useToken(world) });
+  return Object.assign(world, {
+    diagnosisId,
+    state,
+    tokenId: await useToken(world),
+    priceId: await makePrice(world),
+    cachedPriceId: await makePrice(world, { provider: "x", cachedInput: "0" }),
+  });
 }
 
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
@@ -65,6 +71,8 @@ const withToken = async (world: World, body: object) => {
   const { token } = await makeToken(world, body);
   return { headers: { Authorization: `Bearer ${token}` } };
 };
+const makePrice = async ({ manage }: World, more: object = {}) =>
+  ((await manage("POST", "/prices", { model: "gpt-4o", input: "2", output: "8", ...more })).json as { id: string }).id;
 const newToken = async (world: World) => ({ path: { id: (await makeToken(world)).id } });
 const thatToken = ({ tokenId }: Opened) => ({ path: { id: tokenId } });
 /** A bound token that has been used and rotated. */
@@ -340,6 +348,13 @@ export const cases: Record<string, Record<number, Ask[]>> = {
           text: "hello",
         },
       }),
+      (world) => ({
+        ...ofDeployment(world),
+        query: {
+          ...{ failures: "true", keyId: world.keyId, model: "gpt-4o", slowerThan: "1", moreTokensThan: "1" },
+          ...{ costlierThan: "0.1", where: "trace_id=4bf92f35", order: "oldest" },
+        },
+      }),
     ],
   },
   exportDiagnoses: {
@@ -392,6 +407,30 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       ({ workspaceId }) => ({ body: { olderThanMs: 86_400_000, workspaceId } }),
     ],
     404: [() => ({ body: { olderThanMs: 86_400_000, workspaceId: "nothing" } })],
+  },
+  setPrice: {
+    200: [
+      () => ({ body: { model: "gpt-4o*", input: "2.5", output: "10" } }),
+      ({ now }) => ({
+        body: { model: "gpt-4o", provider: "openai", input: "2.5", cachedInput: "1.25", output: "10", validFrom: now },
+      }),
+    ],
+  },
+  setPrices: { 200: [() => ({ body: { prices: [{ model: "gpt-4o", input: "2.5", output: "10" }] } })] },
+  listPrices: {
+    200: [
+      () => ({}),
+      async (world) => {
+        await makePrice(world, { model: "other" });
+        return { query: paged };
+      },
+    ],
+  },
+  removePrice: {
+    200: [
+      ({ priceId }) => ({ path: { id: priceId } }),
+      ({ cachedPriceId }) => ({ path: { id: cachedPriceId } }),
+    ],
   },
   reindex: { 200: [() => ({})] },
   verify: {
