@@ -20,6 +20,7 @@ import { commandsOf } from "./operation-commands.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
+import { sessionPresentations } from "./sessions.ts";
 
 const serviceCommands: Command[] = [
   {
@@ -84,6 +85,7 @@ const operationCommands = commandsOf(operations, [
   ...promptPresentations,
   ...deploymentPresentations,
   ...recordPresentations,
+  ...sessionPresentations,
   ...pricePresentations,
   ...auditPresentations,
 ]);
