@@ -1,7 +1,18 @@
 // The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for locks.
-import { classifyErrors, closedError, hasCode, isBusy, isClosedError, isFileFault } from "./database.ts";
+import {
+  classifyErrors,
+  closedError,
+  failureOf,
+  hasCode,
+  indeterminateError,
+  isBusy,
+  isClosedError,
+  isFileFault,
+} from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 import { createQueue } from "./queue.ts";
+import { isReaderLost } from "./thread.ts";
+import type { ReaderThread } from "./thread.ts";
 
 /** A database on one connection. */
 export type Connection = {
@@ -42,7 +53,12 @@ const abandoned: Connection[] = [];
  * A local database, which runs one operation at a time and retries while another process holds a lock. A service claims
  * the file with `claimFile` first.
  */
-export function serialized(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+export function serialized(
+  connection: Connection,
+  purpose: Purpose,
+  claimFile?: (path: string) => Claim,
+  thread?: ReaderThread,
+): Database {
   let isReady = false;
   let isStamped = false;
   let failure: { error: unknown; at: number } | undefined;
@@ -98,17 +114,17 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
 
   /** Writes, then checks the file, even after a failure: SQLite may have checkpointed before it failed. */
   async function writeTo(statements: Statement[]): Promise<Row[][]> {
+    let results: Row[][];
     try {
-      const results = await connection.write(statements);
-      failure = undefined;
-      return results;
+      results = await connection.write(statements);
     } catch (error) {
       if (hasCode(error, fileFaults)) failure = { error, at: performance.now() };
-      throw error;
-    } finally {
-      // A commit to a file that was removed is lost, so it must fail.
       claim?.checkAfterWrite();
+      throw error;
     }
+    failure = undefined;
+    await afterCommit(() => claim?.checkAfterWrite());
+    return results;
   }
 
   const write = (statements: Statement[]) =>
@@ -116,17 +132,45 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
       if (isStamped) return await writeTo(statements);
       const results = await writeTo([...statements, setStamp()]);
       isStamped = true;
-      // The stamp must reach the file itself. If a reader blocks this checkpoint, a later one writes it.
-      await connection.read({ sql: "pragma wal_checkpoint(passive)" });
-      claim?.checkAfterWrite();
+      await afterCommit(async () => {
+        // The stamp must reach the file itself. If a reader blocks this checkpoint, a later one writes it.
+        await connection.read({ sql: "pragma wal_checkpoint(passive)" });
+        claim?.checkAfterWrite();
+      });
       return results.slice(0, -1);
     });
 
   const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
+  const read = (statement: Statement) => enqueue(() => connection.read(statement));
+
+  /** Reads on the thread. The connection opens first, because it alone may create or recover the write-ahead log. */
+  async function readAside(statement: Statement): Promise<Row[]> {
+    if (!isReady) await enqueue(() => Promise.resolve());
+    try {
+      const rows = await attempt(() => thread!.read(statement), performance.now() + lockTimeoutMs);
+      return rows ?? await read(statement);
+    } finally {
+      // The file may have been lost or damaged meanwhile, which is then the cause of a failure too.
+      claim?.check();
+    }
+  }
+
+  function close(): void {
+    if (claim !== undefined && !claim.isIntact()) {
+      abandoned.push(connection);
+      return;
+    }
+    connection.close();
+    // Closing may have checkpointed the file, which other holders in this process still use.
+    claim?.isIntact(true);
+    claim?.release();
+  }
+
   return classifyErrors({
-    read: (statement: Statement) => enqueue(() => connection.read(statement)),
+    read,
     write,
+    ...(thread === undefined ? {} : { readAside }),
     async probe() {
       // A full disk may still have room for the one page that is written below.
       if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;
@@ -140,21 +184,29 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
     close() {
       if (isClosed) return;
       isClosed = true;
-      if (claim !== undefined && !claim.isIntact()) {
-        abandoned.push(connection);
-        return;
-      }
-      connection.close();
-      // Closing may have checkpointed the file, which other holders in this process still use.
-      claim?.isIntact(true);
-      claim?.release();
+      const ending = thread?.end();
+      return ending === undefined ? close() : ending.then(close);
     },
   }, classifyError);
 }
 
+/**
+ * Runs what follows a commit. If that fails, the commit has taken effect all the same, so it must not be made again. It is
+ * lost only if the file is not the one that was opened.
+ */
+async function afterCommit(work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw isFileFault(error) ? error : indeterminateError("The file cannot be checked after a commit", error);
+  }
+}
+
 /** No statement causes a fault of the file, so the ledger must not split the group to find one. */
 function classifyError(error: unknown): Failure | undefined {
-  if (isBusy(error)) return "retryable";
+  const known = failureOf(error);
+  if (known !== undefined) return known;
+  if (isBusy(error) || isReaderLost(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";
   return hasCode(error, fileFaults) ? undefined : "rejected";
 }

@@ -63,8 +63,8 @@ const maxStatuses = 2_000; // counted separately: clients may send any number of
 const shownStatuses = 10;
 
 /** The highest counts, and of equal ones the first. */
-const mostFrequent = (counts: Map<number, number>, most: number): Map<number, number> =>
-  new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, most));
+const mostFrequent = (counts: Map<number, number>, count: number): Map<number, number> =>
+  new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, count));
 
 export function addRecord(tally: Tally, { status, latency, input, output, cached, cost }: MeasuredRecord): void {
   tally.records++;

@@ -59,7 +59,7 @@ export function planDeployment(
   return {
     deployment: { id, workspaceId, name, reference, ...state, archivedAt: null },
     change: { action: "deployment.created", id, workspaceId, after: { name, ...state } },
-    statement: insertInto("deployments", { id, workspaceId, name, ...state, isActive: 1, isProtected: 0 }),
+    statement: insertInto("deployments", { id, workspaceId, name, ...state }),
   };
 }
 
