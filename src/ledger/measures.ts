@@ -65,11 +65,11 @@ export function measuresOf(value: Values, members: Map<string, string>): string 
   const [input, output, cached] = findTokens([own, ...Object.values(own), usage]).split(",");
   const rest = [
     Number(cached),
-    toName(model ?? own.model),
-    toName(provider ?? own.provider),
+    toName(model),
+    toName(provider),
     // The text of the record's own cost has every digit that was sent.
     /^"?(\d[\d.e+-]{0,59})"?$/i.exec(
-      members.get("cost") ?? JSON.stringify(own.cost),
+      members.get("cost") ?? "",
     )?.[1] ?? "",
   ];
   while (rest.length && !rest.at(-1)) rest.pop();
