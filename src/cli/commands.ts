@@ -18,8 +18,10 @@ import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { openLocal } from "./local.ts";
 import { commandsOf } from "./operation-commands.ts";
+import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
+import { sessionPresentations } from "./sessions.ts";
 
 const serviceCommands: Command[] = [
   {
@@ -92,6 +94,8 @@ const operationCommands = commandsOf(operations, [
   ...promptPresentations,
   ...deploymentPresentations,
   ...recordPresentations,
+  ...sessionPresentations,
+  ...pricePresentations,
   ...auditPresentations,
 ]);
 

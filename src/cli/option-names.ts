@@ -14,7 +14,9 @@ const membersOf: Record<string, string[]> = {
   "to-version": ["version"],
   version: ["promptVersion", "version"],
   render: ["values"],
+  from: ["validFrom"],
   REF: ["id"],
+  SESSION: ["sessionId"],
 };
 
 /** `read-only` → `readOnly`. */

@@ -3,14 +3,18 @@
 import { apiKeyOperations } from "./api-keys.ts";
 import { auditOperations } from "./audit.ts";
 import { callOperations } from "./calls.ts";
+import { compareStats } from "./compare.ts";
 import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
+import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
 import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
+import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
+import { sessionOperations } from "./sessions.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
 import { upkeepOperations } from "./upkeep.ts";
@@ -46,12 +50,17 @@ export const groups = [
   {
     tag: "Records",
     about: "What applications submitted, and statistics of it.",
-    operations: [...recordOperations, ...statsOperations],
+    operations: [...recordOperations, ...sessionOperations, ...statsOperations, compareStats],
+  },
+  {
+    tag: "Prices",
+    about: "What models cost, from which the cost of records follows.",
+    operations: priceOperations,
   },
   {
     tag: "Ledger",
     about: "Calls, usage, and the verification that the ledger balances.",
-    operations: [...callOperations, ...usageOperations, ...upkeepOperations],
+    operations: [...callOperations, ...usageOperations, ...upkeepOperations, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
 ] as const satisfies readonly Group[];
