@@ -7,12 +7,11 @@ const isUnarchived = "d.archived_at is null and d.prompt_archived_at is null";
 /** The condition that a deployment (d) is open to requests. */
 const isOpen = `d.is_active = 1 and ${isUnarchived}`;
 
-/** The id of the deployment that a batch names. */
+/** The id of the deployment that a batch names. The whole reference is compared too, since substr stops at a NUL. */
 const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
       select n.id from prompts p
       cross join deployments n on n.prompt_id = p.id and n.name = substr(b.deployment, instr(b.deployment, '@') + 1)
       where p.workspace_id = w.id and p.name = substr(b.deployment, 1, instr(b.deployment, '@') - 1)
-        -- substr stops at a NUL, which no name has.
         and p.name || '@' || n.name = b.deployment
     ))`;
 

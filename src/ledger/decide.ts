@@ -79,6 +79,7 @@ export const logCalls = (batches: string, attempt: Attempt): Statement => ({
   args: argsOf(batches, attempt),
 });
 
+// `ahead` counts the requests of the workspace's earlier batches. If one of those was cut, it is more than what is left.
 const logSql = `
   with ${batchTable}
   insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
@@ -88,7 +89,6 @@ const logSql = `
     select b.operation, b.first_slot, b.count, k.api_key_id, w.id as workspace_id, w.monthly_limit,
       d.id as deployment_id, coalesce(b.prompt_version, d.current_version) as version,
       coalesce(q.reads + q.submits, 0) as used,
-      -- The requests of the workspace's earlier batches. If one of those was cut, this is more than what is left.
       sum(b.count) over (partition by w.id order by b.ordinal rows unbounded preceding) - b.count as ahead
     from batch b ${authorized}
     where ${hasVersion} and (b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${isStoredKey}))
@@ -158,8 +158,8 @@ const stateMembers = {
   accepted: "coalesce(c.count, 0)",
   sequence: "coalesce(c.number, 0)",
   prompt: `case when b.operation = 'read' then ${jsonObject(promptMembers)} end`,
+  // A key for another deployment does not see the record.
   original: `case when b.idempotency_key is not null
-      -- A key for another deployment does not see the record.
       and (k.deployment_id is null or d.id is not null or k.deployment_id = b.deployment) then (
       select json_object('recordId', record_id, 'fingerprint', fingerprint) from idempotency_keys where ${isStoredKey}
     ) end`,

@@ -78,12 +78,12 @@ export const storeRecords = (slots: SubmitSlots, { commit }: Attempt): Statement
   },
 });
 
+// A record may have been deleted since an earlier attempt was committed.
 const storeSql = `
   insert into diagnoses (position, deployment_id, prompt_version, session_id, status, measures, document)
   select m.position + r.key, c.deployment_id, c.prompt_version,
     :sessions ->> r.key, :statuses ->> r.key, :measures ->> r.key, r.value
   from commits m cross join json_each(:documents) r cross join ${acceptedCall}
   where m.id = :commit and r.value is not null
-    -- A record may have been deleted since an earlier attempt was committed.
     and not exists (select 1 from deleted_diagnoses where position = m.position + r.key)
   on conflict do nothing`;

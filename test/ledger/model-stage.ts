@@ -288,10 +288,12 @@ export async function createStage() {
     for (const { id, revision } of deployments) {
       const history = await readAll<{ revision: number }>(world, `/deployments/${id}/history?limit=7`);
       assert.equal(history.map(({ revision }) => revision).reverse(), upTo(revision));
+      const { reference } = taken(await world.manage("GET", `/deployments/${id}`));
       const records = await readAll<Diagnosis>(world, `/deployments/${id}/diagnoses?limit=7`);
-      const expected = liveOf(id).reverse().map(({ record, promptVersion, createdAt }) => {
-        return { id: record!.id, ...goodBody, sessionId: record!.session, ...absent, promptVersion, createdAt };
-      });
+      const expected = liveOf(id).reverse().map(({ record, promptVersion, createdAt, keyId }) => ({
+        ...{ id: record!.id, ...goodBody, sessionId: record!.session, ...absent, promptVersion, createdAt },
+        ...{ deployId: id, reference, keyId, statusName: null },
+      }));
       assert.equal(records, expected);
     }
     for (const { record, isDeleted, isPruned } of model.entries()) {

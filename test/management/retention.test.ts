@@ -49,7 +49,7 @@ test("retention can be set when a workspace is created", async () => {
   const { manage } = await createWorld();
   const body = { name: "Short", keepRecordsMs: day, keepCallsMs: 2 * day };
   const { id, createdAt: _, ...made } = taken(await manage("POST", "/workspaces", body), 201);
-  assert.equal(made, { ...body, monthlyLimit: 10_000, upgradeUrl: null });
+  assert.equal(made, { ...body, monthlyLimit: 10_000, upgradeUrl: null, statuses: [] });
   assert.is(taken(await manage("GET", `/workspaces/${id}`)).keepCallsMs, 2 * day);
 });
 
