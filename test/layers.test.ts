@@ -15,8 +15,10 @@ const layers = [
   "ledger/",
   "management/",
   "http/",
+  "console/",
   "index.ts",
   "management.ts",
+  "console.ts",
   "openapi.ts",
   "migrate.ts",
   "runtime/",
@@ -87,6 +89,9 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node.ts"],
   ["diff", "management/prompt-text.ts"],
+  ["hono/html", "console/html.ts"],
+  ["d3-scale", "console/parts/chart.ts"],
+  ["d3-shape", "console/parts/chart.ts"],
 ];
 
 for (const [packageName, ...importers] of soleImporters) {
@@ -149,7 +154,9 @@ test("no class but error types, no any, and nothing left to do", () => {
 test("a file opens by saying what lives in it, and is at most 300 lines long", () => {
   for (const [file, source] of sources) {
     assert.match(source, /^(#!.*\n)?\/\/ [A-Z`]/, file);
-    if (file !== "database/migrations.ts") assert.ok(source.split("\n").length <= 300, file);
+    if (!["database/migrations.ts", "console/assets.ts"].includes(file)) {
+      assert.ok(source.split("\n").length <= 300, file);
+    }
   }
 });
 

@@ -2,6 +2,7 @@
 import { readConfig } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { backUp } from "../runtime/backup.ts";
+import { demo } from "../runtime/demo.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
@@ -51,6 +52,14 @@ const serviceCommands: Command[] = [
     summary: "Start the service with the settings in the environment",
     async runLocally() {
       await serve();
+      return {};
+    },
+  },
+  {
+    usage: "demo",
+    summary: "Serve a throw-away database with a small history, and print a link to its console",
+    async runLocally() {
+      await demo();
       return {};
     },
   },

@@ -5,11 +5,16 @@ import { isToken, sha256 } from "../common/ids.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findTokenCaller } from "../management/tokens.ts";
 import { isSame, readBearer } from "./authorization.ts";
+import type { Face } from "./face.ts";
+
+/** The face of management. `access` says who may use it, and is undefined if it is off. */
+export type ManagementFace = Face & { readonly access: { readonly adminToken: string | undefined } | undefined };
 
 /** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
 export type Authenticated = { caller: Caller } | { retryAfter: number };
 
-export type Gate = (request: Request, store: Store) => Promise<Authenticated>;
+/** Authenticates the bearer of a token, which is undefined for a request without one. */
+export type Gate = (token: string | undefined, store: Store) => Promise<Authenticated>;
 
 const maxFailures = 30; // in a minute, of all clients together
 const minute = 60_000; // ms
@@ -36,8 +41,7 @@ export function createGate(adminToken: string | undefined): Gate {
     return lookup;
   }
 
-  return async (request, store) => {
-    const token = tokenOf(request);
+  return async (token, store) => {
     if (token !== undefined && adminToken !== undefined && await isSame(token, adminToken)) {
       return { caller: { source: "api", actor: "", role: "owner" } };
     }
@@ -68,7 +72,7 @@ export function createGate(adminToken: string | undefined): Gate {
 }
 
 /** The bearer token of a request, if it has one. */
-function tokenOf({ headers }: Request): string | undefined {
+export function tokenOf({ headers }: Request): string | undefined {
   try {
     return readBearer(headers.get("Authorization") ?? "");
   } catch (error) {

@@ -30,10 +30,10 @@ import type { Unchecked } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
-import type { Face, FaceDescription } from "./face.ts";
+import type { FaceDescription } from "./face.ts";
 import { untilGone } from "./long-work.ts";
-import { createGate } from "./management-access.ts";
-import type { Gate } from "./management-access.ts";
+import { createGate, tokenOf } from "./management-access.ts";
+import type { Gate, ManagementFace } from "./management-access.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
 import { readQuery } from "./query.ts";
@@ -61,7 +61,7 @@ type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | u
  * The management API, under `/admin/v1`. Every request needs `adminToken` or a management token. With `tokens` it is on
  * without `adminToken` too. With neither every request gets 404 with the code `management_off`.
  */
-export const management = (options: ManagementOptions): Face =>
+export const management = (options: ManagementOptions): ManagementFace =>
   managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
 
 /** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
@@ -70,12 +70,13 @@ export function managementWith(
   boundLongWork: () => Slots,
   { quietMs = defaultQuietMs, changeTimeout = slotTimeout }: { quietMs?: number | undefined; changeTimeout?: number } =
     {},
-): Face {
+): ManagementFace {
   const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalidTokenOption(fault);
   return {
     path: adminPath,
+    access: isOn ? { adminToken } : undefined,
     secrets: adminToken === undefined ? [] : [adminToken],
     mount(basePath) {
       const router = createRouter(basePath);
@@ -120,7 +121,7 @@ function reasonOf({ kind, code }: Refusal): string | undefined {
 /** Every path below `adminPath` requires a token, even one that does not exist. */
 function addOperations(router: RouterType, authenticate: Gate): void {
   router.all(`${adminPath}/*`, async ({ request, requestId, logContext }: RequestContext, _: Context, state: State) => {
-    const authenticated = await authenticate(request, state.store);
+    const authenticated = await authenticate(tokenOf(request), state.store);
     if ("retryAfter" in authenticated) {
       return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
     }

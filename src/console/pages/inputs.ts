@@ -1,0 +1,55 @@
+// Reads what people enter into forms and filters: numbers, times and spans.
+import { invalid } from "../../common/errors.ts";
+import { asked, sent } from "../page.ts";
+import type { Visit } from "../page.ts";
+
+/** A number that a form sent. What is not one is refused under the name of its field. */
+export function numberIn(visit: Visit, name: string): number | undefined {
+  const text = sent(visit, name);
+  if (text === undefined) return undefined;
+  const value = /^-?\d{1,15}$/.test(text.replace(/[,\s]/g, "")) ? Number(text.replace(/[,\s]/g, "")) : NaN;
+  if (Number.isNaN(value)) throw invalid(`${name} must be a whole number`);
+  return value;
+}
+
+const day = 86_400_000; // ms
+
+/** Days that a form sent, in ms. Nothing means for ever. */
+export function daysIn(visit: Visit, name: string): number | null {
+  const days = numberIn(visit, name);
+  return days === undefined ? null : days * day;
+}
+
+/** Spans of time that filters offer, in ms. */
+export const spans = { "1h": 3_600_000, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
+export const spanOptions = [
+  ["", "Any time"],
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+] as const;
+
+/** The range of time that the query asks for, in Unix ms. */
+export function rangeOf(visit: Visit): { from?: number; to?: number } {
+  const last = asked(visit, "last") ?? "";
+  if (Object.hasOwn(spans, last)) return { from: visit.now - spans[last as keyof typeof spans] };
+  const from = momentOf(asked(visit, "from")), to = momentOf(asked(visit, "to"));
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
+/** A moment in UTC as a browser sends it, or one with a zone. */
+export function momentOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const at = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : text.includes("T") ? `${text}Z` : text);
+  if (Number.isNaN(at) || at < 0) throw invalid("A time must look like 2026-11-15T12:00");
+  return at;
+}
+
+/** The status that the query asks for. */
+export function statusIn(visit: Visit): number | undefined {
+  const text = asked(visit, "status");
+  if (text === undefined) return undefined;
+  if (!/^-?\d{1,15}$/.test(text)) throw invalid("Status must be an integer");
+  return Number(text);
+}
