@@ -2,6 +2,7 @@
 import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
 import type { AuditEntry } from "../management/audit.ts";
 import { exporting } from "./export.ts";
+import { formatValue } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
 /** What changed, in words: `monthlyLimit 10 → 20`, or the name of what was created or deleted. */
@@ -11,10 +12,9 @@ function describeChange({ before, after }: AuditEntry): string {
     return typeof name === "string" ? name : "";
   }
   return Object.keys(after).filter((member) => !["revision", "hash"].includes(member))
-    .map((member) => `${member} ${toText(before[member])} → ${toText(after[member])}`).join(", ");
+    .map((member) => `${member} ${formatValue(member, before[member])} → ${formatValue(member, after[member])}`)
+    .join(", ");
 }
-
-const toText = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value ?? null);
 
 /** The most important columns come first, because a narrow terminal hides the last ones. */
 const toRow = (entry: AuditEntry) => {

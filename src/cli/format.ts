@@ -26,7 +26,7 @@ export function formatList(items: Item[], columns?: number): { text: string; hid
 }
 
 /** Formats a value on one line: times in ISO 8601, no value as a dash, and no control characters. */
-function formatValue(name: string, value: unknown): string {
+export function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
@@ -44,7 +44,11 @@ const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOS
 /** As options take it. */
 const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;
 
-const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
+const oneLine = (text: string) => stripControls(text).replace(/[\n\t\p{Zl}\p{Zp}]/gu, " ");
 
-/** Replaces control characters, except tabs and line breaks, so that a text cannot control the terminal. */
-export const stripControls = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
+/**
+ * Replaces control characters, except tabs and line breaks, so that a text cannot control the terminal. Those that embed or
+ * override a direction of writing could show a line in another order than it has.
+ */
+export const stripControls = (text: string): string =>
+  text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, " ");

@@ -9,7 +9,7 @@ import { statsText, usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
-import { stripControls } from "./format.ts";
+import { format, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText } from "./record-text.ts";
 
@@ -40,11 +40,12 @@ export const recordPresentations = [
     show(data) {
       const { total, unbalanced, ledgers, audit } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
-      const log = audit === null
-        ? ""
-        : `. Audit log: ${audit.isIntact ? `intact, ${audit.entries} entries` : `broken at entry ${audit.brokenAt}`}`;
+      const chain = audit &&
+        `${audit.isIntact ? "intact" : `broken at entry ${audit.brokenAt}`}, ${audit.entries} entries`;
+      const text = () => format({ ...data, audit: audit && `${chain}, head ${audit.head || "-"}` });
+      const log = chain === null ? "" : `. Audit log: ${chain}`;
       const failed = !data.balanced || audit?.isIntact === false;
-      return { data, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}`, failed };
+      return { data, text, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}`, failed };
     },
   }),
 ];

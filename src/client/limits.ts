@@ -9,20 +9,20 @@ export const firstBackOff = 250;
 /** Of a retry that somebody waits for, of the watch, and of what is done behind. */
 export const longestWait = 5_000;
 export const longestWatchBackOff = 15_000;
-export const longestBackOff = 60_000;
+export const maxBackOff = 60_000;
 /** A service that asks to wait longer is not waited for. */
 export const longestRetryAfter = 30_000;
 /** What was refused is not tried again for this time. */
 export const refusedFor = 60_000;
 
-export const mostPrompts = 1_000;
+export const maxPrompts = 1_000;
 
 export const batchSize = 50;
 export const batchDelay = 1_000;
 /** The service takes bodies of 1 MiB unless it is configured otherwise. */
-export const mostBatchBytes = 1_000_000;
+export const maxBatchBytes = 1_000_000;
 /** How many batches are sent at the same time. */
-export const mostSends = 4;
+export const maxSends = 4;
 /** A record is tried for this time. The service knows its key for two days. */
 export const oldestRecord = 86_400_000;
 

@@ -3,7 +3,7 @@
 import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
-import { longestBackOff, mostPrompts } from "./limits.ts";
+import { maxBackOff, maxPrompts } from "./limits.ts";
 import { createPrompt, freeze } from "./prompt.ts";
 import type { Fallback, Prompt, PromptSource, RecordCall } from "./prompt.ts";
 import { within } from "./runtime.ts";
@@ -120,7 +120,7 @@ export function createPrompts(
     function refuse(reason: PromptLedgerError): void {
       loading = undefined;
       error = reason;
-      nextAt = now() + pauseAfter(error, ++failures, longestBackOff);
+      nextAt = now() + pauseAfter(error, ++failures, maxBackOff);
       if (error instanceof NotFoundError) {
         prompt = undefined;
         snapshot.set(deployId, prompt, now());
@@ -201,7 +201,7 @@ export function createPrompts(
       watch.touch();
       let prompt = cached.get(deployId);
       if (!prompt) {
-        if (cached.size >= mostPrompts) cached.delete(cached.keys().next().value!);
+        if (cached.size >= maxPrompts) cached.delete(cached.keys().next().value!);
         cached.set(deployId, prompt = createCached(deployId));
       }
       return prompt.get(fallback);

@@ -2,7 +2,7 @@
 // refused, or too old. A record is made text once, so that each attempt sends the same.
 import { InvalidRequestError, PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
-import { batchDelay, batchSize, longestBackOff, mostBatchBytes, mostSends, oldestRecord } from "./limits.ts";
+import { batchDelay, batchSize, maxBackOff, maxBatchBytes, maxSends, oldestRecord } from "./limits.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResults } from "./shapes.ts";
@@ -81,7 +81,7 @@ export function createQueue(
     const rest = waiting.findIndex(({ size, together }, index) => {
       most = Math.min(most, together);
       bytes += size + 1;
-      return index >= most || index > 0 && bytes > mostBatchBytes;
+      return index >= most || index > 0 && bytes > maxBatchBytes;
     });
     return waiting.splice(0, rest < 0 ? batchSize : rest);
   }
@@ -121,7 +121,7 @@ export function createQueue(
     }
     waiting = [...again, ...waiting];
     if (failure) {
-      pausedUntil = now() + pauseAfter(failure, ++failures, longestBackOff);
+      pausedUntil = now() + pauseAfter(failure, ++failures, maxBackOff);
       emit("error", { error: failure });
     } else failures = 0;
     settle(stored);
@@ -133,7 +133,7 @@ export function createQueue(
   function pump(): void {
     cancelTimer();
     // After a failure one batch at a time tries whether the service is back.
-    while (waiting.length > 0 && sends < (failures > 0 ? 1 : mostSends)) {
+    while (waiting.length > 0 && sends < (failures > 0 ? 1 : maxSends)) {
       const isDue = flushes > 0 || waiting.length >= batchSize;
       const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0]!.at + delay) - now();
       if (wait > 0) {

@@ -25,7 +25,7 @@ export type Transport = {
   /** Attempts until one succeeds, fails for good, or there are no more. None begins after `until`, in Unix ms. */
   retry<T>(attempt: () => Promise<T>, retries: number, until?: number): Promise<T>;
   /** How long to leave the service alone after so many failures in a row (from 1), in ms. */
-  pauseAfter(error: PromptLedgerError, failures: number, most: number): number;
+  pauseAfter(error: PromptLedgerError, failures: number, maxMs: number): number;
   /** What a refusal means, be it a response or a result of a batch. */
   errorOf(status: number, headers: Headers, body?: unknown): PromptLedgerError;
   /** Aborts what is under way, and refuses all that is sent later. */
@@ -112,11 +112,11 @@ export function createTransport({ url, apiKey, fetch }: TransportOptions, runtim
     return new standard[0](typeof code === "string" ? code : standard[1], message, facts);
   }
 
-  const pauseAfter = ({ retryable, retryAfter = 0 }: PromptLedgerError, failures: number, most: number) =>
+  const pauseAfter = ({ retryable, retryAfter = 0 }: PromptLedgerError, failures: number, maxMs: number) =>
     retryable
       ? Math.max(
         Math.min(retryAfter, longestRetryAfter),
-        Math.min(most, firstBackOff * 2 ** (failures - 1)) * (0.5 + Math.random() / 2),
+        Math.min(maxMs, firstBackOff * 2 ** (failures - 1)) * (0.5 + Math.random() / 2),
       )
       : refusedFor;
 

@@ -1,5 +1,14 @@
 // The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for locks.
-import { classifyErrors, closedError, hasCode, isBusy, isClosedError, isFileFault } from "./database.ts";
+import {
+  classifyErrors,
+  closedError,
+  failureOf,
+  hasCode,
+  indeterminateError,
+  isBusy,
+  isClosedError,
+  isFileFault,
+} from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 import { createQueue } from "./queue.ts";
 
@@ -98,17 +107,17 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
 
   /** Writes, then checks the file, even after a failure: SQLite may have checkpointed before it failed. */
   async function writeTo(statements: Statement[]): Promise<Row[][]> {
+    let results: Row[][];
     try {
-      const results = await connection.write(statements);
-      failure = undefined;
-      return results;
+      results = await connection.write(statements);
     } catch (error) {
       if (hasCode(error, fileFaults)) failure = { error, at: performance.now() };
-      throw error;
-    } finally {
-      // A commit to a file that was removed is lost, so it must fail.
       claim?.checkAfterWrite();
+      throw error;
     }
+    failure = undefined;
+    await afterCommit(() => claim?.checkAfterWrite());
+    return results;
   }
 
   const write = (statements: Statement[]) =>
@@ -116,9 +125,11 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
       if (isStamped) return await writeTo(statements);
       const results = await writeTo([...statements, setStamp()]);
       isStamped = true;
-      // The stamp must reach the file itself. If a reader blocks this checkpoint, a later one writes it.
-      await connection.read({ sql: "pragma wal_checkpoint(passive)" });
-      claim?.checkAfterWrite();
+      await afterCommit(async () => {
+        // The stamp must reach the file itself. If a reader blocks this checkpoint, a later one writes it.
+        await connection.read({ sql: "pragma wal_checkpoint(passive)" });
+        claim?.checkAfterWrite();
+      });
       return results.slice(0, -1);
     });
 
@@ -152,8 +163,22 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
   }, classifyError);
 }
 
+/**
+ * Runs what follows a commit. If that fails, the commit has taken effect all the same, so it must not be made again. It is
+ * lost only if the file is not the one that was opened.
+ */
+async function afterCommit(work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw isFileFault(error) ? error : indeterminateError("The file cannot be checked after a commit", error);
+  }
+}
+
 /** No statement causes a fault of the file, so the ledger must not split the group to find one. */
 function classifyError(error: unknown): Failure | undefined {
+  const known = failureOf(error);
+  if (known !== undefined) return known;
   if (isBusy(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";
   return hasCode(error, fileFaults) ? undefined : "rejected";

@@ -66,8 +66,8 @@ export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
 /** An error after which nobody knows whether the operation took effect. */
-export function indeterminateError(message: string): Error {
-  const error = new Error(message);
+export function indeterminateError(message: string, cause?: unknown): Error {
+  const error = new Error(message, { cause });
   failures.set(error, "indeterminate");
   return error;
 }

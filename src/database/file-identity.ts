@@ -110,11 +110,18 @@ const isSame = (one: BigIntStats, other: BigIntStats) => one.ino === other.ino &
 
 function readHeader(descriptor: number): string {
   const bytes = new Uint8Array(headerLength);
-  const length = readSync(descriptor, bytes, 0, headerLength, 0);
+  let length = 0;
+  let cause: unknown;
+  try {
+    length = readSync(descriptor, bytes, 0, headerLength, 0);
+  } catch (error) {
+    cause = error;
+  }
   const header = String.fromCharCode(...bytes.subarray(0, length));
   // Bun returns nothing where a read fails.
   if (length < headerLength && fstatSync(descriptor).size >= headerLength) {
-    throw Object.assign(new Error("The header of the database file cannot be read"), { code: "SQLITE_IOERR_READ" });
+    const error = new Error("The header of the database file cannot be read", { cause });
+    throw Object.assign(error, { code: "SQLITE_IOERR_READ" });
   }
   if (length > 0 && !header.startsWith("SQLite format 3\0")) {
     throw Object.assign(new Error("The file is not a database"), { code: "SQLITE_NOTADB" });

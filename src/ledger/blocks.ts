@@ -10,7 +10,7 @@ export type LogRange = { first: number; end: number };
 export type TimeRange = { from?: number | undefined; to?: number | undefined };
 
 const block = 4_096; // positions, by the index of commits by time
-const longestCommit = 256; // positions
+const maxCommitLength = 256; // positions
 
 /** The positions that can hold rows of a time range. They can hold other rows too: filter with `inTime`. */
 export async function findLogRange(database: Database, { from, to }: TimeRange): Promise<LogRange> {
@@ -39,7 +39,7 @@ export async function findLogRange(database: Database, { from, to }: TimeRange):
   const first = integer(row!, "first"), end = integer(row!, "end");
   const oldest = integerOrNull(row!, "oldest"), newest = integerOrNull(row!, "newest");
   if (oldest === null || newest === null) return { first: end, end };
-  return { first: Math.max(first, oldest * block), end: Math.min(end, (newest + 1) * block + longestCommit) };
+  return { first: Math.max(first, oldest * block), end: Math.min(end, (newest + 1) * block + maxCommitLength) };
 }
 
 /** The time of the commit that contains a position. */

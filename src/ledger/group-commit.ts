@@ -39,7 +39,7 @@ type Pending<Item, Result> = Waiter & {
 };
 
 const sweepInterval = 250; // ms between checks for overdue items
-const longestPause = 500; // ms between two attempts
+const maxPauseMs = 500; // between two attempts
 
 /** `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms. */
 export function groupCommit<Item, Result, Attempt>(
@@ -103,7 +103,7 @@ export function groupCommit<Item, Result, Attempt>(
     let attempt: Attempt | undefined;
     // The first indeterminate failure. From then on only the same attempt may be repeated.
     let indeterminate: { error: unknown } | undefined;
-    for (let pause = 5;; pause = Math.min(2 * pause, longestPause)) {
+    for (let pause = 5;; pause = Math.min(2 * pause, maxPauseMs)) {
       try {
         attempt ??= decider.begin();
         const results = await decider.decide(group.map(({ item }) => item), attempt);

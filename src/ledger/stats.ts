@@ -109,8 +109,8 @@ const maxStatuses = 2_000; // counted separately for a version: clients may send
 const shownStatuses = 10;
 
 /** The highest counts, and of equal ones the first. */
-const mostFrequent = (counts: Map<number, number>, most: number): Map<number, number> =>
-  new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, most));
+const mostFrequent = (counts: Map<number, number>, count: number): Map<number, number> =>
+  new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, count));
 
 function increase(counts: Map<number, number>, key: number): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -91,18 +91,10 @@ export const createApiKey = operation({
     const { secret: key, prefix, added } = await secrets.issue(id);
     const scope = { readOnly, submitOnly, deployId: deployment?.id ?? null };
     const created = { name, prefix, ...scope, createdAt, expiresAt };
-    const { deployId: deploymentId, ...stored } = created;
-    const columns = {
-      id,
-      workspaceId,
-      ...stored,
-      readOnly: Number(readOnly),
-      submitOnly: Number(submitOnly),
-      deploymentId,
-    };
+    const { deployId: deploymentId, ...columns } = created;
     await management.commit(
       [{ action: "key.created", id, workspaceId, after: created }],
-      [insertInto("api_keys", columns), added],
+      [insertInto("api_keys", { id, workspaceId, ...columns, deploymentId }), added],
     );
     return {
       id,

@@ -29,7 +29,7 @@ export type Origin = Pick<StoredEntry, "source" | "actor" | "tokenId" | "note" |
 /**
  * Runs statements and adds changes to the audit log, in one transaction. Throws `overtaken` and writes nothing if another
  * change was made since the commit was opened, so what was read since then is still true, and the statements need no
- * conditions.
+ * conditions. An operation commits at most once.
  */
 export type Commit = (changes: Change[], statements: Statement[]) => Promise<Row[][]>;
 
@@ -40,7 +40,10 @@ export const overtaken = new Error("Another change was made first");
 export async function openCommit(database: Database, clock: Clock, origin: Origin): Promise<Commit> {
   const head = await readHead(database);
   if (origin.tokenId !== null) await requireUnrevoked(database, origin.tokenId);
+  let isCommitted = false;
   return async (changes, statements) => {
+    if (isCommitted) throw new TypeError("An operation may commit only once");
+    isCommitted = true;
     const createdAt = clock();
     const entries = changes.map(({ action, id: targetId, workspaceId, before, after }) => ({
       ...{ ...origin, createdAt, action, targetId, workspaceId },

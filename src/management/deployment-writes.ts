@@ -10,6 +10,7 @@ import { changeInfo } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
 import { updateOf } from "./table.ts";
+import type { Columns } from "./table.ts";
 
 /** Input members of operations that change the deployment `id`. */
 export const change = { ...ofDeployment, ...changeInfo, ifRevision: optional(v.count) };
@@ -32,16 +33,15 @@ export function planChange(
   before: Deployment,
   action: Action,
   members: Changeable,
-  columns: Record<string, string | number | boolean | null>,
+  columns: Columns,
 ): DeploymentPlan {
   const { id, workspaceId } = before;
   const revision = before.revision + 1;
   const after = { ...before, ...members, revision };
-  const stored = Object.entries(columns).map(([name, value]) => [name, typeof value === "boolean" ? +value : value]);
   return {
     deployment: after,
     change: { action: `deployment.${action}`, id, workspaceId, before, after },
-    statement: updateOf("deployments", id, { ...Object.fromEntries(stored), revision }),
+    statement: updateOf("deployments", id, { ...columns, revision }),
   };
 }
 
@@ -51,7 +51,7 @@ export async function changeDeployment(
   before: Deployment,
   action: Action,
   members: Changeable,
-  columns: Parameters<typeof planChange>[3] = members,
+  columns: Columns = members,
 ): Promise<DeploymentResult> {
   const { deployment, change, statement } = planChange(before, action, members, columns);
   await management.commit([change], [statement]);

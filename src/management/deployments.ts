@@ -54,11 +54,12 @@ export function planDeployment(
 ): DeploymentPlan {
   const id: DeploymentId = newId("dep", createdAt);
   const { id: promptId, workspaceId } = prompt;
-  const state = { name, promptId, currentVersion, isActive: true, isProtected: false, revision: 1, createdAt };
+  const reference = `${prompt.name}@${name}`;
+  const state = { promptId, currentVersion, isActive: true, isProtected: false, revision: 1, createdAt };
   return {
-    deployment: { id, workspaceId, reference: `${prompt.name}@${name}`, ...state, archivedAt: null },
-    change: { action: "deployment.created", id, workspaceId, after: state },
-    statement: insertInto("deployments", { id, workspaceId, ...state, isActive: 1, isProtected: 0 }),
+    deployment: { id, workspaceId, name, reference, ...state, archivedAt: null },
+    change: { action: "deployment.created", id, workspaceId, after: { name, ...state } },
+    statement: insertInto("deployments", { id, workspaceId, name, ...state }),
   };
 }
 

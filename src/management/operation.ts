@@ -142,17 +142,17 @@ export async function perform<Output>(
   }
 }
 
-const mostAttempts = 20;
-const longestPause = 200; // ms
+const maxAttempts = 20;
+const maxPauseMs = 200;
 
 /** Runs a change again while other processes, or long work, make theirs first. */
 async function runUntilFirst<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     try {
       return await runOnce(operation, session, given);
     } catch (error) {
       if (error !== overtaken) throw error;
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, longestPause)));
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, maxPauseMs)));
     }
   }
   throw managementContended();

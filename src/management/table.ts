@@ -24,17 +24,26 @@ export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row
     })) as T;
 }
 
-/** The statement that inserts an item. Each member is a column. */
-export function insertInto(table: string, item: Record<string, string | number | null>): Statement {
-  const names = Object.keys(item);
-  const values = names.map((name) => `:${name}`);
-  return { sql: `insert into ${table} (${names.map(toColumn).join(", ")}) values (${values.join(", ")})`, args: item };
+/** Values of columns by member. */
+export type Columns = Record<string, string | number | boolean | null>;
+
+/** SQLite has no booleans. */
+const toArgs = (columns: Columns) =>
+  Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [name, typeof value === "boolean" ? Number(value) : value]),
+  );
+
+/** The statement that inserts a row. */
+export function insertInto(table: string, columns: Columns): Statement {
+  const names = Object.keys(columns);
+  const values = names.map((name) => `:${name}`).join(", ");
+  return { sql: `insert into ${table} (${names.map(toColumn).join(", ")}) values (${values})`, args: toArgs(columns) };
 }
 
 /** The statement that updates columns of the row with an id. */
-export function updateOf(table: string, id: string, columns: Record<string, string | number | null>): Statement {
+export function updateOf(table: string, id: string, columns: Columns): Statement {
   const changes = Object.keys(columns).map((name) => `${toColumn(name)} = :${name}`).join(", ");
-  return { sql: `update ${table} set ${changes} where id = :id`, args: { ...columns, id } };
+  return { sql: `update ${table} set ${changes} where id = :id`, args: { ...toArgs(columns), id } };
 }
 
 /** Finds and lists the rows of a query, which have an `id` that grows with time. */

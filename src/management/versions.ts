@@ -99,11 +99,12 @@ export async function planPush(
     newest.messages.text !== texts.messages || newest.llmConfig.text !== texts.llmConfig;
   if (!isNew) return { pushed: { ...newest, isNew }, content: { latestVersion: newest.version, hash }, statements: [] };
   const version = (newest?.version ?? 0) + 1;
-  const made = { version, note: input.note ?? "", createdAt };
+  const { note = "" } = input;
+  const variables = variablesOf(messages);
   return {
-    pushed: { id, name, ...made, title, description, messages, llmConfig, variables: variablesOf(messages), isNew },
+    pushed: { id, name, version, title, description, messages, llmConfig, note, createdAt, variables, isNew },
     content: { latestVersion: version, hash },
-    statements: [insertInto("prompt_versions", { promptId: id, ...made, ...texts })],
+    statements: [insertInto("prompt_versions", { promptId: id, version, ...texts, note, createdAt })],
   };
 }
 

@@ -404,16 +404,24 @@ everywhere(
 
 everywhere("audit list says what changed from what to what, and audit export writes it to a file", async (place) => {
   const { id } = await place.data(words`workspace create --name Audited`);
-  await place.data(words`workspace update ${id!} --limit 20`);
+  await place.data(words`workspace update ${id!} --limit 20 --keep-records 90d`);
   const scope = ["--workspace", id!];
   const { out } = await place.cli(words`audit list ${scope}`);
-  assert.match(out, /workspace\.updated +monthlyLimit 10000 → 20 /);
+  assert.match(out, /workspace\.updated +monthlyLimit 10000 → 20, keepRecordsMs - → 90d /);
   assert.match(out, /workspace\.created +Audited /);
   const listed = await place.data<Data[]>(words`audit list ${scope}`);
   assert.equal(listed.map(({ action }) => action), ["workspace.updated", "workspace.created"]);
   const file = `${folder}/${id}.ndjson`;
   assert.equal(await place.data(words`audit export ${scope} --out ${file}`), { file, format: "ndjson", entries: 2 });
   assert.equal(toLines(await readFile(file, "utf8")), listed);
+});
+
+everywhere("verify says whether the audit log is intact, and its head", async (place) => {
+  await place.data(words`workspace create --name Verified`);
+  const { audit } = await place.data<{ audit: { entries: number; head: string } }>(["verify"]);
+  const { out, said } = await place.cli(["verify"]);
+  assert.match(out, `audit       intact, ${audit.entries} entries, head ${audit.head}\n`);
+  assert.match(said, `Audit log: intact, ${audit.entries} entries`);
 });
 
 test.run();

@@ -4,10 +4,14 @@ import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
+import { verifyBalanced } from "../balanced.ts";
 import { createFolder } from "../conformance/processes.ts";
+import { bearer, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import { serialized } from "../../src/database/connection.ts";
 import { makeFile, openDatabase } from "../../src/database/open.ts";
 import { failureOf } from "../../src/database/database.ts";
-import type { Database, Failure } from "../../src/database/database.ts";
+import type { Claim, Database, Failure } from "../../src/database/database.ts";
+import { serveDatabase } from "../../src/http/service.ts";
 
 const test = suite("database");
 
@@ -91,6 +95,37 @@ for (const [name, status, body, failure] of replies) {
     await new Promise((resolve) => server.close(resolve));
   });
 }
+
+for (const [name, before] of [["first", 0], ["second", 1]] as const) {
+  test(`submits are stored once if the file cannot be checked after their commit, the ${name} one`, async () => {
+    let failing = 0;
+    const checkAfterWrite = () => {
+      if (failing-- > 0) throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+    };
+    const claim: Claim = { stamp: 1, check() {}, checkAfterWrite, isIntact: () => true, watch() {}, release() {} };
+    const memory = await openMemory();
+    const world = await createWorld({ database: memory });
+    const database = serialized({ ...memory, findPath: () => "/ledger.db" }, "serve", () => claim);
+    await database.read({ sql: "select 1" });
+    for (let write = 0; write < before; write++) await database.write([{ sql: "select 1" }]);
+    const { fetch } = serveDatabase(database, { clock: () => noon, log: silent });
+    const submit = () =>
+      fetch(
+        new Request(`http://ledger.test/v1/diagnosis?deployId=${world.deployId}`, {
+          method: "POST",
+          headers: bearer(world.key),
+          body: JSON.stringify(goodBody),
+        }),
+      );
+    failing = 1;
+    const answers = await Promise.all([submit(), submit(), submit()]);
+    assert.equal(answers.map(({ status }) => status), [201, 201, 201]);
+    assert.is((await memory.read({ sql: "select count(*) as count from diagnoses" }))[0]!.count, 3);
+    await verifyBalanced(world.admin);
+  });
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 test("waits for a lock that another process holds, and continues with the same pragmas", () =>
   onFile(async (url) => {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { newToken } from "../../src/common/ids.ts";
+import { newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
@@ -183,6 +183,19 @@ test("an export has the entries of the list, one per line", async () => {
   assert.is(answer.headers.get("Content-Type"), "application/x-ndjson");
   assert.is(answer.headers.get("Content-Disposition"), 'attachment; filename="audit.ndjson"');
   assert.equal(toLines(answer.text), await list(world, "?action=key"));
+});
+
+test("an export of all entries proves itself: anyone can compute its hashes anew", async () => {
+  const world = await createWorld();
+  await change(world, `/deployments/${world.deployId}/deactivate`, { note: '"Why" – 😀\n' });
+  const toText = (value: object | null) => value && JSON.stringify(value);
+  let hash = "";
+  for (const entry of toLines<AuditEntry>((await world.manage("GET", "/audit/export")).text).reverse()) {
+    const { position, createdAt, source, actor, tokenId, action, targetId, workspaceId, note, requestId } = entry;
+    const head = [hash, position, createdAt, source, actor, tokenId, action, targetId, workspaceId];
+    hash = await sha256(JSON.stringify([...head, toText(entry.before), toText(entry.after), note, requestId]));
+    assert.is(entry.hash, hash);
+  }
 });
 
 test("a bound token sees only the entries of its workspace", async () => {

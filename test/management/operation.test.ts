@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import type { Refusal } from "../../src/common/errors.ts";
 import { operations } from "../../src/management/index.ts";
 import { perform, roles } from "../../src/management/operation.ts";
+import type { Management } from "../../src/management/operation.ts";
 import { createWorld, managementOf, openMemory } from "../helpers.ts";
 
 const test = suite("operations");
@@ -28,6 +29,19 @@ test("a viewer can only read", () => {
   for (const { id, method, role } of operations) {
     assert.is(role === "viewer", method === "GET" || id === "renderPrompt", id);
   }
+});
+
+test("an operation cannot commit twice, because its second commit would be a change of its own", async () => {
+  const management = managementOf(await openMemory());
+  const committing = {
+    ...operations.find(({ id }) => id === "createWorkspace")!,
+    async run({ commit }: Management) {
+      await commit([], []);
+      await commit([], []);
+    },
+  };
+  const error = await perform(committing as never, management, { value: { name: "Twice" } }).catch((error) => error);
+  assert.instance(error, TypeError);
 });
 
 test("refusals have codes for programs", async () => {
