@@ -22,9 +22,15 @@ async function fillWorld({ admin, promptId, workspaceId, deployId, submit }: Wor
   await createDeployment(admin, workspaceId, { name: "staging", promptId });
   for (const status of [1, 1, 0]) {
     const usage = { prompt_tokens: 10, completion_tokens: 2 };
-    await submit({ sessionId: "s 1/ä", status, content: { input: "In", output: "Out" }, latency: 12, ...{
-      additional_properties: usage,
-    } });
+    await submit({
+      sessionId: "s 1/ä",
+      status,
+      content: { input: "In", output: "Out" },
+      latency: 12,
+      ...{
+        additional_properties: usage,
+      },
+    });
   }
   await promoteDeployment(admin, deployId, { version: 2 });
   await createTenant(admin, 10, "Other");
@@ -111,7 +117,9 @@ test("an unknown page is 404, and so is what a caller for one workspace may not 
   const other = await createWorkspace(world.admin, { name: "Secret" });
   const { token } = await call(createToken, world.admin, { name: "B", role: "admin", workspaceId: world.workspaceId });
   const bound = await visit(world, token);
-  for (const path of ["nowhere/at/all", "ws_none", `${world.workspaceId}/nowhere`, `${world.workspaceId}/keys/key_none`]) {
+  for (
+    const path of ["nowhere/at/all", "ws_none", `${world.workspaceId}/nowhere`, `${world.workspaceId}/keys/key_none`]
+  ) {
     const { status, text } = await visitor.open(path);
     assert.equal([status, titleOf(text).split(" · ")[0]], [404, "Not found"], path);
   }

@@ -118,7 +118,14 @@ test("a page that asks to sign in leads back to where one wanted to go, and nowh
   const next = location.searchParams.get("next")!;
   assert.equal([location.pathname, next], ["/console/sign-in", `${world.workspaceId}/records?text=parcel&last=7d`]);
   assert.is((await sendToken(world, adminToken, ownPage, next)).headers.get("Location"), next);
-  const hostile = ["//evil.example", "https://evil.example", "javascript:alert(1)", "../v1/usage", "a/../../b", "\\\\evil"];
+  const hostile = [
+    "//evil.example",
+    "https://evil.example",
+    "javascript:alert(1)",
+    "../v1/usage",
+    "a/../../b",
+    "\\\\evil",
+  ];
   for (const text of [...hostile, "/etc", "a\r\nSet-Cookie: b"]) {
     assert.is((await sendToken(world, adminToken, ownPage, text)).headers.get("Location"), "./", text);
   }
