@@ -22,7 +22,8 @@ export type Demo = {
   token: string;
 };
 
-const day = 86_400_000; // ms
+const minute = 60_000; // ms
+const day = 1_440 * minute;
 const weeks = 21; // days
 const sessionsPerDay = 9;
 
@@ -39,12 +40,16 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Writes the history into an empty database, which is closed then. `now` is when it ends, in Unix ms. */
+/** Writes the history into an empty database. `now` is when it ends, in Unix ms. */
 export async function writeHistory(database: Database, now: number): Promise<Demo> {
   let at = now - weeks * day;
   const clock = () => at;
-  const call = <Input extends object, Output>(operation: Operation<Input, Output>, actor: string, input: Input) =>
-    perform(operation, { database, clock, caller: { source: "command line", actor, role: "owner" } }, { value: input });
+  const call = <Input extends object, Output>(operation: Operation<Input, Output>, actor: string, input: Input) => {
+    at += minute;
+    return perform(operation, { database, clock, caller: { source: "command line", actor, role: "owner" } }, {
+      value: input,
+    });
+  };
   const service = serveDatabase(database, { clock, log: silent });
   const random = createRandom(7);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
@@ -150,6 +155,5 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
       additional_properties: { usage: { input_tokens: 900, output_tokens: 44 } },
     });
   }
-  await service.close();
   return { workspaceId, deployId, key, keyId, promptId, token };
 }

@@ -17,6 +17,7 @@ export async function demo(): Promise<void> {
   process.env.MANAGEMENT = "true";
   const { database } = await openConfigured(readConfig(process.env), "manage");
   const { workspaceId, deployId, key, token } = await writeHistory(database, Date.now());
+  database.close();
 
   const { url, createLink } = await serve();
 

@@ -148,7 +148,7 @@ function historyOf(
     { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
     { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
     { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
-    { label: "", cell: targetOf },
+    { label: "Return", cell: targetOf },
   ]);
 }
 

@@ -76,13 +76,10 @@ function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: readonly 
 }
 
 const leafOf = (visit: Visit, prompt: Prompt, folder: string, deployments: readonly Deployment[]): Html =>
-  markup`<li class="leaf"><div><p><a href="${link(visit, ["prompts", prompt.id])}"><strong>${
-    folder !== "" &&
-    markup`<span class="hide">${folder}</span>`
-  }${
-    isolated(
-      prompt.name.slice(folder.length),
-    )
+  markup`<li class="leaf"><div><p><a href="${
+    link(visit, ["prompts", prompt.id])
+  }" aria-label="${prompt.name}"><strong>${
+    isolated(prompt.name.slice(folder.length))
   }</strong></a></p><p class="hint">${isolated(prompt.title)} · v${prompt.latestVersion}</p></div>${
     prompt.archivedAt !== null
       ? chip("archived", "off")

@@ -18,7 +18,7 @@ export function statsTable(versions: readonly VersionStats[]): Html {
     ["Statuses", statusList],
   ];
   const columns: Column<(typeof rows)[number]>[] = [
-    { label: "", isHead: true, cell: ([label]) => label },
+    { label: "Figure", isHead: true, cell: ([label]) => label },
     ...versions.map((version) => ({
       label: `v${version.version}`,
       isNumber: true as const,
