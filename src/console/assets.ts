@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "0dd57bce64abe81d",
+    hash: "0ecd7082ce96eb75",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -153,6 +153,7 @@ main:focus {
 .switch .hint {
   margin: 0;
   font-weight: 400;
+  white-space: nowrap;
 }
 
 .side nav ul {
@@ -532,7 +533,7 @@ fieldset {
 
 .filters {
   display: grid;
-  grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr));
+  grid-template-columns: repeat(auto-fill, minmax(min(10.5rem, 45%), 1fr));
   gap: var(--s3);
   align-items: end;
   padding: var(--s4);
@@ -1142,6 +1143,10 @@ kbd {
     padding: var(--s1) var(--s3);
   }
 
+  .switch .hint {
+    display: none;
+  }
+
   .side nav {
     grid-column: 1 / -1;
     display: flex;
@@ -1189,12 +1194,12 @@ kbd {
 
 @container page (max-width: 46rem) {
   /* A row becomes a card. */
-  table:not(.grid) {
+  table {
     border: 0;
     background: none;
   }
 
-  table:not(.grid) thead {
+  table thead {
     position: absolute;
     clip-path: inset(50%);
     width: 1px;
@@ -1202,16 +1207,20 @@ kbd {
     overflow: hidden;
   }
 
-  table:not(.grid),
-  table:not(.grid) tbody,
-  table:not(.grid) tr,
-  table:not(.grid) td,
-  table:not(.grid) tbody th {
+  table,
+  table tbody,
+  table tr,
+  table td,
+  table tbody th {
     display: block;
     width: auto;
   }
 
-  table:not(.grid) tr {
+  table td:empty {
+    display: none;
+  }
+
+  table tr {
     background: var(--surface);
     border: 1px solid var(--line);
     border-radius: var(--radius);
@@ -1219,15 +1228,15 @@ kbd {
     margin-bottom: var(--s2);
   }
 
-  table:not(.grid) td,
-  table:not(.grid) tbody th {
+  table td,
+  table tbody th {
     border: 0;
     padding: var(--s1) 0;
     text-align: left;
     white-space: normal;
   }
 
-  table:not(.grid) td[data-label]:not([data-label=""])::before {
+  table td[data-label]:not([data-label=""])::before {
     content: attr(data-label) ": ";
     color: var(--muted);
     font-size: 0.8125rem;
@@ -1253,7 +1262,7 @@ kbd {
 `,
   },
   "console.js": {
-    hash: "98390dd4cd684958",
+    hash: "95f1343d666d9e5e",
     text: `// @ts-check
 // Comfort for the pages, which work without it: times in the reader's zone, a preview while one writes, what a change will do
 // before it is sent, and keys.
@@ -1282,6 +1291,9 @@ function showTimes(part) {
 }
 
 showTimes(document);
+
+// On a narrow screen the navigation scrolls, and shows where one is.
+document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // A button that copies the secret before it.
 for (const secret of document.querySelectorAll(".secret")) {

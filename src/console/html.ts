@@ -20,6 +20,10 @@ export const exact = (text: string): Html => template`${text}` as Html;
 /** The end of a name, so that text of another direction cannot change the order of what surrounds it. */
 export const isolated = (text: string): Html => markup`<bdi>${text}</bdi>`;
 
+/** The same for a long name, which breaks after a slash and before an `@`. */
+export const breakable = (text: string): Html =>
+  markup`<bdi>${text.split(/(?<=\/)|(?=@)/).map((part, index) => [index > 0 && markup`<wbr>`, part])}</bdi>`;
+
 const isHtml = (part: object): part is Html => "isEscaped" in part;
 
 function prepare(part: Part): unknown {

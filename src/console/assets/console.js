@@ -27,6 +27,9 @@ function showTimes(part) {
 
 showTimes(document);
 
+// On a narrow screen the navigation scrolls, and shows where one is.
+document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // A button that copies the secret before it.
 for (const secret of document.querySelectorAll(".secret")) {
   if (!navigator.clipboard) break;

@@ -2,10 +2,12 @@
 import { stringify } from "../../common/json-text.ts";
 import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
 import type { AuditEntry } from "../../management/audit.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import { listPrompts } from "../../management/prompts.ts";
 import { dash, time } from "../format.ts";
-import { isolated, markup } from "../html.ts";
+import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
+import { asked, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, field, filters, select } from "../parts/form.ts";
@@ -19,11 +21,10 @@ export const auditPage: Page = {
   path: "/:workspaceId/audit",
   section: "audit",
   async show(visit) {
-    const { items, nextCursor } = await visit.call(listAuditEntries, {
-      ...filterIn(visit),
-      limit: pageSize,
-      cursor: asked(visit, "cursor"),
-    });
+    const [{ items, nextCursor }, names] = await Promise.all([
+      visit.call(listAuditEntries, { ...filterIn(visit), limit: pageSize, cursor: asked(visit, "cursor") }),
+      findNames(visit),
+    ]);
     const query = Object.fromEntries(visit.query);
     return {
       title: "Audit",
@@ -53,9 +54,9 @@ export const auditPage: Page = {
           }`,
           visit.query.size > 0 ? link(visit, ["audit"]) : undefined,
         )
-      }${items.length === 0 ? empty("No entry matches", "Take a filter away.") : changesTable(visit, items, true)}${
-        pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))
-      }`,
+      }${
+        items.length === 0 ? empty("No entry matches", "Take a filter away.") : changesTable(visit, items, names, true)
+      }${pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))}`,
     };
   },
 };
@@ -78,26 +79,44 @@ const filterIn = (visit: Visit) => ({
   ...rangeOf(visit),
 });
 
+/** The names of prompts and deployments by their ids, for the log of changes, which has ids alone. */
+export type Names = ReadonlyMap<string, string>;
+
+export async function findNames(visit: Visit): Promise<Names> {
+  const input = { workspaceId: workspaceOf(visit).id, archived: true };
+  const [deployments, prompts] = await Promise.all([
+    listAll((page) => visit.call(listDeployments, { ...input, ...page })),
+    listAll((page) => visit.call(listPrompts, { ...input, ...page })),
+  ]);
+  return new Map([
+    ...deployments.map(({ id, reference }) => [id, reference] as const),
+    ...prompts.map(({ id, name }) => [id, name] as const),
+  ]);
+}
+
 /** Entries as a table. With `isWhole` each has the members that changed. */
-export const changesTable = (visit: Visit, entries: readonly AuditEntry[], isWhole = false): Html =>
+export const changesTable = (visit: Visit, entries: readonly AuditEntry[], names: Names, isWhole = false): Html =>
   table("Changes", entries, [
     { label: "When", cell: ({ createdAt }) => time(createdAt) },
-    { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry) },
+    { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
     { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
     { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
     ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
   ]);
 
-/** What happened, with a link to the thing that changed. */
-function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry): Part {
+/** What happened, and the thing that changed. */
+function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
   const [noun, verb] = action.split(".") as [string, string];
   const path = { deployment: "deployments", prompt: "prompts", key: "keys", token: "tokens" }[noun];
   const from = before?.currentVersion, to = after?.currentVersion ?? after?.latestVersion;
+  const name = names.get(targetId ?? "") ?? [after?.name, before?.name].find((name) => typeof name === "string");
   const words = markup`${noun} ${verb.replaceAll("_", " ")}${
-    typeof to === "number" && markup`${typeof from === "number" && `v${from} → `}v${to}`
+    typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`
   }`;
   const isHere = path !== undefined && targetId !== null && (workspaceId === visit.workspace?.id || noun === "token");
-  return isHere ? markup`<a href="${link(visit, [path, targetId])}">${words}</a>` : words;
+  return markup`${isHere ? markup`<a href="${link(visit, [path, targetId])}">${words}</a>` : words}${
+    typeof name === "string" && markup`<p class="hint">${breakable(name)}</p>`
+  }`;
 }
 
 const maxJson = 2_000; // characters

@@ -7,7 +7,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { readStats } from "../../management/stats.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
-import { isolated, markup } from "../html.ts";
+import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedNumber, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
@@ -37,7 +37,7 @@ export const deploymentChangePage: Page = {
       title: `${title} ${reference}`,
       body: markup`${
         heading({
-          title: markup`${title} ${isolated(reference)}`,
+          title: markup`${title} ${breakable(reference)}`,
           trail: [
             { label: "Deployments", href: link(visit, ["deployments"]) },
             { label: isolated(reference), href: link(visit, ["deployments", id]) },

@@ -7,7 +7,7 @@ import { findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import { dash, time } from "../format.ts";
-import { isolated, markup } from "../html.ts";
+import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
@@ -40,7 +40,7 @@ export const deploymentPage: Page = {
       title: reference,
       body: markup`${doneNotice(visit, deployment)}${
         heading({
-          title: isolated(reference),
+          title: breakable(reference),
           trail: [{ label: "Deployments", href: link(visit, ["deployments"]) }],
           actions: markup`<a class="button" href="${link(visit, ["records"], { deployment: id })}">Records</a>`,
         })
@@ -113,9 +113,11 @@ function actionsOf(
       ? markup`<a class="button" href="${href(change, version)}">${label}</a>`
       : markup`<span class="button" aria-disabled="true" title="${lack}">${label}<span class="hide"> (${lack})</span></span>`;
   };
-  const newer = versions.find((version) => version !== currentVersion);
+  const [newest = currentVersion] = versions;
   const all = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
-    newer !== undefined && offered("promote", `Promote v${newer}`, newer),
+    newest > currentVersion
+      ? offered("promote", `Promote v${newest}`, newest)
+      : newest > 1 && offered("promote", "Promote another version"),
     previous !== undefined && offered("rollback", `Roll back to v${previous}`, previous),
     isActive ? offered("deactivate", "Switch off") : offered("activate", "Switch on"),
     isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),

@@ -19,7 +19,7 @@ import { deploymentChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
 import { heading, section } from "../parts/heading.ts";
 import { usageChart } from "../parts/usage-chart.ts";
-import { changesTable } from "./audit.ts";
+import { changesTable, findNames } from "./audit.ts";
 
 const lastChanges = 8;
 
@@ -29,12 +29,13 @@ export const overviewPage: Page = {
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
-    const [usage, prompts, deployments, keys, changes] = await Promise.all([
+    const [usage, prompts, deployments, keys, changes, names] = await Promise.all([
       call(readUsage, { workspaceId, month: monthOf(now) }),
       call(listPrompts, { workspaceId, limit: 1 }),
       listAll((page) => call(listDeployments, { workspaceId, ...page })),
       call(listApiKeys, { workspaceId, limit: 1 }),
       call(listAuditEntries, { workspaceId, limit: lastChanges }),
+      findNames(visit),
     ]);
     const isNew = prompts.items.length === 0 || deployments.length === 0 || keys.items.length === 0;
     return {
@@ -59,7 +60,7 @@ export const overviewPage: Page = {
           "What changed last",
           changes.items.length === 0
             ? empty("Nothing has changed", "Each change will be here, with who made it and why.")
-            : changesTable(visit, changes.items),
+            : changesTable(visit, changes.items, names),
           markup`<a href="${link(visit, ["audit"])}">Whole audit log</a>`,
         )
       }`,

@@ -7,7 +7,7 @@ import type { Prompt } from "../../management/prompts.ts";
 import { getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
 import { time } from "../format.ts";
-import { isolated, markup } from "../html.ts";
+import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, askedNumber, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
@@ -40,7 +40,7 @@ export const promptPage: Page = {
       title: `${prompt.name} v${version}`,
       body: markup`${doneNotice(visit, prompt)}${
         heading({
-          title: isolated(prompt.name),
+          title: breakable(prompt.name),
           trail: [{ label: "Prompts", href: link(visit, ["prompts"]) }],
           lede: markup`${isolated(shown.title)}${
             shown.description !== "" && markup` — ${isolated(shown.description)}`
