@@ -4,7 +4,9 @@ import type { ApiKey } from "../management/api-keys.ts";
 import { deleteWorkspace } from "../management/deletion.ts";
 import { createToken, listTokens, rotateToken } from "../management/tokens.ts";
 import type { Token } from "../management/tokens.ts";
-import { createWorkspace, updateWorkspace } from "../management/workspaces.ts";
+import type { StatusName } from "../management/statuses.ts";
+import { createWorkspace, listWorkspaces, updateWorkspace } from "../management/workspaces.ts";
+import type { Arguments } from "./arguments.ts";
 import { show } from "./command.ts";
 import { readAll } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
@@ -45,13 +47,38 @@ const toTokenRow = ({ name, prefix, role, workspaceId, expiresAt, lastUsedAt, cr
   return { name, prefix, state, role, workspaceId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
+/** `--status 1=ok --status 0=failed!`. An empty text stands for no names. */
+function statusesOf(args: Arguments): { statuses?: StatusName[] } {
+  const given = args.texts("status");
+  if (given.length === 0) return {};
+  const statuses = given.filter((text) => text !== "").map((text) => {
+    const [, code, name = "", mark] = /^(-?\d+)=(.*?)(!?)$/s.exec(text)!;
+    return { status: Number(code), name, isFailure: mark === "!" };
+  });
+  return { statuses };
+}
+
+const describeStatuses = (statuses: StatusName[]): string =>
+  statuses.map(({ status, name, isFailure }) => `${status}=${name}${isFailure ? "!" : ""}`).join(" ");
+
 export const accessPresentations = [
-  present(createWorkspace, { createsDatabase: true }),
+  present(createWorkspace, {
+    createsDatabase: true,
+    run: async ({ args, call }, input) => show(await call(createWorkspace, { ...input, ...statusesOf(args) })),
+  }),
   present(updateWorkspace, {
     check: (args) =>
-      ["name", "limit", "upgrade-url", "keep-records", "keep-calls"].every((name) => args.findText(name) === undefined)
-        ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records or --keep-calls"
+      ["name", "limit", "upgrade-url", "keep-records", "keep-calls", "status"]
+          .every((name) => args.findText(name) === undefined)
+        ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status"
         : undefined,
+    run: async ({ args, call }, input) => show(await call(updateWorkspace, { ...input, ...statusesOf(args) })),
+  }),
+  present(listWorkspaces, {
+    async run({ call }, input) {
+      const data = await readAll(call, listWorkspaces, input);
+      return { data, rows: data.map((item) => ({ ...item, statuses: describeStatuses(item.statuses) })) };
+    },
   }),
   present(deleteWorkspace, repeatUntilDone(deleteWorkspace, "Removed")),
   present(createApiKey, {

@@ -11,6 +11,8 @@ export type Arguments = {
   /** A required number. */
   number(name: string): number;
   findNumber(name: string): number | undefined;
+  /** The values of an option that may be repeated. */
+  texts(name: string): string[];
   /** The NAME=VALUE pairs of an option. If a name appears twice, the last value wins. */
   values(name: string): Record<string, string>;
   /** Whether an option without a value is set. */
@@ -72,6 +74,7 @@ export function readArguments(usage: string, argv: string[]): Arguments {
     findText: <T extends string>(name: string) => findText(name) as T | undefined,
     number: (name) => findNumber(name) ?? NaN,
     findNumber,
+    texts: (name) => find(name).map(String),
     values: (name) => Object.fromEntries(find(name).map(splitPair)),
     has(name) {
       if (!flags.includes(name)) throw new TypeError(`No option --${name} in ${usage}`);

@@ -18,6 +18,7 @@ import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { openLocal } from "./local.ts";
 import { commandsOf } from "./operation-commands.ts";
+import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
 
@@ -92,6 +93,7 @@ const operationCommands = commandsOf(operations, [
   ...promptPresentations,
   ...deploymentPresentations,
   ...recordPresentations,
+  ...pricePresentations,
   ...auditPresentations,
 ]);
 

@@ -84,8 +84,13 @@ function readInput({ command, input: { schema } }: AnyOperation, { args }: Comma
   return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [toMember(name), true])) };
 }
 
-/** An empty text removes a value that may be null. */
-function readArgument({ name }: Parameter, args: Arguments, struct: object): string | number | null | undefined {
+/** An empty text removes a value that may be null. The values of a repeated option become a list. */
+function readArgument(
+  { name, isRepeatable }: Parameter,
+  args: Arguments,
+  struct: object,
+): string | number | null | undefined {
+  if (isRepeatable) return args.texts(name).join() || undefined;
   const value = args.findNumber(name) ?? args.findText(name);
   return value === "" && hasType(struct, "null") ? null : value;
 }

@@ -14,6 +14,7 @@ const membersOf: Record<string, string[]> = {
   "to-version": ["version"],
   version: ["promptVersion", "version"],
   render: ["values"],
+  from: ["validFrom"],
   REF: ["id"],
 };
 

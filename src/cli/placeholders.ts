@@ -14,6 +14,12 @@ const time = "a time such as 2027-01-31T18:00:00Z or 2027-01-31";
 const kinds: Record<string, Kind> = {
   N: { expected: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
   REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
+  TOKENS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
+  USD: {
+    expected: "an amount of USD such as 0.15",
+    read: (text) => text === "" || /^\d+(\.\d+)?$/.test(text) ? text : undefined,
+  },
+  LATENCY: { expected: "a time such as 800ms or 2s", read: readLatency },
   CODE: { expected: "an integer from -(2^53 - 1) to 2^53 - 1", read: (text) => readInteger(text, -Infinity) },
   TIME: { expected: `${time}, or 24h for a day ago`, read: (text) => readTime(text) ?? readAgo(text) },
   EXPIRY: { expected: `${time}, or 90d from now`, read: (text) => readTime(text) ?? readAhead(text) },
@@ -27,6 +33,14 @@ const kinds: Record<string, Kind> = {
     read: (text) => text === "forever" ? "" : readDuration(text, day),
   },
   "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
+  "CODE=NAME": {
+    expected: "a status and its name, as in 1=ok, or 0=failed! if it counts as a failure",
+    read: (text) => text === "" || /^-?\d+=./.test(text) ? text : undefined,
+  },
+  "PATH=VALUE": {
+    expected: "a path of additional_properties and a value, as in trace_id=4bf92f35",
+    read: (text) => /^[^=]+=/.test(text) ? text : undefined,
+  },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",
     read: (text) => /^[^=]+=/.test(text) ? text : undefined,
@@ -70,6 +84,11 @@ function readDuration(text: string, min: number): number | undefined {
 function readUnits(text: string): number | undefined {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * units[unit]!;
+}
+
+function readLatency(text: string): number | undefined {
+  const [, ms] = /^(\d{1,9})ms$/.exec(text) ?? [];
+  return ms === undefined ? readDuration(text, 0) : Number(ms);
 }
 
 function readAgo(text: string): number | undefined {

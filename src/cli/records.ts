@@ -2,7 +2,9 @@
 import { monthOf } from "../common/month.ts";
 import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
+import { reindex } from "../management/reindex.ts";
 import { readStats } from "../management/stats.ts";
+import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
 import { statsText, usageText } from "./charts.ts";
@@ -33,6 +35,19 @@ export const recordPresentations = [
       const currentMonth = monthOf(Date.now());
       const data = await call(readUsage, { workspaceId, month: month ?? currentMonth });
       return { data, text: () => stripControls(usageText(data, currentMonth)) };
+    },
+  }),
+  present(reindex, {
+    async run({ call, terminal }) {
+      const sum = { records: 0, changed: 0 };
+      for (let isDone = false; !isDone;) {
+        const part = await call(reindex, {});
+        sum.records += part.records;
+        sum.changed += part.changed;
+        isDone = part.isDone;
+        terminal.report(`Read ${percent(part.share)}`);
+      }
+      return show(sum);
     },
   }),
   present(prune, repeatUntilDone(prune, "Pruned")),

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -556,6 +556,54 @@ drop table deployment_changes;
 create trigger audit_log_no_delete before delete on audit_log begin select raise(abort, 'Entries of the audit log stay'); end;
 
 create trigger audit_log_no_update before update on audit_log begin select raise(abort, 'Entries of the audit log stay'); end;
+`,
+  },
+  {
+    name: "014-name-statuses",
+    checksum: "ed9a5e88562a6f2709306c9f698934c8faf825af444889a9e79cd5f78f81b28a",
+    sql: `-- What the codes that applications send as statuses mean in a workspace: a JSON array of {"status", "name", "isFailure"},
+-- ordered by status.
+alter table workspaces add column statuses text not null default '[]';
+`,
+  },
+  {
+    name: "015-reindex-records",
+    checksum: "fa18e2232c730106992160b43b340c6d33e72e33905e2ce65e7c57ee2b292628",
+    sql: `-- The column measures of diagnoses may have an array behind its three numbers: cached input tokens, model, provider and
+-- cost, as far as a record has them. Records that were stored before get it by \`reindex\`.
+
+-- The one row is how far \`reindex\` has come.
+create table reindexing (
+  id integer primary key check (id = 1),
+  -- All records before this position have been read again.
+  position integer not null
+) strict;
+
+insert into reindexing (id, position) values (1, 0);
+
+select 'Tokens of ' || total || ' records are counted by an older rule. See reindex' as notice
+from (select count(*) as total from diagnoses) where total > 0;
+`,
+  },
+  {
+    name: "016-create-prices",
+    checksum: "4d011b2b3b770983073bfd86a894a6a033dd06484872f2cad4f4c8eece09d8e5",
+    sql: `-- The operator's prices, by which the cost of records is computed when it is read. In USD per million tokens, as decimal
+-- texts, so that no digit is lost.
+create table prices (
+  id text primary key,
+  -- \`*\` for any provider. In the name of a model each \`*\` stands for any text.
+  provider text not null,
+  model text not null,
+  input text not null,
+  -- Null if cached input costs what other input does.
+  cached_input text,
+  output text not null,
+  -- The first moment of the price, which ends where the next one of its provider and model begins.
+  valid_from integer not null,
+  created_at integer not null,
+  unique (provider, model, valid_from)
+) strict;
 `,
   },
 ];

@@ -1,6 +1,7 @@
 // Makes a record of a submit's body.
 import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
 import type { NewDiagnosis } from "../ledger/admission.ts";
+import { measuresOf } from "../ledger/measures.ts";
 import type { DiagnosisRequest } from "../schema/submits.ts";
 
 export type Submitted = { record: NewDiagnosis; promptVersion: number | undefined };
@@ -17,23 +18,6 @@ export function toSubmitted({ value, members }: { value: DiagnosisRequest; membe
   }
   // It has a column of its own.
   members.delete("promptVersion");
-  const measures = [latency ?? null, ...findTokens(value.additional_properties ?? {})].map(String).join();
+  const measures = measuresOf(value, members);
   return { record: { sessionId, status, measures, document: stringifyMembers(members) }, promptVersion };
 }
-
-/**
- * The numbers of prompt and completion tokens, null if absent. They are `prompt_tokens` and `completion_tokens` in the
- * additional properties, or in the first object there that has either.
- */
-function findTokens(properties: Record<string, unknown>): [prompt: number | null, completion: number | null] {
-  for (const holder of [properties, ...Object.values(properties)]) {
-    if (typeof holder !== "object" || holder === null) continue;
-    const { prompt_tokens: prompt, completion_tokens: completion } = holder as Record<string, unknown>;
-    if (isTokens(prompt) || isTokens(completion)) {
-      return [isTokens(prompt) ? prompt : null, isTokens(completion) ? completion : null];
-    }
-  }
-  return [null, null];
-}
-
-const isTokens = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -58,17 +58,17 @@ export const blocksOfRange = `
   )`;
 
 /**
- * A query for the positions of the newest rows (r) that satisfy a condition, from `first` on and below :end, at most :limit
+ * A query for the positions of the newest calls (r) that satisfy a condition, from `first` on and below :end, at most :limit
  * of them. The condition should start with the columns that follow the block in an index.
  */
-export const newestPositions = (table: "calls" | "diagnoses", condition: string, first = ":first"): string => `
+export const newestPositions = (condition: string, first = ":first"): string => `
   with recursive block(number) as (
     select (:end - 1) >> 8
     union all select number - 1 from block where number > (${first}) >> 8
   )
   select position from (
     select r.position
-    from block cross join ${table} r on r.position >> 8 = block.number and ${condition}
+    from block cross join calls r on r.position >> 8 = block.number and ${condition}
       and r.position >= ${first} and r.position < :end
     -- Rows within a block are unordered, so the last block is read whole before sorting.
     limit :limit + 255
@@ -76,14 +76,11 @@ export const newestPositions = (table: "calls" | "diagnoses", condition: string,
   order by position desc limit :limit`;
 
 /** How many positions to scan at most: in one query, and for one page. */
-export type ScanLimit = { query: number; page: number };
-
-/** Which rows of a query to keep, and whether the rows found so far fill a page. */
-type PageFilter = { matches(row: Row): boolean; isFull(rows: Row[]): boolean };
+type ScanLimit = { query: number; page: number };
 
 /**
- * Reads a page of rows, newest first, by repeating a query over parts of a range. The query may leave out rows of its part,
- * but not all of them. `nextCursor` is null at the end. A page is short or empty if the scan limit was reached first.
+ * Reads a page of rows, newest first, by repeating a query over parts of a range. `nextCursor` is null at the end. A page is
+ * short or empty if the scan limit was reached first.
  */
 export async function readNewest(
   database: Database,
@@ -91,15 +88,14 @@ export async function readNewest(
   { first, end }: LogRange,
   limit: number,
   scanLimit: ScanLimit,
-  { matches, isFull }: PageFilter = { matches: () => true, isFull: () => false },
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const rows: Row[] = [];
   const bottom = Math.max(first, end - scanLimit.page);
   // One row more than the limit shows whether there is a next page.
-  while (end > bottom && rows.length <= limit && !isFull(rows)) {
+  while (end > bottom && rows.length <= limit) {
     const low = Math.max(bottom, end - scanLimit.query);
     const found = await database.read(query({ first: low, end, limit: limit + 1 - rows.length }));
-    rows.push(...found.filter(matches));
+    rows.push(...found);
     end = found.length === 0 ? low : integer(found.at(-1)!, "position");
   }
   if (rows.length > limit) return { rows: rows.slice(0, limit), nextCursor: String(rows[limit - 1]!.position) };

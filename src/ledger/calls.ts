@@ -40,7 +40,7 @@ export async function listCalls(
   const sql = `
     with recursive call(position, number, rest, row) as (
       select position + count - 1, number + count - 1, count - 1, position
-      from calls where position in (${newestPositions("calls", condition, ":first - 255")})
+      from calls where position in (${newestPositions(condition, ":first - 255")})
       union all select position - 1, number - 1, rest - 1, row from call where rest > 0
       order by 1 desc limit :limit + 255
     )

@@ -1,135 +1,142 @@
 // Reads stored diagnosis records. The ledger writes them, and deletions.ts deletes them.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { readSlotId } from "../common/ids.ts";
-import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
+import type { RecordId, WorkspaceId } from "../common/ids.ts";
 import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
-import type { LogRange, ScanLimit, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
-import { integer, text } from "../database/row.ts";
-
-/** Which records of a deployment to list. `text` is a part of the input or the output, ignoring the case of ASCII letters. */
-export type DiagnosisFilter = TimeRange & {
-  deployId: DeploymentId;
-  sessionId?: string | undefined;
-  status?: number | undefined;
-  promptVersion?: number | undefined;
-  text?: string | undefined;
-};
+import { integer, text, textOrNull } from "../database/row.ts";
+import { commitAt, findLogRange, idAt } from "./blocks.ts";
+import type { LogRange } from "./blocks.ts";
+import { firstPositions, workBytes } from "./documents.ts";
+import { scan } from "./scan.ts";
+import type { ScanOptions } from "./scan.ts";
 
 // Bytes of documents in one reply, since a libSQL server returns at most 10 MB. A page ends after as many characters.
 const pageBytes = 4 * 1024 * 1024;
-// Bytes of documents that one query searches or one transaction deletes: some 10 ms, in which nothing else runs. An export
-// holds this much in memory while its client reads it.
-const workBytes = 1024 * 1024;
-const searchBatch = 1024; // records that one query searches for a text
 
-// A text is searched for in the documents. The index serves all other filters.
-const scanLimits: Record<"index" | "documents", ScanLimit> = {
-  index: { query: 16_384, page: 4_194_304 },
-  documents: { query: 4_096, page: 131_072 },
+// How many positions one query scans at first and at most, and how many are scanned for one page. Searching documents
+// takes far longer than the index.
+const scanLimits = {
+  index: { first: 512, query: 16_384, page: 4_194_304 },
+  documents: { first: 512, query: 1_024, page: 131_072 },
 };
 
-/** The records of a deployment, newest first. `range` is their range of the log, if known from the page before. */
+const limitsOf = ({ filter: { text, where } }: ScanOptions) =>
+  scanLimits[text === undefined && where === undefined ? "index" : "documents"];
+
+/** Which end of the log comes first. */
+export type Order = "newest" | "oldest";
+
+type ListRequest = PageRequest & { order?: Order | undefined };
+
+/** The records that match, in the order of the log. `range` is their range of the log, if known from the page before. */
 export async function listDiagnoses(
   database: Database,
-  filter: DiagnosisFilter,
-  request: PageRequest,
+  matching: ScanOptions,
+  request: ListRequest,
   range?: LogRange,
 ): Promise<Page<Diagnosis>> {
-  const { rows, nextCursor } = await readRows(database, filter, request, false, range);
-  return { items: rows.map(toDiagnosis), nextCursor };
+  const { positions, nextCursor } = await findPositions(database, matching, request, range);
+  const maxBytes = range === undefined ? pageBytes : workBytes;
+  const items: Diagnosis[] = [];
+  let bytes = 0;
+  for await (const row of readRecords(database, positions)) {
+    items.push(toDiagnosis(row));
+    bytes += text(row, "document").length;
+    // The next page begins after this record.
+    if (bytes >= maxBytes && items.length < positions.length) {
+      return { items, nextCursor: String(integer(row, "position")) };
+    }
+  }
+  return { items, nextCursor };
 }
 
 /** The positions of records, without reading them. A page has no more of them than one transaction should delete. */
 export async function listPositions(
   database: Database,
-  filter: Omit<DiagnosisFilter, "text">,
+  matching: ScanOptions,
   request: PageRequest,
 ): Promise<Page<number>> {
-  const { rows, nextCursor } = await readRows(database, filter, request, true);
-  return { items: rows.map((row) => integer(row, "position")), nextCursor };
+  const { positions, nextCursor } = await findPositions(database, matching, request);
+  if (positions.length === 0) return { items: [], nextCursor };
+  const rows = await database.read({
+    sql: `${firstPositions} order by nth`,
+    args: { positions: JSON.stringify(positions), workBytes },
+  });
+  const items = rows.map((row) => integer(row, "position"));
+  const last = items.at(-1);
+  return { items, nextCursor: last === undefined || last === positions.at(-1) ? nextCursor : String(last) };
 }
 
-async function readRows(
+/** Finds a page of positions. A page is short or empty if the scan limit was reached first. */
+export async function findPositions(
   database: Database,
-  filter: DiagnosisFilter,
-  { limit = defaultPageSize, cursor }: PageRequest,
-  isForPositions: boolean,
+  matching: ScanOptions,
+  { limit = defaultPageSize, cursor, order = "newest" }: ListRequest,
   range?: LogRange,
-) {
-  const { first, end } = range ?? await findLogRange(database, filter);
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-  const isSearch = filter.text !== undefined;
-  const positions = firstOf(newestPositions("diagnoses", toCondition(filter)));
-  const sql = isForPositions ? `select position from ${positions}` : recordsAt(positions, isSearch);
-  const isExport = range !== undefined;
-  const maxBytes = isForPositions || isSearch || isExport ? workBytes : pageBytes;
-  const query = (range: LogRange & { limit: number }) => ({
-    sql,
-    args: { ...given, ...range, maxBytes, ...(isSearch ? { limit: searchBatch } : {}) },
-  });
-  const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const scanLimit = scanLimits[isSearch ? "documents" : "index"];
-  return await readNewest(database, query, { first, end: before }, limit, scanLimit, {
-    matches: (row) => !isSearch || containsText(row, filter.text!),
-    isFull: (rows) =>
-      isForPositions
-        ? rows.length > 0
-        : rows.reduce((sum, row) => sum + lengthOf(row), 0) >= (isExport ? workBytes : pageBytes),
-  });
+  limits = limitsOf(matching),
+): Promise<{ positions: number[]; nextCursor: string | null }> {
+  const whole = range ?? await findLogRange(database, matching.filter);
+  const isNewest = order === "newest";
+  let { first, end } = whole;
+  if (cursor !== undefined && isNewest) end = Math.min(end, Number(cursor));
+  else if (cursor !== undefined) first = Math.max(first, Number(cursor) + 1);
+  const found: number[] = [];
+  let length = limits.first;
+  for (let scanned = 0; first < end && found.length <= limit && scanned < limits.page; scanned += length) {
+    if (scanned > 0) length = Math.min(4 * length, limits.query);
+    const part = isNewest
+      ? { first: Math.max(first, end - length), end }
+      : { first, end: Math.min(end, first + length) };
+    const positions: number[] = [];
+    await scan(database, matching, part, ({ position }) => void positions.push(position));
+    found.push(...positions.sort((a, b) => isNewest ? b - a : a - b));
+    if (isNewest) end = part.first;
+    else first = part.end;
+  }
+  // One position more than the limit shows whether there is a next page.
+  if (found.length > limit) {
+    const positions = found.slice(0, limit);
+    return { positions, nextCursor: String(positions.at(-1)) };
+  }
+  return { positions: found, nextCursor: first < end ? String(isNewest ? end : first - 1) : null };
 }
 
-const lengthOf = ({ document }: Row): number => typeof document === "string" ? document.length : 0;
+/** What is read of a record (d) beside its position, its id and its version. */
+const recordColumns = `m.created_at, d.document, d.deployment_id, c.api_key_id, c.workspace_id,
+  p.name || '@' || y.name as reference, (
+    select value ->> 'name' from workspaces w cross join json_each(w.statuses)
+    where w.id = c.workspace_id and value ->> 'status' = d.status
+  ) as status_name`;
 
-const toCondition = (filter: DiagnosisFilter): string =>
-  [
-    "r.deployment_id = :deployId",
-    ...(filter.sessionId === undefined ? [] : ["r.session_id = :sessionId"]),
-    ...(filter.status === undefined ? [] : ["r.status = :status"]),
-    ...(filter.promptVersion === undefined ? [] : ["r.prompt_version = :promptVersion"]),
-    inTime(filter, "r.position"),
-  ].join(" and ");
+/** Joins the deployment (y) of a record (d) with its prompt (p). */
+const withDeployment = "left join deployments y on y.id = d.deployment_id left join prompts p on p.id = y.prompt_id";
 
-// Finds candidates only: if a member is repeated, SQLite takes the first, and JSON.parse the last. SQLite also rejects JSON
-// that is nested 1000 levels deep. Such a record is a candidate too, so that it does not fail the search.
-const mayContainText = `iif(json_valid(d.document), exists (
-    select 1 from json_each(d.document, '$.content') where type = 'text' and instr(lower(value), lower(:text)) > 0
-  ), true)`;
+const callAt = (position: string) =>
+  `calls c on c.position = (select max(position) from calls where position <= ${position})`;
 
-/** Whether the input or the output of a record contains a text. */
-function containsText(row: Row, search: string): boolean {
-  const { input, output } = JSON.parse(readMembers(text(row, "document")).get("content") ?? "{}");
-  return [input, output].some((member) => toLower(member ?? "").includes(toLower(search)));
+/** The records at positions, in the order of these, read in parts of bounded size. */
+async function* readRecords(database: Database, positions: number[]): AsyncGenerator<Row> {
+  const sql = `
+    with chosen as materialized (${firstPositions})
+    select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, ${recordColumns}
+    from chosen
+    cross join diagnoses d on d.position = chosen.position
+    cross join ${commitAt("d.position")}
+    cross join ${callAt("d.position")}
+    ${withDeployment}
+    order by chosen.nth`;
+  for (let at = 0; at < positions.length;) {
+    const rows = await database.read({ sql, args: { positions: JSON.stringify(positions.slice(at)), workBytes } });
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    at = positions.indexOf(integer(last, "position"), at) + 1;
+  }
 }
-
-/** Lowers ASCII letters only, as SQLite does. */
-const toLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-
-/** The first positions, whose documents have at most :maxBytes together. At least one position. */
-const firstOf = (positions: string): string =>
-  `(
-    select position from (
-      select position, sum(octet_length(document)) over newer as bytes, row_number() over newer as nth
-      from diagnoses where position in (${positions})
-      window newer as (order by position desc rows unbounded preceding)
-    )
-    where nth = 1 or bytes <= :maxBytes
-    order by position desc
-  )`;
-
-/** A query for records at positions. A search returns those that may contain the text, and the last, to continue from there. */
-const recordsAt = (positions: string, isSearch: boolean): string => `
-  with chosen as materialized (select position from ${positions})
-  select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, m.created_at, d.document
-  from chosen
-  cross join diagnoses d on d.position = chosen.position
-  cross join ${commitAt("d.position")}
-  ${isSearch ? `where ${mayContainText} or d.position = (select min(position) from chosen)` : ""}
-  order by d.position desc`;
 
 /** Finds a record by its id. A deleted record has only a position. Returns undefined if no record ever had the id. */
 export async function findDiagnosis(
@@ -140,11 +147,11 @@ export async function findDiagnosis(
   if (slot === undefined) return undefined;
   const [row] = await database.read({
     sql: `
-      select m.position + :slot as position, :id as id, m.created_at, coalesce(d.prompt_version, 0) as prompt_version,
-        d.document, c.workspace_id
+      select m.position + :slot as position, :id as id, d.prompt_version, ${recordColumns}
       from commits m
-      cross join calls c on c.position = (select max(position) from calls where position <= m.position + :slot)
+      cross join ${callAt("m.position + :slot")}
       left join diagnoses d on d.position = m.position + :slot
+      ${withDeployment}
       left join deleted_diagnoses x on x.position = m.position + :slot
       where m.id = :commitId and m.position + :slot < m.next_position
         and (d.position is not null or x.position is not null)`,
@@ -171,10 +178,17 @@ function toDiagnosis(row: Row): Diagnosis {
     ...(shadowed.length === 0 ? {} : { submitted: jsonText(stringifyMembers(shadowed)) }),
     promptVersion: integer(row, "prompt_version"),
     createdAt: integer(row, "created_at"),
+    deployId: text(row, "deployment_id"),
+    reference: textOrNull(row, "reference"),
+    keyId: text(row, "api_key_id"),
+    statusName: textOrNull(row, "status_name"),
   };
 }
 
-const reserved = new Set(["id", "promptVersion", "createdAt", "submitted"]);
+const reserved = new Set([
+  ...["id", "promptVersion", "createdAt", "submitted"],
+  ...["deployId", "reference", "keyId", "statusName"],
+]);
 
 /** The specification's members in its order. A submit may lack the last four. */
 const absent = {

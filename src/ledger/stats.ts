@@ -79,10 +79,10 @@ const emptyTally = (): Tally => ({
   tokens: { records: 0, prompt: 0, completion: 0 },
 });
 
-/** Counts records, which have five numbers each. */
+/** Counts records, which have five numbers each, and some an array behind them. */
 function addRecords(versions: Map<number, Tally>, numbers: (number | null)[]): void {
   let version: number | undefined, tally = emptyTally();
-  for (let at = 0; at < numbers.length; at += 5) {
+  for (let at = 0; at < numbers.length; at += Array.isArray(numbers[at + 5]) ? 6 : 5) {
     if (numbers[at] !== version) {
       version = numbers[at]!;
       tally = versions.get(version) ?? emptyTally();

@@ -12,7 +12,7 @@ import { toEntry } from "./audit-chain.ts";
 import { ExportText, toLines } from "./export.ts";
 import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Source } from "./operation.ts";
-import { timeRange } from "./records.ts";
+import { timeRange } from "./record-filter.ts";
 
 const AuditEntry = named(
   "AuditEntry",

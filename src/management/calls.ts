@@ -4,7 +4,7 @@ import { Call } from "../schema/ledger.ts";
 import { described, optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
-import { promptVersion, timeRange } from "./records.ts";
+import { promptVersion, timeRange } from "./record-filter.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 export const listCalls = operation({

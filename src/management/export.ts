@@ -28,7 +28,9 @@ const toJsonLine = (item: object): string => `${stringify(item).replace(/[\r\n]+
 
 const own = ["id", "createdAt", "promptVersion", "sessionId", "status"];
 const given = ["latency", "startAt", "endAt", "additional_properties"];
-const columns = [...own, "input", "output", ...given, "content", "other"];
+// They came later than the others, so that they stand behind them.
+const added = ["reference", "deployId", "keyId", "statusName"];
+const columns = [...own, "input", "output", ...given, "content", "other", ...added];
 
 /**
  * The columns `input` and `output` are the texts in `content`. The column `content` is empty unless there is more to
@@ -36,7 +38,7 @@ const columns = [...own, "input", "output", ...given, "content", "other"];
  */
 function toCsvLine(diagnosis: Diagnosis): string {
   const { input, output, ...more } = JSON.parse(stringify(diagnosis.content)) as Record<string, unknown>;
-  const other = Object.entries(diagnosis).filter(([name]) => ![...own, ...given, "content"].includes(name));
+  const other = Object.entries(diagnosis).filter(([name]) => ![...own, ...given, ...added, "content"].includes(name));
   const cells = [
     ...own.map((name) => name === "createdAt" ? toIsoTime(diagnosis.createdAt) : diagnosis[name]),
     input,
@@ -44,6 +46,7 @@ function toCsvLine(diagnosis: Diagnosis): string {
     ...given.map((name) => diagnosis[name]),
     Object.keys(more).length === 0 && input !== "" && output !== "" ? null : diagnosis.content,
     other.length === 0 ? null : Object.fromEntries(other),
+    ...added.map((name) => diagnosis[name]),
   ];
   return `${cells.map(toCell).join(",")}\r\n`;
 }

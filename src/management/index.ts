@@ -7,9 +7,11 @@ import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
+import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
 import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
+import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
@@ -49,9 +51,14 @@ export const groups: readonly Group[] = [
     operations: [...recordOperations, ...statsOperations],
   },
   {
+    tag: "Prices",
+    about: "What models cost, from which the cost of records follows.",
+    operations: priceOperations,
+  },
+  {
     tag: "Ledger",
     about: "Calls, usage, and the verification that the ledger balances.",
-    operations: [...callOperations, ...usageOperations, ...upkeepOperations],
+    operations: [...callOperations, ...usageOperations, ...upkeepOperations, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
 ];

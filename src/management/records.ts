@@ -2,12 +2,13 @@
 import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
-import type { RecordId } from "../common/ids.ts";
+import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
-import type { DiagnosisFilter } from "../ledger/diagnoses.ts";
+import { noCosting } from "../ledger/scan.ts";
+import type { ScanOptions } from "../ledger/scan.ts";
 import { Diagnosis } from "../schema/ledger.ts";
 import { described, exactly, named, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -16,71 +17,59 @@ import { requireDeployment } from "./deployments.ts";
 import { exportFormats, ExportText, toText } from "./export.ts";
 import type { Change } from "./commit.ts";
 import { operation, pageOf } from "./operation.ts";
-import type { Store } from "./operation.ts";
+import type { Management, Store } from "./operation.ts";
+import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
 const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
 
-/** Input members of operations that read a part of the log. */
-export const timeRange = {
-  from: optional(described(v.timestamp, "Only from this time on, in Unix milliseconds")),
-  to: optional(described(v.timestamp, "Only before this time, in Unix milliseconds")),
-};
-export const promptVersion = optional(described(v.positive, "Only with this version of the prompt"));
-
-const sessionId = described(v.text, "The session of the records");
-const filter = {
-  ...withDeployment,
-  sessionId: optional(sessionId),
-  status: optional(described(v.integer, "Only records with this status")),
-  promptVersion,
-  ...timeRange,
-  text: optional(
-    described(
-      v.needle,
-      "Only records with this text in the input or the output. The case of ASCII letters does not matter",
-    ),
-  ),
-};
-
-const filterOptions =
-  "--deploy REF [--session S] [--status CODE] [--version N] [--from TIME] [--to TIME] [--text TEXT] [--workspace ID]";
+const filter = { ...withDeployment, ...recordFilter };
+const ofDeployment = `--deploy REF ${filterOptions} [--workspace ID]`;
+const order = optional(
+  described(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" }),
+);
 
 export const listDiagnoses = operation({
   id: "listDiagnoses",
-  summary: "List a deployment's records, newest first. A page may be short or empty after a long search",
+  summary: "List a deployment's records in order of time. A page may be short or empty after a long search",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
   role: "viewer",
-  command: `diagnosis list ${filterOptions} [--limit N] [--cursor CURSOR] [--all] [--page]`,
-  input: { ...filter, ...v.numberedPage },
+  command: `diagnosis list ${ofDeployment} [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]`,
+  input: { ...filter, order, ...v.numberedPage },
   output: pageOf(Diagnosis),
   refusals: ["not_found", "conflict"],
   isLong: true,
-  async run(management, { limit, cursor, ...filter }): Promise<Page<Diagnosis>> {
-    await requireDeployment(management, filter.deployId);
-    return await diagnoses.listDiagnoses(management.database, filter, { limit, cursor });
+  async run(management, { deployId, limit, cursor, order, ...filter }): Promise<Page<Diagnosis>> {
+    const { workspaceId } = await requireDeployment(management, deployId);
+    const matching = await toScan(management, workspaceId, [deployId], filter);
+    return await diagnoses.listDiagnoses(management.database, matching, { limit, cursor, order });
   },
 });
 
 const exportPage = 256; // records. Reading them takes about 5 ms, in which nothing else runs
 
-/** All records that match, newest first, in pages. Only one page is held at a time. */
-export async function* pagesOf({ database }: Store, filter: DiagnosisFilter): AsyncGenerator<Diagnosis[]> {
-  const range = await findLogRange(database, filter);
-  yield* eachPage((cursor) => diagnoses.listDiagnoses(database, filter, { limit: exportPage, cursor }, range));
+/** All records that match, in pages. Only one page is held at a time. */
+export async function* pagesOf(
+  { database }: Store,
+  matching: ScanOptions,
+  order?: diagnoses.Order,
+): AsyncGenerator<Diagnosis[]> {
+  const range = await findLogRange(database, matching.filter);
+  yield* eachPage((cursor) => diagnoses.listDiagnoses(database, matching, { limit: exportPage, cursor, order }, range));
 }
 
 export const exportDiagnoses = operation({
   id: "exportDiagnoses",
-  summary: "Export a deployment's records, newest first, as one JSON document per line or as CSV",
+  summary: "Export a deployment's records in order of time, as one JSON document per line or as CSV",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
   role: "viewer",
-  command: `diagnosis export ${filterOptions} [--format ndjson|csv] [--out FILE] [--force]`,
+  command: `diagnosis export ${ofDeployment} [--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]`,
   input: {
     ...filter,
+    order,
     format: optional(
       described(
         oneOf(...exportFormats),
@@ -92,9 +81,10 @@ export const exportDiagnoses = operation({
   output: ExportText,
   refusals: ["not_found", "conflict"],
   isLong: true,
-  async run(management, { format = "ndjson", ...filter }) {
-    await requireDeployment(management, filter.deployId);
-    return { name: "diagnoses", format, text: toText(pagesOf(management, filter), format) };
+  async run(management, { deployId, order, format = "ndjson", ...filter }) {
+    const { workspaceId } = await requireDeployment(management, deployId);
+    const matching = await toScan(management, workspaceId, [deployId], filter);
+    return { name: "diagnoses", format, text: toText(pagesOf(management, matching, order), format) };
   },
 });
 
@@ -145,31 +135,39 @@ export const deleteSession = operation({
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
   command: "diagnosis delete --deploy REF --session S [--workspace ID]",
-  input: { ...withDeployment, sessionId },
+  input: { ...withDeployment, sessionId: described(v.text, "The session of the records") },
   output: Deletion,
   refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, sessionId }) {
-    const { database, clock, report, commit } = management;
     const { workspaceId } = await requireDeployment(management, deployId);
-    // The log gets only a hash, because the session may be the name of a person who wants to be forgotten.
-    const before = { sessionHash: await sha256(sessionId) };
-    const entry: Change[] = [{ action: "session.deleted", id: deployId, workspaceId, before }];
-    let count = 0, isLogged = false;
-    const batches = eachPage((cursor) =>
-      diagnoses.listPositions(database, { deployId, sessionId }, { limit: deletionBatch, cursor })
-    );
-    for await (const positions of batches) {
-      if (positions.length === 0) continue;
-      const statements = deleteDiagnoses(positions, clock());
-      const [deleted] = await (isLogged ? database.write(statements) : commit(entry, statements));
-      isLogged = true;
-      count += deleted!.length;
-      report?.(`Deleted ${count} records`);
-    }
-    return { deleted: count };
+    return await deleteRecords(management, { id: deployId, workspaceId }, [deployId], sessionId);
   },
 });
+
+/** Deletes the records of a session in these deployments. `target` is what the audit log names. */
+export async function deleteRecords(
+  { database, clock, report, commit }: Management,
+  target: Pick<Change, "id" | "workspaceId">,
+  deployIds: DeploymentId[],
+  sessionId: string,
+): Promise<Deletion> {
+  // The log gets only a hash, because the session may be the name of a person who wants to be forgotten.
+  const before = { sessionHash: await sha256(sessionId) };
+  const entry: Change[] = [{ action: "session.deleted", ...target, before }];
+  const matching = { filter: { deployIds, sessionIds: [sessionId] }, costing: noCosting };
+  let count = 0, isLogged = false;
+  const batches = eachPage((cursor) => diagnoses.listPositions(database, matching, { limit: deletionBatch, cursor }));
+  for await (const positions of batches) {
+    if (positions.length === 0) continue;
+    const statements = deleteDiagnoses(positions, clock());
+    const [deleted] = await (isLogged ? database.write(statements) : commit(entry, statements));
+    isLogged = true;
+    count += deleted!.length;
+    report?.(`Deleted ${count} records`);
+  }
+  return { deleted: count };
+}
 
 /** Finds a record and its position in the log. Throws if it never existed. `diagnosis` is undefined if it was deleted. */
 async function requirePosition({ database }: Store, id: RecordId) {

@@ -8,7 +8,7 @@ import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, percent } from "./operation.ts";
 import { withDeployment } from "./references.ts";
-import { promptVersion, timeRange } from "./records.ts";
+import { promptVersion, timeRange } from "./record-filter.ts";
 
 const Stats = named(
   "Stats",

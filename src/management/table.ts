@@ -15,12 +15,14 @@ export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row
     column: toColumn(name),
     isJson: isRawJson(member),
     isBoolean: hasType(member, "boolean"),
+    isList: hasType(member, "array"),
   }));
   return (row) =>
-    Object.fromEntries(members.map(({ name, column, isJson, isBoolean }) => {
+    Object.fromEntries(members.map(({ name, column, isJson, isBoolean, isList }) => {
       const value = row[column];
       if (value === undefined) throw new TypeError(`The row has no column ${column}`);
-      return [name, isJson ? jsonText(value as string) : isBoolean ? value === 1 : value];
+      if (isJson) return [name, jsonText(value as string)];
+      return [name, isList ? JSON.parse(value as string) : isBoolean ? value === 1 : value];
     })) as T;
 }
 

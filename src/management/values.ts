@@ -1,5 +1,5 @@
 // The rules of single values in management, in addition to those of the data plane.
-import type { DeploymentId, Id, KeyId, PromptId, RecordId, TokenId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, Id, KeyId, PriceId, PromptId, RecordId, TokenId, WorkspaceId } from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
 import { described, isObject, naming, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
@@ -72,6 +72,7 @@ const idOf = <T extends Id<string>>(noun: string) =>
 export const workspaceId = idOf<WorkspaceId>("Workspace");
 export const keyId = idOf<KeyId>("API key");
 export const tokenId = idOf<TokenId>("Token");
+export const priceId = idOf<PriceId>("Price");
 export const recordId = idOf<RecordId>("Diagnosis");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

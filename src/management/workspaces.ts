@@ -8,6 +8,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
+import { givenStatuses, statusNames, toStatuses } from "./statuses.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 
 export const Workspace = named(
@@ -25,6 +26,7 @@ export const Workspace = named(
       nullable(v.age),
       "How long calls are kept with their records, in milliseconds, or null to keep them forever",
     ),
+    statuses: statusNames,
     createdAt: v.timestamp,
   }),
 );
@@ -46,7 +48,7 @@ export const createWorkspace = operation({
   path: "/workspaces",
   role: "owner",
   command:
-    "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION]",
+    "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     name: v.name,
     monthlyLimit: optional(
@@ -55,18 +57,20 @@ export const createWorkspace = operation({
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),
     keepCallsMs: optional(keepCallsMs),
+    statuses: optional(givenStatuses),
   },
   output: Workspace,
   locate: ({ id }) => `/workspaces/${id}`,
   refusals: [],
-  async run({ clock, commit }, { name, monthlyLimit = defaultMonthlyLimit, ...nullables }) {
+  async run({ clock, commit }, { name, monthlyLimit = defaultMonthlyLimit, statuses: given = [], ...nullables }) {
     const { upgradeUrl = null, keepRecordsMs = null, keepCallsMs = null } = nullables;
+    const statuses = toStatuses(given);
     const createdAt = clock();
     const id: WorkspaceId = newId("ws", createdAt);
-    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt };
+    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, statuses, createdAt };
     const workspace = { id, ...created };
     await commit([{ action: "workspace.created", id, workspaceId: id, after: created }], [
-      insertInto("workspaces", workspace),
+      insertInto("workspaces", toRow(workspace)),
     ]);
     return workspace;
   },
@@ -107,7 +111,7 @@ export const updateWorkspace = operation({
   path: "/workspaces/{id}",
   role: "admin",
   command:
-    "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION]",
+    "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     id: v.workspaceId,
     name: optional(v.name),
@@ -115,23 +119,33 @@ export const updateWorkspace = operation({
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),
     keepCallsMs: optional(keepCallsMs),
+    statuses: optional(givenStatuses),
   },
   output: Workspace,
   refusals: ["not_found"],
-  async run(management, { id, ...input }) {
+  async run(management, { id, statuses, ...input }) {
     const before = await requireWorkspace(management, id);
-    const members = Object.entries(input).flatMap(([name, value]) =>
+    const given = { ...input, statuses: statuses && toStatuses(statuses) };
+    const members = Object.entries(given).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as const]
     );
-    const changed = Object.fromEntries(members.filter(([name, value]) => before[name as keyof Workspace] !== value));
+    const isChanged = (name: string, value: unknown) =>
+      JSON.stringify(before[name as keyof Workspace]) !== JSON.stringify(value);
+    const changed = Object.fromEntries(members.filter(([name, value]) => isChanged(name, value)));
     if (Object.keys(changed).length === 0) return before;
     const after = { ...before, ...changed };
     await management.commit([{ action: "workspace.updated", id, workspaceId: id, before, after }], [
-      updateOf("workspaces", id, changed),
+      updateOf("workspaces", id, toRow(changed)),
     ]);
     return after;
   },
 });
+
+/** The columns of members. Lists are stored as JSON. */
+const toRow = (members: Record<string, string | number | null | object[]>) =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
+  );
 
 /** Returns a workspace. Throws if there is none. */
 export const requireWorkspace = async ({ database }: Store, id: WorkspaceId): Promise<Workspace> =>

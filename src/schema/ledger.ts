@@ -39,6 +39,10 @@ const storedRecord = object({
   additional_properties: nullable(v.anyObject),
   promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
   createdAt: v.timestamp,
+  deployId: v.textAs<DeploymentId>(),
+  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),
+  keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
+  statusName: described(nullable(v.text), "What its status means in the workspace, or null"),
   submitted: optional(
     described(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
   ),
@@ -46,7 +50,10 @@ const storedRecord = object({
 
 /** A stored record: members of the service, and all that was submitted, as sent. */
 export type Diagnosis =
-  & Pick<Infer<typeof storedRecord>, "id" | "promptVersion" | "createdAt">
+  & Pick<
+    Infer<typeof storedRecord>,
+    "id" | "promptVersion" | "createdAt" | "deployId" | "reference" | "keyId" | "statusName"
+  >
   & Record<string, JsonText | string | number | null>;
 
 export const Diagnosis = named(
@@ -97,6 +104,14 @@ const share = described(
   "Share of the version's records",
 );
 
+/** How tokens are counted. measures.ts of the ledger does it. */
+const tokenRule =
+  "Tokens are read from additional_properties, from an object in it, or from a member usage, in that order: " +
+  "the first with consistent counts. The names are prompt_tokens and completion_tokens, input_tokens and output_tokens, " +
+  "inputTokens and outputTokens, promptTokenCount and candidatesTokenCount, or gen_ai.usage.input_tokens and " +
+  "gen_ai.usage.output_tokens. Input includes cached tokens, which are added where the provider counts them beside its " +
+  "input. A record with contradictory counts has none";
+
 /** Statistics of the records of one version of a deployment's prompt. */
 export const VersionStats = named(
   "VersionStats",
@@ -111,8 +126,8 @@ export const VersionStats = named(
     latency: exactly({ records: measured, p50: percentile, p95: percentile, p99: percentile }),
     tokens: exactly({
       records: measured,
-      prompt: described(sum, "The sum of prompt_tokens"),
-      completion: described(sum, "The sum of completion_tokens"),
+      prompt: described(sum, `The sum of input tokens. ${tokenRule}`),
+      completion: described(sum, "The sum of output tokens, which include reasoning tokens"),
     }),
   }),
 );

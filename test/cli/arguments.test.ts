@@ -115,6 +115,11 @@ const samples: Record<string, string> = {
   DURATION: "2d",
   "YYYY-MM": "2027-01",
   "NAME=VALUE": "a=b",
+  "CODE=NAME": "1=ok",
+  "PATH=VALUE": "a.b=c",
+  LATENCY: "800ms",
+  TOKENS: "0",
+  USD: "0.15",
   URL: "https://example.com",
   CURSOR: "7",
   FILE: "file.json",
@@ -138,7 +143,9 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
     return Promise.reject(new Error("no answer"));
   }) as Call;
   const args = readArguments(command.usage, argv);
-  const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(promptFile)) } };
+  const prices = [{ id: "name", models: [{ match: { equals: "m" }, prices: { input_mtok: 1, output_mtok: 2 } }] }];
+  const file = command.usage.startsWith("price") ? prices : promptFile;
+  const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(file)) } };
   await command.run(context).then(
     () => assert.unreachable(),
     (error: Error) => assert.is(error.message, "no answer", command.usage),

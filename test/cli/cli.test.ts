@@ -305,7 +305,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "an unknown noun",
     words`deployment list`,
-    "Commands: workspace, key, token, prompt, deploy, diagnosis, stats, call, usage",
+    "Commands: workspace, key, token, prompt, deploy, diagnosis, stats, price, call, usage",
   ],
   ["a missing option", words`workspace create`, "Missing --name NAME"],
   ["a missing argument", words`key revoke`, "Missing ID"],
@@ -319,7 +319,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "a workspace to change without what to change",
     words`workspace update ${workspaceId}`,
-    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records or --keep-calls\nUsage: promptledger workspace update ID",
+    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status\nUsage: promptledger workspace update ID",
   ],
   ["all of a list and a part of it", words`call list ${scope} --all --limit 5`, "--all and --limit exclude"],
   ["all of a list in pages", words`call list ${scope} --all --page`, "--all and --page exclude each other"],

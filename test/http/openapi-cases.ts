@@ -32,12 +32,20 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     [`/deployments/${world.deployId}/activate`],
     [`/keys/${world.keyId}/rotate`, rotation],
   ];
+  const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
+  assert.is((await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses })).status, 200);
   for (const [path, body] of done) {
     const { status, text } = await world.manage("POST", path, body);
     assert.ok(status < 300, text);
   }
   await world.submit();
-  return Object.assign(world, { diagnosisId, state, tokenId: await useToken(world) });
+  return Object.assign(world, {
+    diagnosisId,
+    state,
+    tokenId: await useToken(world),
+    priceId: await makePrice(world),
+    cachedPriceId: await makePrice(world, { provider: "x", cachedInput: "0" }),
+  });
 }
 
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
@@ -63,6 +71,8 @@ const withToken = async (world: World, body: object) => {
   const { token } = await makeToken(world, body);
   return { headers: { Authorization: `Bearer ${token}` } };
 };
+const makePrice = async ({ manage }: World, more: object = {}) =>
+  ((await manage("POST", "/prices", { model: "gpt-4o", input: "2", output: "8", ...more })).json as { id: string }).id;
 const newToken = async (world: World) => ({ path: { id: (await makeToken(world)).id } });
 const thatToken = ({ tokenId }: Opened) => ({ path: { id: tokenId } });
 /** A bound token that has been used and rotated. */
@@ -149,7 +159,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
 
   createWorkspace: {
     201: [
-      () => ({ body: { name: "Acme" } }),
+      () => ({ body: { name: "Acme", statuses: [{ status: 1, name: "ok" }] } }),
       () => ({ body: { name: "Acme", monthlyLimit: 0, upgradeUrl: "https://acme.test/ü pgrade" } }),
     ],
   },
@@ -338,6 +348,13 @@ export const cases: Record<string, Record<number, Ask[]>> = {
           text: "hello",
         },
       }),
+      (world) => ({
+        ...ofDeployment(world),
+        query: {
+          ...{ failures: "true", keyId: world.keyId, model: "gpt-4o", slowerThan: "1", moreTokensThan: "1" },
+          ...{ costlierThan: "0.1", where: "trace_id=4bf92f35", order: "oldest" },
+        },
+      }),
     ],
   },
   exportDiagnoses: {
@@ -391,6 +408,31 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
     404: [() => ({ body: { olderThanMs: 86_400_000, workspaceId: "nothing" } })],
   },
+  setPrice: {
+    200: [
+      () => ({ body: { model: "gpt-4o*", input: "2.5", output: "10" } }),
+      ({ now }) => ({
+        body: { model: "gpt-4o", provider: "openai", input: "2.5", cachedInput: "1.25", output: "10", validFrom: now },
+      }),
+    ],
+  },
+  setPrices: { 200: [() => ({ body: { prices: [{ model: "gpt-4o", input: "2.5", output: "10" }] } })] },
+  listPrices: {
+    200: [
+      () => ({}),
+      async (world) => {
+        await makePrice(world, { model: "other" });
+        return { query: paged };
+      },
+    ],
+  },
+  removePrice: {
+    200: [
+      ({ priceId }) => ({ path: { id: priceId } }),
+      ({ cachedPriceId }) => ({ path: { id: cachedPriceId } }),
+    ],
+  },
+  reindex: { 200: [() => ({})] },
   verify: {
     200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })],
     403: [(world) => withToken(world, { role: "admin" })],

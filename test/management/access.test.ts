@@ -29,7 +29,7 @@ const tryKeys = (world: World, ...keys: string[]) =>
 
 test("a workspace has by default a limit of 10,000, no upgrade link and no retention", async () => {
   const world = await createWorld();
-  const forEver = { keepRecordsMs: null, keepCallsMs: null };
+  const forEver = { keepRecordsMs: null, keepCallsMs: null, statuses: [] };
   const made = taken(await world.manage("POST", "/workspaces", { name: "Bare" }), 201);
   assert.equal(made, {
     id: made.id,

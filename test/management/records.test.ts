@@ -5,7 +5,8 @@ import * as assert from "uvu/assert";
 import { pagesOf } from "../../src/management/records.ts";
 import type { Diagnosis } from "../../src/schema/ledger.ts";
 import { stringify } from "../../src/common/json-text.ts";
-import { newestPositions, readNewest } from "../../src/ledger/blocks.ts";
+import { findPositions } from "../../src/ledger/diagnoses.ts";
+import { noCosting } from "../../src/ledger/scan.ts";
 import type { Database } from "../../src/database/database.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { adminToken, counting, createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
@@ -27,6 +28,7 @@ type Shown = {
   createdAt: number;
 };
 
+const allOf = ({ deployId }: World) => ({ filter: { deployIds: [deployId] }, costing: noCosting });
 const pathOf = ({ deployId }: { deployId: string }) => `/deployments/${deployId}/diagnoses`;
 
 /** Submits a record and returns its id. */
@@ -122,27 +124,24 @@ test("a page that reaches its scan limit is short or empty, and the next one con
   const { world } = await fillLog(fc.sample(batches, { seed, numRuns: 1 })[0]!);
   for (let times = 0; times < 40; times++) await record(world, { ...goodBody, sessionId: `${times % 5}` });
   const { database, deployId } = world;
-  const all = (await readAll<Shown>(world, `${pathOf(world)}?sessionId=3`)).length;
-  const [row] = await database.read({ sql: "select max(next_position) as end from commits" });
-  const whole = { first: 1, end: Number(row!.end) };
-  const sql = newestPositions("diagnoses", "r.deployment_id = :deployId and r.session_id = '3'");
-  const query = (stretch: object) => ({ sql, args: { deployId, ...stretch } });
-  const wanted = (await database.read(query({ ...whole, limit: 1000 }))).map(({ position }) => position);
-  assert.is(wanted.length, all);
-  const reach = fc.record({ query: fc.integer({ min: 1, max: 9 }), page: fc.integer({ min: 1, max: 40 }) });
+  const matching = { filter: { deployIds: [deployId], sessionIds: ["3"] }, costing: noCosting };
+  const { positions: wanted } = await findPositions(database, matching, { limit: 1000 });
+  assert.is(wanted.length, (await readAll<Shown>(world, `${pathOf(world)}?sessionId=3`)).length);
+  const size = (max: number) => fc.integer({ min: 1, max });
+  const limits = fc.record({ first: size(3), query: size(9), page: size(40) });
   await fc.assert(
-    fc.asyncProperty(reach, fc.integer({ min: 1, max: 5 }), async (reach, limit) => {
-      const found: unknown[] = [];
-      let pages = 0;
-      for (let end: number | null = whole.end; end !== null; pages++) {
-        const { rows, nextCursor } = await readNewest(database, query, { ...whole, end }, limit, reach);
-        assert.ok(rows.length <= limit);
-        assert.ok(nextCursor === null || Number(nextCursor) < end);
-        found.push(...rows.map(({ position }) => position));
-        end = nextCursor === null ? null : Number(nextCursor);
-      }
-      assert.equal(found, wanted);
-      assert.ok(pages <= 1 + whole.end / Math.min(reach.page, limit));
+    fc.asyncProperty(limits, size(5), fc.constantFrom("newest", "oldest"), async (limits, limit, order) => {
+      const found: number[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await findPositions(database, matching, { limit, cursor, order }, undefined, limits);
+        assert.ok(page.positions.length <= limit);
+        const isFurther = (next: number) => order === "newest" ? next < Number(cursor) : next > Number(cursor);
+        assert.ok(page.nextCursor === null || cursor === undefined || isFurther(Number(page.nextCursor)));
+        found.push(...page.positions);
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor !== undefined);
+      assert.equal(found, order === "newest" ? wanted : wanted.toReversed());
     }),
     { seed, numRuns: 40 },
   );
@@ -160,8 +159,8 @@ test("a time range may end after the last possible time, and begin there too", a
 const wrongFilters: [query: string, error: string][] = [
   ["text=", "Field text must be a non-empty string"],
   [`text=${"%F0%9F%91%8B".repeat(201)}`, "Field text must be at most 200 characters"],
-  ["status=1.5", "Field status must be an integer from -9007199254740991 to 9007199254740991"],
-  ["status=", "Field status must be an integer from -9007199254740991 to 9007199254740991"],
+  ["status=1.5", "The workspace has no status named 1.5. Its names: none"],
+  ["status=", "Field status must be a list of statuses and names of statuses, separated by commas"],
   ["promptVersion=0", "Field promptVersion must be an integer from 1 to 9007199254740991"],
   ["from=-1", "Field from must be an integer of Unix milliseconds from 0 to 9007199254740991"],
   ["to=2026-11-15", "Field to must be an integer of Unix milliseconds from 0 to 9007199254740991"],
@@ -253,7 +252,8 @@ test("a record is shown by its id, with every member as it was submitted", async
     text,
     `{"id":"${id}","sessionId":"s","status":2,"content":{"output":"b","more":[1.0]},"latency":1.5,"startAt":null,` +
       '"endAt":5,"additional_properties":{"b":12345678901234567890,"a":-0},"extra":1e400,"__proto__":{"a":1},' +
-      `"submitted":{"id":"theirs","createdAt":1.0},"promptVersion":1,"createdAt":${noon}}`,
+      `"submitted":{"id":"theirs","createdAt":1.0},"promptVersion":1,"createdAt":${noon},` +
+      `"deployId":"${world.deployId}","reference":"greeting@production","keyId":"${world.keyId}","statusName":null}`,
   );
   assert.is((await world.manage("GET", pathOf(world))).text, `{"items":[${text}],"nextCursor":null}`);
 });
@@ -373,6 +373,9 @@ function fromCells(names: string[], cells: string[]): Record<string, unknown> {
     additional_properties: json("additional_properties"),
     ...json("other"),
     promptVersion: json("promptVersion"),
+    ...Object.fromEntries(
+      ["deployId", "reference", "keyId", "statusName"].map((name) => [name, cell[name] === "" ? null : cell[name]]),
+    ),
     createdAt: Date.parse(cell.createdAt!),
   };
 }
@@ -418,7 +421,7 @@ test("an export has everything of a record, as lines of JSON and as CSV", async 
   const [names, ...lines] = readCsv(csv.text);
   assert.is(
     names!.join(),
-    "id,createdAt,promptVersion,sessionId,status,input,output,latency,startAt,endAt,additional_properties,content,other",
+    "id,createdAt,promptVersion,sessionId,status,input,output,latency,startAt,endAt,additional_properties,content,other,reference,deployId,keyId,statusName",
   );
   assert.is(lines.length, items.length);
   for (const [index, cells] of lines.entries()) {
@@ -448,7 +451,7 @@ test("an export has JSON as it was submitted, digit by digit", async () => {
   const ndjson = (await world.manage("GET", `${pathOf(world)}/export`)).text;
   assert.ok(ndjson.includes(`"additional_properties":${exact},"e":1.10`));
   const [, cells] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
-  assert.equal(cells!.slice(-3), [exact, '{"input":"x","n":1.0}', '{"e":1.10}']);
+  assert.equal(cells!.slice(-7, -4), [exact, '{"input":"x","n":1.0}', '{"e":1.10}']);
 });
 
 test("an export has one line for a record that was submitted on several", async () => {
@@ -501,7 +504,7 @@ test("an export reads no further than its consumer, and stops with it", async ()
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.is(counts.reads, after);
 
-  const pages = await pagesOf(world.admin, { deployId: world.deployId });
+  const pages = await pagesOf(world.admin, allOf(world));
   for await (const page of pages) {
     assert.is(page.length, 256);
     break;
@@ -516,7 +519,7 @@ test("an export continues while records are deleted and added", async () => {
   await Promise.all(Array.from({ length: 700 }, (_, nth) => record(world, { ...goodBody, sessionId: `${nth % 2}` })));
   const kept = (await readAll<Shown>(world, `${pathOf(world)}?limit=1000&sessionId=1`)).map(({ id }) => id);
   const seen: string[] = [];
-  for await (const page of await pagesOf(world.admin, { deployId: world.deployId })) {
+  for await (const page of await pagesOf(world.admin, allOf(world))) {
     seen.push(
       ...page.map((diagnosis: Diagnosis) => JSON.parse(stringify(diagnosis))).filter(({ sessionId }) =>
         sessionId === "1"

@@ -38,6 +38,9 @@ const others: Record<string, (deployId: string) => Input> = {
   deleteSession: () => ({ sessionId: "x" }),
   readUsage: () => ({ month: "2026-11" }),
   prune: () => ({ olderThanMs: 86_400_000 }),
+  setPrice: () => ({ model: "x", input: "2", output: "1" }),
+  setPrices: () => ({ prices: [] }),
+  removePrice: () => ({ id: "price_x" }),
 };
 
 async function send(world: World, { method, path, input }: AnyOperation, values: Input, token: string) {
@@ -109,6 +112,8 @@ async function setStage(isProtected: boolean): Promise<Stage> {
       taken(await world.manage("POST", `/deployments/${id}/protect`));
     }
   }
+  const price = "insert into prices (id, provider, model, input, output, valid_from, created_at) values ";
+  await world.database.write([{ sql: `${price} ('price_x', '*', 'x', '1', '1', 0, 0)` }]);
   // The first use of a token is written to the database.
   for (const token of [...Object.values(tokens.all), ...Object.values(tokens.bound)]) {
     taken(await world.manage("GET", "/workspaces", undefined, { Authorization: `Bearer ${token}` }));
@@ -197,7 +202,9 @@ for (const operation of operations) {
             assert.equal([entry!.actor, entry!.tokenId?.slice(0, 6)], ["Ann", "token_"]);
           }
           if (!isRefused && isOverAll && operation.method === "GET") {
-            assert.ok(listed(operation, answer).every(({ id, workspaceId = id }) => workspaceId === world.workspaceId));
+            // Prices hold for all workspaces.
+            const items = listed(operation, answer).filter(({ id }) => id !== "price_x");
+            assert.ok(items.every(({ id, workspaceId = id }) => workspaceId === world.workspaceId));
           }
           if (operation.id === "deleteWorkspace") break;
         }

@@ -28,19 +28,20 @@ function percentile(values: number[], percent: number): number | null {
   return Array.from(values).sort((a, b) => a - b)[rank - 1] ?? null;
 }
 
-const isTokens = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 1e12;
 
-/** The tokens of a record, from the properties themselves or the first object among them that has any. */
+/** The tokens of a record, from the properties themselves or the first object among them that has valid ones. */
 function tokensOf(
   { additional_properties: properties = {} }: Measures,
 ): { prompt: number; completion: number } | undefined {
   for (const holder of [properties, ...Object.values(properties)]) {
-    const { prompt_tokens: prompt, completion_tokens: completion } = (holder ?? {}) as Record<string, unknown>;
-    if (!isTokens(prompt) && !isTokens(completion)) continue;
-    return {
-      prompt: isTokens(prompt) ? prompt as number : 0,
-      completion: isTokens(completion) ? completion as number : 0,
-    };
+    const { prompt_tokens: prompt = null, completion_tokens: completion = null } = (holder ?? {}) as Record<
+      string,
+      unknown
+    >;
+    const given = [prompt, completion].filter((count) => count !== null);
+    if (given.length === 0 || !given.every(isCount)) continue;
+    return { prompt: prompt as number ?? 0, completion: completion as number ?? 0 };
   }
   return undefined;
 }

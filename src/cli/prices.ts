@@ -1,0 +1,69 @@
+// How the command line shows prices, and imports them.
+import { listPrices, setPrices } from "../management/prices.ts";
+import type { GivenPrice, Price } from "../management/prices.ts";
+import { show } from "./command.ts";
+import { readAll } from "./lists.ts";
+import { present } from "./operation-commands.ts";
+import { readPriceFile } from "./price-files.ts";
+
+const toRow = ({ model, provider, input, cachedInput, output, validFrom, id }: Price) => ({
+  model,
+  provider,
+  input,
+  cachedInput,
+  output,
+  validFrom: validFrom === 0 ? "always" : new Date(validFrom).toISOString(),
+  id,
+});
+
+const batchSize = 500;
+const day = 86_400_000; // ms
+
+/**
+ * When the price of a file begins. The first one of a model holds for the past too. A later one begins today, so that it
+ * does not change the past.
+ */
+function toNew(price: GivenPrice, known: Price[], today: number): GivenPrice[] {
+  const { provider = "*", model, validFrom = 0 } = price;
+  const own = known.filter((other) => other.provider === provider && other.model === model);
+  const isKnown = own.length > 0 && validFrom === 0;
+  const newest = own.reduce<Price | undefined>(
+    (a, b) => a === undefined || b.validFrom > a.validFrom ? b : a,
+    undefined,
+  );
+  const isSame = newest?.input === price.input && newest.output === price.output &&
+    newest.cachedInput === (price.cachedInput ?? null);
+  if (isKnown && isSame) return [];
+  return [isKnown ? { ...price, validFrom: today } : price];
+}
+
+export const pricePresentations = [
+  present(listPrices, {
+    async run({ call }, input) {
+      const data = await readAll(call, listPrices, input);
+      return { data, rows: data.map(toRow) };
+    },
+  }),
+  present(setPrices, {
+    async run({ args, call, terminal }) {
+      const from = args.findNumber("from");
+      const wanted = args.findText("provider")?.toLowerCase();
+      const { prices, skipped } = readPriceFile(await terminal.read(args.text("FILE")), from ?? 0);
+      const chosen = prices.filter(({ provider = "*" }) => wanted === undefined || provider.toLowerCase() === wanted);
+      const known = await readAll(call, listPrices, {});
+      const today = Math.floor(Date.now() / day) * day;
+      const added = from === undefined ? chosen.flatMap((price) => toNew(price, known, today)) : chosen;
+      const sum = { set: 0, unchanged: chosen.length - added.length, skipped };
+      for (let at = 0; at < added.length; at += batchSize) {
+        const part = await call(setPrices, { prices: added.slice(at, at + batchSize) });
+        sum.set += part.set;
+        sum.unchanged += part.unchanged;
+        terminal.report(`Set ${sum.set} prices`);
+      }
+      return show(
+        sum,
+        skipped === 0 ? undefined : `Skipped ${skipped} models, which have no price or one that depends on the request`,
+      );
+    },
+  }),
+];

@@ -1,0 +1,81 @@
+// Reads the documents of records, and searches them: for a text in the input or the output, ignoring the case of all
+// letters, and for a value at a path of the additional properties.
+import { isSameNumber, readMembers } from "../common/json-text.ts";
+import type { Database } from "../database/database.ts";
+import { integer, text as textOf } from "../database/row.ts";
+
+/** What a document must contain. */
+export type DocumentFilter = {
+  /** A part of the input or the output. */
+  text?: string | undefined;
+  where?: { path: string; value: string } | undefined;
+};
+
+// Bytes of documents that one query reads, or one transaction deletes: some 10 ms, in which nothing else runs.
+export const workBytes = 1024 * 1024;
+const batchRecords = 1024;
+
+/** The documents at positions, in the order of these, read in parts of bounded size. */
+export async function* readDocuments(
+  database: Database,
+  positions: number[],
+): AsyncGenerator<{ position: number; document: string }> {
+  for (let at = 0; at < positions.length;) {
+    const wanted = JSON.stringify(positions.slice(at, at + batchRecords));
+    const rows = await database.read({ sql: readSql, args: { positions: wanted, workBytes } });
+    for (const row of rows) yield { position: integer(row, "position"), document: textOf(row, "document") };
+    // A record that was deleted meanwhile has no row.
+    const last = rows.at(-1);
+    at = last === undefined ? at + batchRecords : positions.indexOf(integer(last, "position"), at) + 1;
+  }
+}
+
+/** The first of these positions whose documents have at most :workBytes together, and at least one. */
+export const firstPositions = `
+  select nth, position from (
+    select p.key as nth, p.value as position, row_number() over wanted as rank,
+      sum(octet_length(d.document)) over (order by p.key rows unbounded preceding) as bytes
+    from json_each(:positions) p cross join diagnoses d on d.position = p.value
+    window wanted as (order by p.key)
+  ) where rank = 1 or bytes <= :workBytes`;
+
+const readSql = `
+  with chosen as materialized (${firstPositions})
+  select d.position, d.document from chosen cross join diagnoses d on d.position = chosen.position order by chosen.nth`;
+
+/** Makes a test of documents. */
+export function matchesDocument({ text, where }: DocumentFilter): (document: string) => boolean {
+  // Compares by simple case folding, which does not depend on a language.
+  const pattern = text === undefined
+    ? undefined
+    : new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16)}`), "iu");
+  return (document) => {
+    const members = readMembers(document);
+    if (where !== undefined && !hasValue(members.get("additional_properties") ?? "null", where)) return false;
+    if (pattern === undefined) return true;
+    const { input, output } = JSON.parse(members.get("content") ?? "{}");
+    return [input, output].some((member) => typeof member === "string" && pattern.test(member));
+  };
+}
+
+/** Whether JSON text has a value at a path. A name may contain dots: `gen_ai.system` or `usage.total`. */
+function hasValue(json: string, { path, value }: { path: string; value: string }): boolean {
+  if (!json.startsWith("{")) return false;
+  const members = readMembers(json);
+  const own = members.get(path);
+  if (own !== undefined && isValue(own, value)) return true;
+  for (let dot = path.indexOf("."); dot >= 0; dot = path.indexOf(".", dot + 1)) {
+    const inner = members.get(path.slice(0, dot));
+    if (inner !== undefined && hasValue(inner, { path: path.slice(dot + 1), value })) return true;
+  }
+  return false;
+}
+
+const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** Whether the JSON text of a scalar has a value: a string its characters, a number any way to write it. */
+function isValue(json: string, value: string): boolean {
+  if (json.startsWith('"')) return JSON.parse(json) === value;
+  return json === value || number.test(json) && number.test(value) && isSameNumber(json, Number(value)) &&
+      isSameNumber(value, Number(value));
+}

@@ -1,0 +1,103 @@
+// Which records to list, export or count. Every operation on records takes the same filter.
+import type { Amount } from "../common/decimal.ts";
+import { readAmount } from "../common/decimal.ts";
+import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
+import type { RecordFilter, ScanOptions } from "../ledger/scan.ts";
+import { described, optional, predicate, refined } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { readCosting } from "./costing.ts";
+import type { Store } from "./operation.ts";
+import { readStatuses, requireFailures, statusList } from "./statuses.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+/** Input members of operations that read a part of the log. */
+export const timeRange = {
+  from: optional(described(v.timestamp, "Only from this time on, in Unix milliseconds")),
+  to: optional(described(v.timestamp, "Only before this time, in Unix milliseconds")),
+};
+export const promptVersion = optional(described(v.positive, "Only with this version of the prompt"));
+
+const usdPattern = String.raw`^\d{1,12}(\.\d{1,20})?$`;
+const amount = predicate<string>(
+  "a decimal text of USD such as 0.15",
+  (value) => typeof value === "string" && new RegExp(usdPattern).test(value),
+  { type: "string", pattern: usdPattern },
+);
+const wherePattern = String.raw`^[^=\u0000]{1,200}=[^\u0000]*$`;
+const where = refined(
+  predicate<string>(
+    "a path and a value, as in trace_id=4bf92f35",
+    (value) => typeof value === "string" && new RegExp(wherePattern, "u").test(value),
+    { type: "string", pattern: wherePattern, examples: ["trace_id=4bf92f35"] },
+  ),
+  (value) => value.length <= 1000,
+  "at most 1000 characters",
+  { maxLength: 1000 },
+);
+
+/** Input members by which records are filtered. */
+export const recordFilter = {
+  sessionId: optional(described(v.text, "Only records of this session")),
+  status: optional(
+    described(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
+  ),
+  failures: optional(described(v.isTrue, "Only records whose status counts as a failure in the workspace")),
+  promptVersion,
+  ...timeRange,
+  keyId: optional(described(v.keyId, "Only records that this API key submitted")),
+  model: optional(described(v.needle, "Only records of this model. Case does not matter")),
+  slowerThan: optional(described(v.period, "Only records with a latency above this, in milliseconds")),
+  moreTokensThan: optional(described(v.count, "Only records with more input and output tokens together")),
+  costlierThan: optional(described(amount, "Only records that cost more than this, in USD")),
+  where: optional(
+    described(where, "Only records with this value at this path of additional_properties, as in usage.tier=flex"),
+  ),
+  text: optional(
+    described(v.needle, "Only records with this text in the input or the output. Case does not matter"),
+  ),
+};
+
+/** The same as options of a command. */
+export const filterOptions =
+  "[--session S] [--status STATUS]... [--failures] [--version N] [--from TIME] [--to TIME] " +
+  "[--key ID] [--model NAME] [--slower-than LATENCY] [--more-tokens-than TOKENS] [--costlier-than USD] " +
+  "[--where PATH=VALUE] [--text TEXT]";
+
+type Input = {
+  sessionId?: string | undefined;
+  status?: string | undefined;
+  failures?: boolean | undefined;
+  promptVersion?: number | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  keyId?: KeyId | undefined;
+  model?: string | undefined;
+  slowerThan?: number | undefined;
+  moreTokensThan?: number | undefined;
+  costlierThan?: string | undefined;
+  where?: string | undefined;
+  text?: string | undefined;
+};
+
+/** What the ledger scans for. Names of statuses are those of the workspace. */
+export async function toScan(
+  store: Store,
+  workspaceId: WorkspaceId,
+  deployIds: DeploymentId[],
+  { sessionId, status, failures, costlierThan, where, ...rest }: Input,
+): Promise<ScanOptions> {
+  const filter: RecordFilter = { ...rest, deployIds };
+  if (sessionId !== undefined) filter.sessionIds = [sessionId];
+  if (status !== undefined || failures) {
+    const { statuses: names } = await requireWorkspace(store, workspaceId);
+    const wanted = status === undefined ? undefined : readStatuses(status, names);
+    const failing = failures ? requireFailures(names) : undefined;
+    filter.statuses = wanted?.filter((code) => failing?.includes(code) ?? true) ?? failing;
+  }
+  if (costlierThan !== undefined) filter.costlierThan = readAmount(costlierThan) as Amount;
+  if (where !== undefined) {
+    const at = where.indexOf("=");
+    filter.where = { path: where.slice(0, at), value: where.slice(at + 1) };
+  }
+  return { filter, costing: await readCosting(store.database, deployIds) };
+}

@@ -1,0 +1,56 @@
+// Reads stored records again, after the rule has changed by which statistics count their tokens.
+import { reindexNext } from "../ledger/reindex.ts";
+import { described, exactly, named, predicate } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { operation, percent } from "./operation.ts";
+import { after } from "./paced.ts";
+
+const maxTime = 5_000; // ms per request
+
+const share = predicate<number>("a number from 0 to 1", (value) => Number(value) >= 0 && Number(value) <= 1, {
+  type: "number",
+  minimum: 0,
+  maximum: 1,
+});
+
+const Reindexing = named(
+  "Reindexing",
+  exactly({
+    records: described(v.count, "How many records this request read"),
+    changed: described(v.count, "For how many of them statistics now count something else"),
+    share: described(share, "How much of all records has been read, from 0 to 1"),
+    isDone: described(v.isTrue, "Whether all records have been read. If not, repeat the request"),
+  }),
+);
+
+export const reindex = operation({
+  id: "reindex",
+  summary:
+    "Read all records again, so that statistics count the tokens of those that were stored under an older rule. A later " +
+    "request continues where the last one ended",
+  method: "POST",
+  path: "/reindex",
+  role: "owner",
+  command: "reindex",
+  input: {},
+  output: Reindexing,
+  refusals: [],
+  isLong: true,
+  async run({ database, report, commit }) {
+    const isOver = after(maxTime);
+    const sum = { records: 0, changed: 0, share: 1 };
+    for (;;) {
+      const start = performance.now();
+      const next = await reindexNext(database);
+      if (next === undefined) return { ...sum, share: 1, isDone: true };
+      if (sum.records === 0) await commit([{ action: "records.reindexed", id: null, workspaceId: null }], []);
+      sum.records += next.records;
+      sum.changed += next.changed;
+      sum.share = next.share;
+      report?.(`Read ${percent(next.share)}`);
+      if (isOver()) return { ...sum, isDone: false };
+      // Other requests are served meanwhile.
+      await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
+    }
+  },
+});

@@ -1,0 +1,212 @@
+// The filter of records, which is the same for lists, exports and statistics, compared with a plain one in JavaScript.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createWorld, goodBody, promptFile } from "../helpers.ts";
+import { readAll, refused, taken, toLines, toQuery } from "./management.ts";
+
+const test = suite("filter of records");
+
+type Body = {
+  sessionId: string;
+  status: number;
+  content: { input: string };
+  latency?: number | undefined;
+  model?: string | undefined;
+  cost?: number | undefined;
+  additional_properties: Record<string, unknown>;
+};
+type Sent = Body & { id: string; keyId: string; at: number };
+type Filter = Record<string, string | number>;
+
+const texts = ["Grüße aus KÖLN", "grüsse", "ΣΟΦΟΣ", "σοφος", "Ünïcode", "PLAIN text", "(a|b)*", "back\\slash", '"'];
+const traces: Record<string, unknown>[] = [
+  {},
+  { trace_id: "4bf9" },
+  { "a.b": 1, a: { b: 2 } },
+  { a: { "b.c": "deep" } },
+  { trace_id: 10.5, list: [{ trace_id: "4bf9" }] },
+  { trace_id: "1e1" },
+  { trace_id: true, other: null },
+];
+const wheres = ["trace_id=4bf9", "a.b=1", "a.b=2", "a.b.c=deep", "trace_id=10.50", "trace_id=1e1", "trace_id=true"];
+
+const body = fc.record({
+  sessionId: fc.constantFrom("s", "t"),
+  status: fc.constantFrom(0, 1, 1, 2, -3),
+  content: fc.record({ input: fc.constantFrom(...texts) }),
+  latency: fc.option(fc.nat({ max: 2000 }), { nil: undefined }),
+  model: fc.constantFrom(undefined, "gpt-4o-mini", "GPT-4o"),
+  cost: fc.option(fc.constantFrom(0.1, 0.25, 2), { nil: undefined, freq: 2 }),
+  additional_properties: fc.tuple(
+    fc.constantFrom(...traces),
+    fc.constantFrom({}, { input_tokens: 5, output_tokens: 1 }, { promptTokenCount: 100 }),
+  ).map((parts) => Object.assign({}, ...parts)),
+});
+
+const filters = fc.record({
+  sessionId: fc.constantFrom("s", "none"),
+  status: fc.constantFrom("0", "1", "0,2", "failed", "ok,slow", "failed,1"),
+  failures: fc.constant("true"),
+  model: fc.constantFrom("gpt-4o", "GPT-4O-mini", "other"),
+  slowerThan: fc.nat({ max: 2000 }),
+  moreTokensThan: fc.constantFrom(0, 5, 6, 99),
+  costlierThan: fc.constantFrom("0", "0.1", "0.2499999999999999999", "0.25", "3"),
+  where: fc.constantFrom(...wheres),
+  text: fc.constantFrom("grÜSSE", "köln", "σοφοσ", "ΟΦΟς", "plain T", "(A|B)", "K\\S", '"', "ü"),
+  keyId: fc.constantFrom("first", "second"),
+  from: fc.constantFrom(0, 1, 2),
+  order: fc.constantFrom("newest", "oldest"),
+}, { requiredKeys: [] });
+
+const names: Record<string, number> = { failed: 0, ok: 1, slow: 2 };
+const failing = [0, 2];
+
+/** Whether a filter finds a record. What it compares follows the words of the API. */
+function fits(filter: Filter, record: Sent): boolean {
+  const { latency, additional_properties: extra, cost, content: { input } } = record;
+  const tokens = extra.input_tokens === 5 ? 6 : extra.promptTokenCount === 100 ? 100 : 0;
+  const foldings: [needle: string, texts: string[]][] = [
+    ["grÜSSE", ["grüsse"]],
+    ["köln", ["Grüße aus KÖLN"]],
+    ["σοφοσ", ["ΣΟΦΟΣ", "σοφος"]],
+    ["ΟΦΟς", ["ΣΟΦΟΣ", "σοφος"]],
+    ["plain T", ["PLAIN text"]],
+    ["(A|B)", ["(a|b)*"]],
+    ["K\\S", ["back\\slash"]],
+    ['"', ['"']],
+    ["ü", ["Grüße aus KÖLN", "grüsse", "Ünïcode"]],
+  ];
+  const paths: Record<string, Record<string, unknown>[]> = {
+    "trace_id=4bf9": [traces[1]!],
+    "a.b=1": [traces[2]!],
+    "a.b=2": [traces[2]!],
+    "a.b.c=deep": [traces[3]!],
+    "trace_id=10.50": [traces[4]!],
+    "trace_id=1e1": [traces[5]!],
+    "trace_id=true": [traces[6]!],
+  };
+  const has = (part: Record<string, unknown>) =>
+    Object.entries(part).every(([name, value]) => JSON.stringify(extra[name]) === JSON.stringify(value));
+  const tests: Record<string, (wanted: string) => boolean> = {
+    sessionId: (wanted) => record.sessionId === wanted,
+    status: (wanted) => wanted.split(",").map((text) => names[text] ?? Number(text)).includes(record.status),
+    failures: () => failing.includes(record.status),
+    model: (wanted) => (record.model ?? "gpt-4o").toLowerCase() === wanted.toLowerCase(),
+    slowerThan: (wanted) => latency !== undefined && latency > Number(wanted),
+    moreTokensThan: (wanted) => tokens > Number(wanted),
+    costlierThan: (wanted) =>
+      cost !== undefined && (wanted === "0.2499999999999999999" ? cost >= 0.25 : cost > Number(wanted)),
+    where: (wanted) => paths[wanted]!.some(has),
+    text: (wanted) => foldings.find(([needle]) => needle === wanted)![1].includes(input),
+    keyId: (wanted) => record.keyId === wanted,
+    from: (wanted) => record.at >= Number(wanted),
+    order: () => true,
+  };
+  return Object.entries(filter).every(([name, wanted]) => tests[name]!(String(wanted)));
+}
+
+test("lists, exports and statistics find the same records as a plain filter", async () => {
+  const histories = fc.sample(fc.array(fc.array(body, { maxLength: 30 }), { minLength: 3, maxLength: 3 }), {
+    seed: 20261122,
+    numRuns: 12,
+  });
+  for (const [seed, history] of histories.entries()) {
+    const world = await createWorld({ monthlyLimit: 1e6 });
+    const path = `/deployments/${world.deployId}`;
+    const statuses = Object.entries(names).map(([name, status]) => ({
+      ...{ status, name },
+      isFailure: failing.includes(status),
+    }));
+    taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses }));
+    const second = taken<{ key: string; id: string }>(
+      await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, {}),
+      201,
+    );
+    const keys = [world, second];
+    const sent: Sent[] = [];
+    const start = world.now;
+    for (const [at, bodies] of history.entries()) {
+      world.now = start + at;
+      for (const [nth, record] of bodies.entries()) {
+        const { key } = keys[nth % 2]!;
+        const { id } = taken<{ id: string }>(await world.submit(record, world.deployId, key), 201);
+        sent.push({ ...record, id, keyId: nth % 2 === 0 ? "first" : "second", at });
+      }
+    }
+    for (const filter of fc.sample(filters, { seed, numRuns: 25 })) {
+      const found = sent.filter((record) => fits(filter as Filter, record)).map(({ id }) => id);
+      const { order = "newest", keyId, from, ...rest } = filter;
+      const query = {
+        ...rest,
+        keyId: keyId === undefined ? undefined : keyId === "first" ? world.keyId : second.id,
+        from: from === undefined ? undefined : start + from,
+      };
+      const expected = order === "newest" ? found.toReversed() : found;
+      const list = await readAll<{ id: string }>(world, `${path}/diagnoses${toQuery({ ...query, order, limit: 7 })}`);
+      assert.equal(list.map(({ id }) => id), expected, JSON.stringify(filter));
+      const lines = await world.manage("GET", `${path}/diagnoses/export${toQuery({ ...query, order })}`);
+      assert.equal(toLines<{ id: string }>(lines.text).map(({ id }) => id), expected);
+    }
+  }
+});
+
+test("records tell their deployment, their key and the name of their status", async () => {
+  const world = await createWorld();
+  const statuses = [{ status: 1, name: "ok" }];
+  taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses }));
+  await world.submit({ ...goodBody, status: 2, keyId: "own" });
+  await world.submit();
+  const path = `/deployments/${world.deployId}/diagnoses`;
+  const { deployId, keyId } = world;
+  const common = { deployId, reference: "greeting@production", keyId };
+  const records = await readAll<Record<string, unknown>>(world, path);
+  for (const [index, statusName] of ["ok", null].entries()) {
+    const { deployId, reference, keyId, statusName: name } = records[index]!;
+    assert.equal([{ deployId, reference, keyId }, name], [common, statusName]);
+  }
+  assert.equal(records[1]!.submitted, { keyId: "own" });
+  taken(await world.manage("POST", `/deployments/${deployId}/rename`, { name: "live" }));
+  assert.is(taken(await world.manage("GET", `/diagnoses/${records[0]!.id}`)).reference, "greeting@live");
+});
+
+test("a model is that of the version, if the record names none", async () => {
+  const world = await createWorld();
+  const path = `/deployments/${world.deployId}/diagnoses`;
+  await world.submit();
+  const llmConfig = { model: "claude-opus-4-1" };
+  taken(await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, llmConfig }), 201);
+  taken(await world.manage("POST", `/deployments/${world.deployId}/promote`, { version: 2 }));
+  await world.submit();
+  const count = async (model: string) => (await readAll(world, `${path}?model=${model}`)).length;
+  assert.equal([await count("gpt-4o"), await count("claude-opus-4-1"), await count("gpt")], [1, 1, 0]);
+});
+
+test("statuses must be known, and failures named", async () => {
+  const world = await createWorld();
+  const path = `/deployments/${world.deployId}/diagnoses`;
+  const statuses = [{ status: 1, name: "ok" }, { status: 2, name: "late" }];
+  taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses }));
+  refused(
+    await world.manage("GET", `${path}?status=1,lat`),
+    400,
+    "The workspace has no status named lat. Its names: ok, late",
+  );
+  refused(
+    await world.manage("GET", `${path}?failures=true`),
+    409,
+    "No status of the workspace counts as a failure: name one with workspace update --status 0=failed!",
+  );
+  refused(
+    await world.manage("GET", `${path}?where=trace_id`),
+    400,
+    "Field where must be a path and a value, as in trace_id=4bf92f35",
+  );
+  refused(
+    await world.manage("GET", `${path}?costlierThan=-1`),
+    400,
+    "Field costlierThan must be a decimal text of USD such as 0.15",
+  );
+});
+
+test.run();

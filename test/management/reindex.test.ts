@@ -1,0 +1,82 @@
+// Reading stored records again, for the tokens that an older rule did not count.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { Database } from "../../src/database/database.ts";
+import { reindexNext } from "../../src/ledger/reindex.ts";
+import { createWorld, goodBody } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { dump, taken } from "./management.ts";
+
+const test = suite("reindex");
+
+const usages = [
+  { prompt_tokens: 3, completion_tokens: 4 },
+  { input_tokens: 1, cache_read_input_tokens: 9, output_tokens: 2 },
+  { promptTokenCount: 5 },
+  {},
+];
+
+/** A world with records as the service stored them before it knew more than the names of OpenAI. */
+async function createOldWorld(records: number): Promise<World> {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  await Promise.all(Array.from({ length: records }, (_, nth) =>
+    world.submit({
+      ...goodBody,
+      ...(nth % 3 === 0 ? { startAt: 10, endAt: 50 } : {}),
+      model: "gpt-4o",
+      cost: nth % 5 === 0 ? 0.25 : undefined,
+      additional_properties: { usage: usages[nth % usages.length] },
+    })));
+  return world;
+}
+
+const forget = ({ database }: World) =>
+  database.write([
+    { sql: "update diagnoses set measures = 'null,null,null'" },
+    { sql: "update reindexing set position = 0" },
+  ]);
+
+const reindex = async (world: World) => taken(await world.manage("POST", "/reindex"));
+
+test("records get the measures that they would get now", async () => {
+  const world = await createOldWorld(600);
+  const before = await dump(world, "reindexing");
+  await forget(world);
+  assert.equal(await reindex(world), { records: 600, changed: 600, share: 1, isDone: true });
+  assert.is(await dump(world, "reindexing"), before);
+  assert.equal(await reindex(world), { records: 0, changed: 0, share: 1, isDone: true });
+});
+
+test("new records are read, and are as they should be", async () => {
+  const world = await createOldWorld(3);
+  await reindex(world);
+  await world.submit();
+  assert.equal(await reindex(world), { records: 1, changed: 0, share: 1, isDone: true });
+});
+
+test("interrupted in any transaction and repeated, it ends the same, and no deleted record comes back", async () => {
+  const world = await createOldWorld(900);
+  const { id } = taken<{ id: string }>(await world.submit(), 201);
+  const before = await dump(world, "reindexing", "deleted_diagnoses", "audit_log", "audit_head");
+  for (const last of [1, 2, 3]) {
+    await forget(world);
+    let writes = 0;
+    const dying: Database = {
+      ...world.database,
+      write: (statements) => ++writes > last ? Promise.reject(new Error("Killed")) : world.database.write(statements),
+    };
+    const killed = (async () => {
+      while (await reindexNext(dying) !== undefined);
+    })();
+    assert.match((await killed.catch((error: unknown) => error) as Error).message, "Killed");
+    assert.ok((taken(await world.manage("POST", "/reindex")).records as number) < 901);
+    assert.is(await dump(world, "reindexing", "deleted_diagnoses", "audit_log", "audit_head"), before);
+  }
+  taken(await world.manage("DELETE", `/diagnoses/${id}`));
+  await forget(world);
+  taken(await world.manage("POST", "/reindex"));
+  const [{ left }] = await world.database.read({ sql: "select count(*) as left from diagnoses" }) as [{ left: number }];
+  assert.is(left, 900);
+});
+
+test.run();
