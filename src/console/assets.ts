@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "0ecd7082ce96eb75",
+    hash: "64857f0a38266f88",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -541,6 +541,15 @@ fieldset {
   background: var(--surface);
   border: 1px solid var(--line);
   border-radius: var(--radius);
+}
+
+.more {
+  grid-column: 1 / -1;
+  margin: 0;
+}
+
+.more[open] summary {
+  margin-bottom: var(--s2);
 }
 
 /* Surfaces */

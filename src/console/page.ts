@@ -20,6 +20,7 @@ export const sections = {
   usage: "Usage",
   keys: "Keys",
   tokens: "Tokens",
+  prices: "Prices",
   settings: "Settings",
   audit: "Audit",
 } as const;

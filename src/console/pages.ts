@@ -9,6 +9,7 @@ import { editPage, newPromptPage } from "./pages/edit.ts";
 import { keyPage } from "./pages/key.ts";
 import { keysPage } from "./pages/keys.ts";
 import { overviewPage } from "./pages/overview.ts";
+import { pricesPage } from "./pages/prices.ts";
 import { promptPage } from "./pages/prompt.ts";
 import { promptsPage } from "./pages/prompts.ts";
 import { recordPage, recordTextPage } from "./pages/record.ts";
@@ -42,6 +43,7 @@ export const pages: readonly Page[] = [
   keyPage,
   tokensPage,
   tokenPage,
+  pricesPage,
   settingsPage,
   auditPage,
   auditExport,

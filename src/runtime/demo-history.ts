@@ -7,10 +7,11 @@ import { promoteDeployment, protectDeployment, rollBackDeployment } from "../man
 import { createDeployment } from "../management/deployments.ts";
 import { perform } from "../management/operation.ts";
 import type { Operation } from "../management/operation.ts";
+import { setPrice } from "../management/prices.ts";
 import { createToken } from "../management/tokens.ts";
 import { createPrompt, pushPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
-import { answers, failures, prompts, questions } from "./demo-texts.ts";
+import { answers, failures, prices, prompts, questions, statuses } from "./demo-texts.ts";
 
 /** What the demo prints: the ids and secrets of one of everything. */
 export type Demo = {
@@ -54,7 +55,12 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
   const random = createRandom(7);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
 
-  const { id: workspaceId } = await call(createWorkspace, "ada", { name: "Lamp & Shoe", monthlyLimit: 1_500 });
+  const { id: workspaceId } = await call(createWorkspace, "ada", {
+    name: "Lamp & Shoe",
+    monthlyLimit: 1_500,
+    statuses,
+  });
+  for (const price of prices) await call(setPrice, "ada", price);
   const { key, id: keyId } = await call(createApiKey, "ada", { workspaceId, name: "Shop backend" });
   const { key: nightly } = await call(createApiKey, "ada", { workspaceId, name: "Nightly jobs", submitOnly: false });
   const { token } = await call(createToken, "ada", { name: "Ada", role: "owner" });
@@ -111,7 +117,7 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
     const index = Math.floor(random() * questions.length);
     const hasFailed = random() < [0.05, 0.16, 0.02][version - 1]!;
     const latency = Math.round((version === 3 ? 900 : 600) * (0.6 + random() * random() * 4));
-    const traceId = Math.floor(random() * 2 ** 32).toString(16).padStart(8, "0");
+    const spanId = Math.floor(random() * 2 ** 32).toString(16).padStart(8, "0");
     at += latency;
     await send(id, key, {
       sessionId,
@@ -122,11 +128,11 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
       },
       ...{ latency, startAt: at - latency, endAt: at, promptVersion: version, model },
       additional_properties: {
-        ...{ trace_id: traceId, ...(parent === undefined ? {} : { parent_id: parent }) },
+        ...{ span_id: spanId, ...(parent === undefined ? {} : { parent_id: parent }) },
         usage: { input_tokens: 60 + Math.floor(random() * 240), output_tokens: 12 + Math.floor(random() * 60) },
       },
     });
-    return traceId;
+    return spanId;
   }
 
   for (let passed = 0; passed < weeks; passed++) {
@@ -141,8 +147,8 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
       let parent: string | undefined;
       for (let turn = 0; turn < 1 + Math.floor(random() * 3); turn++) {
         at += 20_000 + Math.floor(random() * 60_000);
-        const traceId = await ask(id, sessionId, parent);
-        parent ??= traceId;
+        const spanId = await ask(id, sessionId, parent);
+        parent ??= spanId;
       }
     }
     // The summaries are written at night.

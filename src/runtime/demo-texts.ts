@@ -73,6 +73,15 @@ export const prompts = {
   }],
 };
 
+export const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
+
+/** In USD per million tokens. */
+export const prices = [
+  { provider: "openai", model: "gpt-4o-mini*", input: "0.15", cachedInput: "0.075", output: "0.60" },
+  { provider: "openai", model: "gpt-4o", input: "2.50", cachedInput: "1.25", output: "10" },
+  { provider: "anthropic", model: "claude-haiku-4-5*", input: "1", cachedInput: "0.10", output: "5" },
+];
+
 export const questions = [
   "Where is my parcel? It should have come on Monday.",
   "Can I return the shoes if I have worn them once?",

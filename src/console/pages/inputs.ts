@@ -45,11 +45,3 @@ export function momentOf(text: string | undefined): number | undefined {
   if (Number.isNaN(at) || at < 0) throw invalid("A time must look like 2026-11-15T12:00");
   return at;
 }
-
-/** The status that the query asks for. */
-export function statusIn(visit: Visit): number | undefined {
-  const text = asked(visit, "status");
-  if (text === undefined) return undefined;
-  if (!/^-?\d{1,15}$/.test(text)) throw invalid("Status must be an integer");
-  return Number(text);
-}

@@ -1,7 +1,7 @@
 // A record: its input and output as a conversation where they hold messages, and everything else that was submitted. All of it
 // was written by strangers, and is shown as text.
 import { invalid } from "../../common/errors.ts";
-import type { DeploymentId, RecordId } from "../../common/ids.ts";
+import type { RecordId } from "../../common/ids.ts";
 import { indent, stringify } from "../../common/json-text.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
@@ -15,7 +15,7 @@ import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { versionLink } from "../parts/chips.ts";
+import { statusChip, versionLink } from "../parts/chips.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { contentView, messagesView } from "../parts/content.ts";
@@ -33,7 +33,8 @@ export const recordPage: Page = {
   section: "records",
   async show(visit) {
     const record = await findRecord(visit);
-    const deployment = await findDeployment(visit);
+    const { workspaceId, deployId } = { workspaceId: workspaceOf(visit).id, deployId: record.deployId };
+    const deployment = await visit.call(getDeployment, { id: deployId, workspaceId });
     const { id, promptVersion, createdAt } = record;
     const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
     const { content, ...others } = record;
@@ -53,12 +54,12 @@ export const recordPage: Page = {
       body: markup`${
         heading({
           title: markup`Record <span class="mono">…${id.slice(-10)}</span>`,
-          trail: [{ label: "Records", href: link(visit, ["records"], { deployment: deployment?.id }) }],
+          trail: [{ label: "Records", href: link(visit, ["records"], { deployment: deployId }) }],
         })
       }${
         facts([
           ["Recorded", time(createdAt)],
-          ["Status", String(status)],
+          ["Status", statusChip(visit, status)],
           ["Latency", duration(latency)],
           [
             "Version",
@@ -71,7 +72,7 @@ export const recordPage: Page = {
           ],
           [
             "Session",
-            markup`<a href="${link(visit, ["session"], { id: session, deployment: deployment?.id })}">${
+            markup`<a href="${link(visit, ["session"], { id: session, deployment: deployId })}">${
               isolated(session.slice(0, 200))
             }</a>`,
           ],
@@ -118,12 +119,6 @@ export const recordTextPage: Page = {
 
 const findRecord = (visit: Visit): Promise<Diagnosis> =>
   visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
-
-/** The deployment that the link to the record names. */
-async function findDeployment(visit: Visit): Promise<Deployment | undefined> {
-  const id = asked(visit, "deployment") as DeploymentId | undefined;
-  return id === undefined ? undefined : await visit.call(getDeployment, { id, workspaceId: workspaceOf(visit).id });
-}
 
 /** An input or output as a conversation, and as it is. */
 function partView(visit: Visit, record: Diagnosis, name: PartName): Html {

@@ -7,16 +7,17 @@ import type { Diagnosis } from "../../schema/ledger.ts";
 import { dash, duration, excerpt, time } from "../format.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedNumber, link, listAll, workspaceOf } from "../page.ts";
+import { asked, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
+import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
-import { field, filters, select } from "../parts/form.ts";
+import { filters, select } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
 import { pager, table } from "../parts/table.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
-import { rangeOf, spanOptions, statusIn } from "./inputs.ts";
+import { filterFields, filterIn } from "./record-filter.ts";
 
 const pageSize = 25;
 
@@ -34,7 +35,7 @@ export const recordsPage: Page = {
         }`,
       };
     }
-    const filter = filterIn(visit, deployment.id);
+    const filter = inDeployment(visit, deployment.id);
     const { items, nextCursor } = await visit.call(listDiagnoses, {
       ...filter,
       limit: pageSize,
@@ -58,23 +59,22 @@ export const recordsPage: Page = {
             }" download>Export CSV</a>`,
         })
       }${filterForm(visit, deployments, deployment)}${
-        items.length > 0 ? recordsTable(visit, deployment, items) : noneFound(visit, nextCursor !== null)
+        items.length > 0 ? recordsTable(visit, items) : noneFound(visit, nextCursor !== null)
       }${pager(nextCursor, (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }))}`,
     };
   },
 };
 
-/** The records of a deployment as a table, with a link to each. */
-export const recordsTable = (visit: Visit, { id }: Pick<Deployment, "id">, records: readonly Diagnosis[]): Html =>
+/** Records as a table, with a link to each. */
+export const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
   table("Records", records, [
     {
       label: "When",
       isHead: true,
-      cell: (record) =>
-        markup`<a href="${link(visit, ["records", record.id], { deployment: id })}">${time(record.createdAt)}</a>`,
+      cell: (record) => markup`<a href="${link(visit, ["records", record.id])}">${time(record.createdAt)}</a>`,
     },
     { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
-    { label: "Status", cell: (record) => String(valuesOf(record).status) },
+    { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
     { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
     { label: "Session", cell: (record) => excerpt(valuesOf(record).sessionId, 40) },
     { label: "Input", isMain: true, cell: (record) => excerptOf(record, "input") },
@@ -102,14 +102,11 @@ const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefine
   all.find(({ id }) => id === asked(visit, "deployment")) ??
     all.find(({ archivedAt }) => archivedAt === null) ?? all[0];
 
-const filterIn = (visit: Visit, deployId: DeploymentId) => ({
+const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   deployId,
   workspaceId: workspaceOf(visit).id,
-  sessionId: asked(visit, "session"),
-  status: statusIn(visit),
-  promptVersion: askedNumber(visit, "version"),
-  text: asked(visit, "text"),
-  ...rangeOf(visit),
+  order: asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const,
+  ...filterIn(visit),
 });
 
 const filterForm = (visit: Visit, deployments: readonly Deployment[], { id }: Deployment): Html =>
@@ -123,21 +120,7 @@ const filterForm = (visit: Visit, deployments: readonly Deployment[], { id }: De
           [id, archivedAt === null ? reference : `${reference} (archived)`] as const
         ),
       })
-    }${
-      field({
-        label: "Text",
-        name: "text",
-        type: "search",
-        value: asked(visit, "text"),
-        placeholder: "In input or output",
-      })
-    }${field({ label: "Session", name: "session", value: asked(visit, "session") })}${
-      field({ label: "Status", name: "status", value: asked(visit, "status") })
-    }${field({ label: "Version", name: "version", type: "number", value: asked(visit, "version") })}${
-      select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions })
-    }${field({ label: "From (UTC)", name: "from", type: "datetime-local", value: asked(visit, "from") })}${
-      field({ label: "To (UTC)", name: "to", type: "datetime-local", value: asked(visit, "to") })
-    }`,
+    }${filterFields(visit)}`,
     [...visit.query.keys()].some((name) => name !== "deployment")
       ? link(visit, ["records"], { deployment: id })
       : undefined,
@@ -147,7 +130,7 @@ export const recordsExport: Page = {
   path: "/:workspaceId/records/export",
   section: "records",
   async show(visit) {
-    const filter = filterIn(visit, (asked(visit, "deployment") ?? "") as DeploymentId);
+    const filter = inDeployment(visit, (asked(visit, "deployment") ?? "") as DeploymentId);
     const format = asked(visit, "format") === "csv" ? "csv" : "ndjson";
     return { answer: visit.download(await visit.call(exportDiagnoses, { ...filter, format })) };
   },

@@ -32,7 +32,7 @@ export const sessionPage: Page = {
       }${
         items.length === 0
           ? empty("No records", "This session has none in this deployment.")
-          : recordsTable(visit, deployment, items.toReversed())
+          : recordsTable(visit, [...items].reverse())
       }`,
     };
   },

@@ -11,6 +11,7 @@ import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { facts } from "../parts/table.ts";
 import { daysIn, numberIn } from "./inputs.ts";
+import { statusesForm, statusesIn } from "./statuses.ts";
 
 const day = 86_400_000; // ms
 
@@ -37,23 +38,27 @@ export const settingsPage: Page = {
           ["Created", time(createdAt)],
           ["Id", markup`<code>${id}</code>`],
         ])
-      }${
-        section("Change", guarded(visit, updateWorkspace, () => changeForm(visit, workspace)))
-      }<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id}</code>.</p>`,
+      }${section("Change", guarded(visit, updateWorkspace, () => changeForm(visit, workspace)))}${
+        section("Statuses", guarded(visit, updateWorkspace, () => statusesForm(visit, workspace)))
+      }
+<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id}</code>.</p>`,
     };
   },
   async act(visit) {
-    await visit.call(updateWorkspace, {
-      id: workspaceOf(visit).id,
-      name: sent(visit, "name") ?? "",
-      monthlyLimit: numberIn(visit, "monthlyLimit"),
-      upgradeUrl: sent(visit, "upgradeUrl") ?? null,
-      keepRecordsMs: daysIn(visit, "keepRecords"),
-      keepCallsMs: daysIn(visit, "keepCalls"),
-    });
+    const { id } = workspaceOf(visit);
+    if (visit.form.get("do") === "statuses") await visit.call(updateWorkspace, { id, statuses: statusesIn(visit) });
+    else await visit.call(updateWorkspace, { id, ...settingsIn(visit) });
     return { redirect: link(visit, ["settings"], { done: "stored" }) };
   },
 };
+
+const settingsIn = (visit: Visit) => ({
+  name: sent(visit, "name") ?? "",
+  monthlyLimit: numberIn(visit, "monthlyLimit"),
+  upgradeUrl: sent(visit, "upgradeUrl") ?? null,
+  keepRecordsMs: daysIn(visit, "keepRecords"),
+  keepCallsMs: daysIn(visit, "keepCalls"),
+});
 
 const keepText = (ms: number | null): Part => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);

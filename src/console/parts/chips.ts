@@ -23,3 +23,10 @@ export const chip = (text: Part, kind: "" | "live" | "off" | "bad" = ""): Html =
 /** A version of a prompt, with a link to it. */
 export const versionLink = (visit: Visit, promptId: string, version: number): Html =>
   markup`<a href="${link(visit, ["prompts", promptId], { version })}">v${version}</a>`;
+
+/** A status by its name in the workspace. A failure says so. */
+export function statusChip({ workspace }: Visit, status: number): Html {
+  const named = workspace?.statuses.find((each) => each.status === status);
+  if (named === undefined) return chip(String(status));
+  return chip(markup`${isolated(named.name)}${named.isFailure && " ✕"}`, named.isFailure ? "bad" : "live");
+}

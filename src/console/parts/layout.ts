@@ -35,7 +35,7 @@ const brand = (root: string) =>
 
 const groups: Section[][] = [
   ["overview", "prompts", "deployments", "records", "usage"],
-  ["keys", "tokens", "settings", "audit"],
+  ["keys", "tokens", "prices", "settings", "audit"],
 ];
 
 function sideOf(visit: Visit, section: Section | undefined): Html {
