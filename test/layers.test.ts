@@ -107,6 +107,8 @@ const withFiles = [
   "database/file-identity.ts",
   "database/file.ts",
   "database/open.ts",
+  "database/promptledger-reader.ts",
+  "database/thread.ts",
 ];
 
 test("no runtime is named outside of src/runtime, but by what opens files", () => {

@@ -1,6 +1,7 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
 import { execFile } from "node:child_process";
 import { access, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import process from "node:process";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import type { BuildOptions } from "esbuild";
@@ -23,6 +24,26 @@ const applied = await migrate("file:ledger.db");
 const service = createService({ database: "file:ledger.db", basePath: "/llm" });
 const response = await service.fetch(new Request("https://example.com/llm/v1/prompts"));
 console.log(response.status, await response.text(), applied.length);
+await service.close();
+`;
+
+// Tells how many connections have the write-ahead log open: that of the service, and that of its reader thread.
+const looking = `
+import { readdirSync, readlinkSync } from "node:fs";
+import { createService } from "promptledger";
+import { management } from "promptledger/management";
+const adminToken = "admin-token-of-at-least-32-characters";
+const service = createService({ database: "file:ledger.db", faces: [management({ adminToken })] });
+const headers = { Authorization: "Bearer " + adminToken };
+const { status } = await service.fetch(new Request("https://example.com/admin/v1/workspaces", { headers }));
+const linkOf = (name) => {
+  try {
+    return readlinkSync("/proc/self/fd/" + name);
+  } catch {
+    return "";
+  }
+};
+console.log(status, readdirSync("/proc/self/fd").filter((name) => linkOf(name).endsWith("/ledger.db-wal")).length);
 await service.close();
 `;
 
@@ -127,6 +148,8 @@ if (currentRuntime === "Node") {
     await writeFile(`${page}/use.ts`, clientUse);
     await writeFile(`${app}/embed.js`, embedding);
     await writeFile(`${app}/embed.ts`, embedding);
+    await writeFile(`${app}/looking.ts`, looking);
+    await writeFile(`${app}/looking.js`, looking);
     await writeFile(`${app}/mistakes.ts`, mistakes);
   });
 
@@ -189,6 +212,16 @@ if (currentRuntime === "Node") {
     });
   }
 
+  // Only Linux tells what a process has open.
+  if (process.platform === "linux") {
+    for (const [name, command, ...args] of runs) {
+      test(`reads on a thread of its own on ${name}`, async () => {
+        const files = args.map((arg) => arg.replace("embed", "looking"));
+        assert.is(await run(app, command!, ...files), "200 2\n");
+      });
+    }
+  }
+
   test("is embedded as the README shows", async () => {
     await rm(`${app}/ledger.db`, { force: true });
     await writeFile(`${app}/shown.js`, shownEmbedding!);
@@ -223,6 +256,14 @@ if (currentRuntime === "Node") {
     const folder = await bundle({ platform: "node", target: "node20", external: ["libsql", "@libsql/client"] });
     assert.is(await run(`${folder}/dist`, "node", "embed.js"), expected(migrationNames.length));
   });
+
+  if (process.platform === "linux") {
+    test("reads on one thread alone in a bundle, which has no file to start another with", async () => {
+      const external = ["libsql", "@libsql/client"];
+      const folder = await bundle({ entryPoints: [`${app}/looking.js`], platform: "node", target: "node20", external });
+      assert.is(await run(`${folder}/dist`, "node", "looking.js"), "200 1\n");
+    });
+  }
 
   test("is compiled by Bun into a program that needs only the native module beside it", async () => {
     const folder = `${app}/compiled`;

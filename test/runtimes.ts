@@ -19,7 +19,7 @@ const denoPermissions = ["read", "write", "env", "ffi", "sys", "net"].map((name)
 const bundles = new Map<string, string>();
 
 /** A file with all that it imports from the repository, as JavaScript that is made once by each process of tests. */
-function bundleOf(file: string): string {
+function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
   const known = bundles.get(file);
   if (known !== undefined) return known;
   const { buildSync } = createRequire(import.meta.url)("esbuild") as typeof import("esbuild");
@@ -31,7 +31,7 @@ function bundleOf(file: string): string {
     platform: "node",
     packages: "external",
   });
-  const path = pathOf(`.cache/node/${file.replaceAll("/", "-")}.mjs`);
+  const path = pathOf(`.cache/node/${name}.mjs`);
   mkdirSync(dirname(path), { recursive: true });
   // Another process may be starting what is there.
   writeFileSync(`${path}.${process.pid}`, output!.contents);
@@ -40,11 +40,17 @@ function bundleOf(file: string): string {
   return path;
 }
 
+/** A bundle with the file beside it that a service starts as its reader thread. */
+function bundleWithReader(file: string): string {
+  bundleOf("src/database/promptledger-reader.ts", "promptledger-reader");
+  return bundleOf(file);
+}
+
 // Node reads no TypeScript by itself, and starts in a third of the time where nothing has to translate it. Coverage is that of
 // the source, though, and measurements find their files from where they stand.
 const onNode = (file: string): string[] =>
   !file.startsWith("test/bench/") && process.env.NODE_V8_COVERAGE === undefined
-    ? [bundleOf(file)]
+    ? [bundleWithReader(file)]
     : ["--import", "tsx", pathOf(file)];
 
 /** The command that runs a TypeScript file on a runtime. */

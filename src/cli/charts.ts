@@ -1,7 +1,6 @@
-// Numbers for people: tables with small bar charts of block characters.
-import type { Stats } from "../management/stats.ts";
+// Numbers for people: tables with small bar charts of block characters, and sparklines.
 import type { Usage } from "../management/usage.ts";
-import type { DayUsage, VersionStats } from "../schema/ledger.ts";
+import type { DayUsage } from "../schema/ledger.ts";
 import { format } from "./format.ts";
 
 const barWidth = 20; // characters
@@ -11,6 +10,14 @@ const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 export function bar(share: number): string {
   const length = Math.round(Math.min(Math.max(share, 0), 1) * barWidth * 8) || (share > 0 ? 1 : 0);
   return "█".repeat(length >> 3) + eighths[length & 7]!;
+}
+
+const levels = "▁▂▃▄▅▆▇█";
+
+/** A character for each value, as high as its share of the greatest. Without a value it is a space. */
+export function sparkline(values: (number | null)[]): string {
+  const max = Math.max(...values.map((value) => value ?? 0));
+  return values.map((value) => value === null ? " " : levels[max === 0 ? 0 : Math.round(7 * value / max)]!).join("");
 }
 
 /**
@@ -46,31 +53,8 @@ function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
     .map((day) => known.get(day) ?? { day, reads: 0, submits: 0 });
 }
 
-/** The records of each version: shares of statuses, percentiles of latency, and sums of tokens. */
-export const statsText = ({ versions, ...totals }: Stats): string =>
-  [format(totals), ...versions.map(versionText)].join("\n");
-
-function versionText({ version, records, statuses, otherStatuses, latency, tokens }: VersionStats): string {
-  const others = { status: "others", ...otherStatuses };
-  const rows = otherStatuses.records === 0 ? statuses : [...statuses, others];
-  const { p50, p95, p99 } = latency;
-  return [
-    `version ${version}: ${records} records\n`,
-    indented(table([
-      ["status", "records", "share", ""],
-      ...rows.map(({ status, records, share }) => [status, records, `${(100 * share).toFixed(1)} %`, bar(share)]),
-    ])),
-    latency.records === 0 ? "" : `  latency of ${latency.records}: p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms\n`,
-    tokens.records === 0
-      ? ""
-      : `  tokens of ${tokens.records}: ${tokens.prompt} prompt, ${tokens.completion} completion\n`,
-  ].join("");
-}
-
-const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
-
 /** Aligns rows in columns. The second and third hold numbers, which are aligned right. */
-function table(rows: (string | number)[][]): string {
+export function table(rows: (string | number)[][]): string {
   const texts = rows.map((row) => row.map(String));
   const widths = texts[0]!.map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
   const pad = (text: string, column: number) =>

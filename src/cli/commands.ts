@@ -21,6 +21,7 @@ import { commandsOf } from "./operation-commands.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
+import { sessionPresentations } from "./sessions.ts";
 
 const serviceCommands: Command[] = [
   {
@@ -93,6 +94,7 @@ const operationCommands = commandsOf(operations, [
   ...promptPresentations,
   ...deploymentPresentations,
   ...recordPresentations,
+  ...sessionPresentations,
   ...pricePresentations,
   ...auditPresentations,
 ]);

@@ -16,6 +16,7 @@ const membersOf: Record<string, string[]> = {
   render: ["values"],
   from: ["validFrom"],
   REF: ["id"],
+  SESSION: ["sessionId"],
 };
 
 /** `read-only` → `readOnly`. */

@@ -1,5 +1,7 @@
 // How the command line shows records, statistics, usage and verification.
 import { monthOf } from "../common/month.ts";
+import type { DeploymentId } from "../common/ids.ts";
+import { compareStats } from "../management/compare.ts";
 import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
 import { reindex } from "../management/reindex.ts";
@@ -7,13 +9,20 @@ import { readStats } from "../management/stats.ts";
 import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
-import { statsText, usageText } from "./charts.ts";
+import { usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
 import { format, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText } from "./record-text.ts";
+import { comparisonText, statsText } from "./stats-text.ts";
+
+/** `support/assistant@production:7` */
+function readSide(text: string): { reference: DeploymentId; version: number | undefined } {
+  const [, reference, version] = /^(.*?)(?::([1-9]\d{0,14}))?$/s.exec(text)!;
+  return { reference: reference as DeploymentId, version: version === undefined ? undefined : Number(version) };
+}
 
 const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
@@ -24,11 +33,19 @@ export const recordPresentations = [
   present(deleteSession, { show: showDeletion }),
   exporting(exportDiagnoses, "records"),
   present(readStats, {
-    show: (data) => ({
+    show: (data, { terminal }) => ({
       data,
-      text: () => stripControls(statsText(data)),
+      text: () => stripControls(statsText(data, terminal.columns)),
       note: data.records === 0 ? "No records" : undefined,
     }),
+  }),
+  present(compareStats, {
+    async run({ args, call }, input) {
+      const [a, b] = [readSide(args.text("A")), readSide(args.text("B"))];
+      const sides = { a: a.reference, aVersion: a.version, b: b.reference, bVersion: b.version };
+      const data = await call(compareStats, { ...input, ...sides });
+      return { data, text: () => stripControls(comparisonText(data)) };
+    },
   }),
   present(readUsage, {
     async run({ call }, { workspaceId, month }) {

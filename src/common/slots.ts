@@ -7,8 +7,11 @@ export type Slots = {
   enter(): Promise<() => void>;
 };
 
-/** Makes so many slots. Who waits longer than the timeout, in ms, gets the refusal. */
-export function createSlots(max: number, timeout: number, refusal: () => Refusal): Slots {
+/**
+ * Makes so many slots. Work that waits longer than the timeout, in ms, gets the refusal, and at once if `maxWaiting` wait
+ * already.
+ */
+export function createSlots(max: number, timeout: number, refusal: () => Refusal, maxWaiting = 100): Slots {
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -21,7 +24,8 @@ export function createSlots(max: number, timeout: number, refusal: () => Refusal
   return {
     async enter() {
       if (running < max) running++;
-      else await waitForRoom();
+      else if (waiting.length < maxWaiting) await waitForRoom();
+      else throw refusal();
       return leave;
     },
   };

@@ -3,6 +3,7 @@ import { managementContended, managementOverloaded, methodNotAllowed, Refusal, u
 import type { WorkspaceId } from "../common/ids.ts";
 import { createSlots } from "../common/slots.ts";
 import type { Slots } from "../common/slots.ts";
+import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { readText } from "../http/body.ts";
 import type { Context, RequestContext } from "../http/context.ts";
@@ -16,7 +17,7 @@ import { toRefusal } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
 import { perform } from "../management/operation.ts";
-import type { Caller } from "../management/operation.ts";
+import type { Caller, Store } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import { createLinks, findCaller, signIn } from "./access.ts";
 import type { Access, Links } from "./access.ts";
@@ -41,7 +42,7 @@ export type ConsoleFace = Face & {
 };
 
 /** What the pages of one service share. */
-type State = Access & { longWork: Slots; links: Links; exports: Exports; base: string };
+type State = Access & { longStore: Store; longWork: Slots; links: Links; exports: Exports; base: string };
 
 const maxLongWork = 4; // at once. Applications come first
 const slotTimeout = 5_000; // ms
@@ -70,17 +71,12 @@ export function consolePages(): ConsoleFace {
         const gate = gates.get(management) ?? createGate(access.adminToken);
         gates.set(management, gate);
         const changes = createSlots(1, slotTimeout, managementContended);
-        const store = { database: yielding(database), clock, changes };
+        // Long work has a queue of its own, so that short pages do not wait for its slices.
+        const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
         const longWork = createSlots(maxLongWork, slotTimeout, managementOverloaded);
-        const state: State = {
-          store,
-          gate,
-          adminToken: access.adminToken,
-          longWork,
-          links,
-          exports: { count: 0 },
-          base,
-        };
+        const limits = { longWork, exports: { count: 0 } };
+        const stores = { store: { ...openStore(), changes }, longStore: openStore() };
+        const state: State = { ...stores, ...limits, gate, adminToken: access.adminToken, links, base };
         return (ctx, context) => router.fetch(ctx, context, state);
       };
     },
@@ -204,16 +200,13 @@ async function change(page: Page, visit: Visit) {
 
 /** Calls operations for a person. Few long ones run at once, and none for who has left. */
 const callerOf =
-  (ctx: RequestContext, { store, longWork }: State, caller: Caller): Call => async (operation, input) => {
+  (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller): Call => async (operation, input) => {
     if (!operation.isLong) return await perform(operation, { ...store, caller }, toInput(input));
     const isGone = () => ctx.request.signal.aborted || ctx.isGone?.() === true;
     const leave = await longWork.enter();
     try {
-      return await perform(
-        operation,
-        { ...store, database: untilGone(store.database, isGone), caller },
-        toInput(input),
-      );
+      const database = untilGone(longStore.database, isGone);
+      return await perform(operation, { ...store, database, caller }, toInput(input));
     } finally {
       leave();
     }

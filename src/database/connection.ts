@@ -11,6 +11,8 @@ import {
 } from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 import { createQueue } from "./queue.ts";
+import { isReaderLost } from "./thread.ts";
+import type { ReaderThread } from "./thread.ts";
 
 /** A database on one connection. */
 export type Connection = {
@@ -51,7 +53,12 @@ const abandoned: Connection[] = [];
  * A local database, which runs one operation at a time and retries while another process holds a lock. A service claims
  * the file with `claimFile` first.
  */
-export function serialized(connection: Connection, purpose: Purpose, claimFile?: (path: string) => Claim): Database {
+export function serialized(
+  connection: Connection,
+  purpose: Purpose,
+  claimFile?: (path: string) => Claim,
+  thread?: ReaderThread,
+): Database {
   let isReady = false;
   let isStamped = false;
   let failure: { error: unknown; at: number } | undefined;
@@ -135,9 +142,35 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
 
   const setStamp = (): Statement => ({ sql: `pragma user_version = ${claim?.stamp ?? 0}` });
 
+  const read = (statement: Statement) => enqueue(() => connection.read(statement));
+
+  /** Reads on the thread. The connection opens first, because it alone may create or recover the write-ahead log. */
+  async function readAside(statement: Statement): Promise<Row[]> {
+    if (!isReady) await enqueue(() => Promise.resolve());
+    try {
+      const rows = await attempt(() => thread!.read(statement), performance.now() + lockTimeoutMs);
+      return rows ?? await read(statement);
+    } finally {
+      // The file may have been lost or damaged meanwhile, which is then the cause of a failure too.
+      claim?.check();
+    }
+  }
+
+  function close(): void {
+    if (claim !== undefined && !claim.isIntact()) {
+      abandoned.push(connection);
+      return;
+    }
+    connection.close();
+    // Closing may have checkpointed the file, which other holders in this process still use.
+    claim?.isIntact(true);
+    claim?.release();
+  }
+
   return classifyErrors({
-    read: (statement: Statement) => enqueue(() => connection.read(statement)),
+    read,
     write,
+    ...(thread === undefined ? {} : { readAside }),
     async probe() {
       // A full disk may still have room for the one page that is written below.
       if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;
@@ -151,14 +184,8 @@ export function serialized(connection: Connection, purpose: Purpose, claimFile?:
     close() {
       if (isClosed) return;
       isClosed = true;
-      if (claim !== undefined && !claim.isIntact()) {
-        abandoned.push(connection);
-        return;
-      }
-      connection.close();
-      // Closing may have checkpointed the file, which other holders in this process still use.
-      claim?.isIntact(true);
-      claim?.release();
+      const ending = thread?.end();
+      return ending === undefined ? close() : ending.then(close);
     },
   }, classifyError);
 }
@@ -179,7 +206,7 @@ async function afterCommit(work: () => unknown): Promise<void> {
 function classifyError(error: unknown): Failure | undefined {
   const known = failureOf(error);
   if (known !== undefined) return known;
-  if (isBusy(error)) return "retryable";
+  if (isBusy(error) || isReaderLost(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";
   return hasCode(error, fileFaults) ? undefined : "rejected";
 }

@@ -11,8 +11,13 @@ export type Database = {
   read(statement: Statement): Promise<Row[]>;
   /** Runs statements in one transaction and one round trip, and returns the rows of each. */
   write(statements: Statement[]): Promise<Row[][]>;
-  /** Closes the database. Every later operation rejects as unavailable. */
-  close(): void;
+  /**
+   * Runs a read on a thread of its own, so that it holds up no other operation. It sees all that was written before. Only
+   * files that are served have it.
+   */
+  readAside?(statement: Statement): Promise<Row[]>;
+  /** Closes the database, at once unless a thread has to end first. Every later operation rejects as unavailable. */
+  close(): void | Promise<void>;
   /** Throws if nothing can be written now. Only files have it: a server rejects the write itself. */
   probe?(): Promise<void>;
   /** Calls `report` once if another process removes, replaces or changes the file. Only files have it. */
@@ -24,6 +29,15 @@ export const around = (database: Database, run: <T>(operation: () => Promise<T>)
   ...database,
   read: (statement) => run(() => database.read(statement)),
   write: (statements) => run(() => database.write(statements)),
+  ...(database.readAside === undefined ? {} : {
+    readAside: (statement) => run(() => database.readAside!(statement)),
+  }),
+});
+
+/** The same database, whose reads run on a thread of their own where there is one. */
+export const readingAside = ({ readAside, ...database }: Database): Database => ({
+  ...database,
+  read: readAside ?? database.read,
 });
 
 /** The right to serve a database file. */

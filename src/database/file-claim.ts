@@ -14,8 +14,8 @@ import { identify } from "./file-identity.ts";
  */
 const vfs = process.platform === "win32" ? "win32" : "unix";
 
-/** The URI by which SQLite opens a file. With `rw` the file must exist. */
-export const uriOf = (path: string, mode: "rw" | "rwc"): string =>
+/** The URI by which SQLite opens a file. Without `rwc` the file must exist. `ro` never checkpoints, not even when it is closed. */
+export const uriOf = (path: string, mode: "ro" | "rw" | "rwc"): string =>
   `${pathToFileURL(path).href}?vfs=${vfs}&mode=${mode}`;
 
 /** Creates an empty file that only its owner may read, unless the file exists. Returns whether it did. */

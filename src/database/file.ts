@@ -10,6 +10,7 @@ import type { Connection } from "./connection.ts";
 import { bind } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
 import { claimFile, uriOf } from "./file-claim.ts";
+import { createThread } from "./thread.ts";
 
 const maxPrepared = 100; // statements
 
@@ -18,10 +19,15 @@ export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
   // SQLite would end the path at NUL.
   if (path.includes("\0")) throw invalid("The path of the database must not contain NUL");
-  return serialized(connect(path === ":memory:" ? "" : resolve(path), purpose), purpose, claimFile);
+  const file = path === ":memory:" ? "" : resolve(path);
+  const thread = purpose === "serve" && file !== "" ? createThread(file) : undefined;
+  return serialized(connect(file, purpose), purpose, claimFile, thread);
 }
 
-function connect(path: string, purpose: Purpose): Connection {
+const modes = { serve: "rw", manage: "rwc", read: "ro" } as const;
+
+/** Makes the connection to a file, or to a database in memory for an empty path. `read` is for a reader thread. */
+export function connect(path: string, purpose: keyof typeof modes): Connection {
   let database: Libsql.Database | undefined;
   const statements = createCache<Libsql.Statement>(maxPrepared);
 
@@ -44,7 +50,7 @@ function connect(path: string, purpose: Purpose): Connection {
   return {
     findPath: () => path,
     open() {
-      const name = path === "" ? ":memory:" : uriOf(path, purpose === "serve" ? "rw" : "rwc");
+      const name = path === "" ? ":memory:" : uriOf(path, modes[purpose]);
       database ??= new Libsql(name, { timeout: busyTimeoutMs });
     },
     // deno-lint-ignore require-await -- makes what libsql throws a rejection

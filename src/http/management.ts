@@ -1,8 +1,5 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
-import { ExportText } from "../management/export.ts";
-import type { Export, ExportFormat } from "../management/export.ts";
 import {
-  exportsOverloaded,
   fieldInUrl,
   givenTwice,
   invalidRevision,
@@ -16,12 +13,10 @@ import {
   tooManyFailures,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
+import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
-import { stringify } from "../common/json-text.ts";
-import { describeError } from "../common/log.ts";
 import { createSlots } from "../common/slots.ts";
 import type { Slots } from "../common/slots.ts";
-import { withTimeout } from "../common/timeout.ts";
 import { groups, operations } from "../management/index.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
@@ -31,25 +26,26 @@ import { schemaOf } from "../schema/struct.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { FaceDescription } from "./face.ts";
-import { untilGone } from "./long-work.ts";
+import { createLongAnswer } from "./long-answer.ts";
+import type { LongAnswer } from "./long-answer.ts";
 import { createGate, tokenOf } from "./management-access.ts";
 import type { Gate, ManagementFace } from "./management-access.ts";
 import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
 import { readQuery } from "./query.ts";
-import { created, ok, refuse, streamed } from "./respond.ts";
-import type { Answer } from "./respond.ts";
+import { created, ok, refuse } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
 /** The state of the face in one service. */
-type Shared = { store: Store; longWork: Slots; exports: { count: number }; quietMs: number };
+type Shared = { store: Store; answerLong: LongAnswer };
 
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
 
 const maxLongWork = 8; // at once
 const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
+const maxWaitingChanges = 1_000;
 // ms after which a response starts even if it is not ready. Clients, proxies and Bun close a connection that is silent
 // for a minute or longer.
 const defaultQuietMs = 20_000;
@@ -83,9 +79,11 @@ export function managementWith(
       if (isOn) addOperations(router, createGate(adminToken));
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return ({ database, clock, metrics }) => {
-        const changes = createSlots(1, changeTimeout, managementContended);
-        const store = { database: yielding(database), clock, changes };
-        const shared: Shared = { store, longWork: boundLongWork(), exports: { count: 0 }, quietMs };
+        // Long work has a queue of its own, so that short requests do not wait for its slices.
+        const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
+        const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
+        const answerLong = createLongAnswer(openStore(), boundLongWork(), quietMs);
+        const shared: Shared = { store: { ...openStore(), changes }, answerLong };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
         const count = metrics.counter(
           "promptledger_management_refusals_total",
@@ -143,50 +141,13 @@ function addOperations(router: RouterType, authenticate: Gate): void {
 const manage = (operation: AnyOperation) => async (ctx: RequestContext, context: Context, state: State) => {
   for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
   const input = await readInput(operation, ctx, context);
-  if (operation.isLong) return await answerLong(operation, input, ctx, context, state);
+  if (operation.isLong) return await state.answerLong(operation, input, state.caller, ctx, context);
   const output = await perform(operation, { ...state.store, caller: state.caller }, input);
   const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });
 };
-
-/**
- * Runs a long operation. If its output is not ready in time, the response starts with spaces, which keep the connection
- * open until the JSON follows. The operation stops when its client disconnects.
- */
-async function answerLong(
-  operation: AnyOperation,
-  input: Unchecked,
-  ctx: RequestContext,
-  context: Context,
-  { store, longWork, exports, quietMs, caller }: State,
-): Promise<Answer> {
-  let hasLeft = false;
-  const leave = () => void (hasLeft = true);
-  const database = untilGone(store.database, () => hasLeft || ctx.request.signal.aborted);
-  const run = async () => {
-    const end = await longWork.enter();
-    return await perform(operation, { ...store, database, caller }, input).finally(end);
-  };
-  const output = run();
-  // An export is not JSON, and its text starts soon.
-  const found = operation.output === ExportText ? await output : await withTimeout(quietMs, output, () => notReady);
-  if (found === notReady) {
-    const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
-    return streamed(text, { "Content-Type": "application/json" }, leave);
-  }
-  return isExport(found) ? answerExport(found, ctx, context, exports, leave) : ok(found, {});
-}
-
-const notReady = Symbol("not ready");
-
-/** A space, another one every `ms` until the output is ready, and then its JSON. */
-async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
-  let found: unknown = notReady;
-  for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";
-  yield stringify(found);
-}
 
 /**
  * A path below `adminPath` as a reference relative to the URL of the request. A host may strip the path that it mounts the
@@ -249,50 +210,5 @@ function readRevision(header: string): number {
   return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : 0;
 }
 
-const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
-
-function answerExport(
-  { name, format, text }: Export,
-  ctx: RequestContext,
-  context: Context,
-  exports: State["exports"],
-  leave: () => void,
-): Answer {
-  if (exports.count >= maxExports) throw exportsOverloaded();
-  exports.count++;
-  const headers = {
-    "Content-Type": mediaTypes[format],
-    "Content-Disposition": `attachment; filename="${name}.${format}"`,
-  };
-  return streamed(logStreamErrors(text, ctx, context), headers, () => {
-    exports.count--;
-    leave();
-  });
-}
-
-/** Logs why a stream fails. The client only sees that the response breaks off. */
-async function* logStreamErrors(
-  text: AsyncGenerator<string>,
-  { requestId }: RequestContext,
-  { log }: Context,
-): AsyncGenerator<string> {
-  try {
-    yield* text;
-  } catch (error) {
-    if (!isClientGone(error)) log.error("Response broke off", { requestId, cause: describeError(error) });
-    throw error;
-  }
-}
-
-const isClientGone = (error: unknown) => error instanceof Refusal && error.kind === "client_gone";
-
-const isExport = (output: unknown): output is Export =>
-  typeof output === "object" && output !== null && "format" in output && "text" in output;
-
 const hasRevision = (output: unknown): output is { revision: number } =>
   typeof output === "object" && output !== null && "revision" in output;
-
-const mediaTypes: Record<ExportFormat, string> = {
-  ndjson: "application/x-ndjson",
-  csv: "text/csv; charset=utf-8; header=present",
-};

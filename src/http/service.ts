@@ -125,7 +125,7 @@ export function serveDatabase(
 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
     await withTimeout(timeout, inFlight.close(), () => {});
-    database.close();
+    await database.close();
   }
 
   const handle = serveApp(shared.app, context);

@@ -71,7 +71,7 @@ export async function scan(
   const numbers = await readNumbers(database, filter, range, readsSessions);
   const isRead = filter.text !== undefined || filter.where !== undefined;
   const candidates = new Map<number, MeasuredRecord>();
-  decode(numbers, filter, costing, commits, readsSessions, (record) => {
+  decode(numbers, filter, costing, commits, range.first, readsSessions, (record) => {
     if (record.createdAt < from || record.createdAt >= to || !matches(filter, record)) return;
     if (isRead) candidates.set(record.position, { ...record });
     else visit(record);
@@ -135,7 +135,9 @@ async function readNumbers(
     deployment(ordinal, id) as materialized (select key, value from json_each(:deployIds))
     -- The second part is a column of the index.
     select group_concat(
-      deployment.ordinal || ',' || r.position || ',' || ${readsSessions ? "json_quote(r.session_id) || ',' || " : ""}
+      ${deployIds.length > 1 ? "deployment.ordinal || ',' || " : ""}(r.position - :first) || ',' || ${
+    readsSessions ? "json_quote(r.session_id) || ',' || " : ""
+  }
         (r.prompt_version || ',' || r.status || ',' || r.measures)
     ) as numbers
     from block cross join ${ofDeployment}
@@ -159,9 +161,11 @@ function decode(
   filter: RecordFilter,
   { pricing, modelOf }: Costing,
   { positions, times }: Commits,
+  first: number,
   readsSessions: boolean,
   visit: (record: MeasuredRecord) => void,
 ): void {
+  const isOne = filter.deployIds.length === 1;
   const wanted = filter.model?.toLowerCase();
   const record: MeasuredRecord = {
     ...{ deployment: 0, position: 0, version: 0, status: 0, latency: null, input: null, output: null, cached: 0 },
@@ -169,7 +173,7 @@ function decode(
   };
   let commit = 0, known: { model: Model; rateAt: RateAt } | undefined;
   for (let at = 0; at < numbers.length;) {
-    const deployment = numbers[at++] as number, position = numbers[at++] as number;
+    const deployment = isOne ? 0 : numbers[at++] as number, position = first + (numbers[at++] as number);
     if (readsSessions) record.session = numbers[at++] as string;
     const version = numbers[at++] as number;
     record.status = numbers[at++] as number;
@@ -203,8 +207,8 @@ function decode(
 
 /** The index of the commit that contains a position. `guess` is that of the record before. */
 function commitOf(positions: number[], position: number, guess: number): number {
-  const isIn = (index: number) => positions[index]! <= position && !(positions[index + 1]! <= position);
-  if (isIn(guess)) return guess;
+  const next = positions[guess + 1];
+  if (positions[guess]! <= position && (next === undefined || next > position)) return guess;
   let low = 0, high = positions.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;

@@ -60,13 +60,20 @@ export function listChanges(
 }
 
 /** The changes that made a version live, oldest first. */
-export async function listVersionChanges(database: Database, id: DeploymentId): Promise<VersionChange[]> {
+export async function listVersionChanges(
+  database: Database,
+  id: DeploymentId,
+): Promise<(VersionChange & { to: number; at: number })[]> {
   const rows = await database.read({
     sql:
-      `select action, after ->> 'currentVersion' as version ${ofDeployment} and version is not null order by position`,
+      `select action, created_at, after ->> 'currentVersion' as version ${ofDeployment} and version is not null order by position`,
     args: { id },
   });
-  return rows.map((row) => ({ action: actionOf(row), to: integer(row, "version") }));
+  return rows.map((row) => ({
+    action: actionOf(row),
+    to: integer(row, "version"),
+    at: integer(row, "created_at"),
+  }));
 }
 
 const actionOf = (row: Row): Action => text(row, "action").slice("deployment.".length) as Action;

@@ -3,6 +3,7 @@
 import { apiKeyOperations } from "./api-keys.ts";
 import { auditOperations } from "./audit.ts";
 import { callOperations } from "./calls.ts";
+import { compareStats } from "./compare.ts";
 import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
@@ -13,6 +14,7 @@ import { publishPrompt } from "./publications.ts";
 import { recordOperations } from "./records.ts";
 import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
+import { sessionOperations } from "./sessions.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
 import { upkeepOperations } from "./upkeep.ts";
@@ -48,7 +50,7 @@ export const groups: readonly Group[] = [
   {
     tag: "Records",
     about: "What applications submitted, and statistics of it.",
-    operations: [...recordOperations, ...statsOperations],
+    operations: [...recordOperations, ...sessionOperations, ...statsOperations, compareStats],
   },
   {
     tag: "Prices",

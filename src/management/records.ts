@@ -21,7 +21,7 @@ import type { Management, Store } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
-const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
+export const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
 
 const filter = { ...withDeployment, ...recordFilter };

@@ -1,39 +1,69 @@
-// Statistics of a deployment's records, for each version of its prompt.
+// Statistics of a deployment's records: for each version of its prompt, over all, and over time.
 import type { DeploymentId } from "../common/ids.ts";
-import { findStats } from "../ledger/stats.ts";
-import { VersionStats } from "../schema/ledger.ts";
-import { exactly, listOf, named } from "../schema/struct.ts";
+import { countRecords, intervals } from "../ledger/stats.ts";
+import { toPoint, toStats } from "../ledger/tally.ts";
+import { RecordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
+import { described, exactly, listOf, named, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
+import { listVersionChanges } from "./history.ts";
 import { operation, percent } from "./operation.ts";
+import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
-import { promptVersion, timeRange } from "./record-filter.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
 
 const Stats = named(
   "Stats",
-  exactly({ deployId: v.textAs<DeploymentId>(), records: v.count, versions: listOf(VersionStats) }),
+  exactly({
+    deployId: v.textAs<DeploymentId>(),
+    records: v.count,
+    versions: described(listOf(VersionStats), "By version, the newest first"),
+    all: described(RecordStats, "Of all versions together"),
+    series: described(
+      listOf(StatsPoint),
+      "Over time, the oldest first, if an interval was given. Parts without records are left out",
+    ),
+    promotions: described(listOf(Promotion), "When which version became live in this time"),
+  }),
 );
 export type Stats = Infer<typeof Stats>;
 
 export const readStats = operation({
   id: "readStats",
   summary:
-    "Show statistics of a deployment's records by version: shares of statuses, percentiles of latency, sums of tokens",
+    "Show statistics of a deployment's records by version and over time: failures, statuses, latency, tokens and cost",
   method: "GET",
   path: "/deployments/{deployId}/stats",
   role: "viewer",
-  command: "stats --deploy REF [--version N] [--from TIME] [--to TIME] [--workspace ID]",
-  input: { ...withDeployment, promptVersion, ...timeRange },
+  command: `stats --deploy REF [--interval hour|day|week] ${filterOptions} [--workspace ID]`,
+  input: {
+    ...withDeployment,
+    interval: optional(described(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday")),
+    ...recordFilter,
+  },
   output: Stats,
   refusals: ["not_found", "conflict"],
   isLong: true,
-  async run(management, filter) {
-    const { deployId } = filter;
-    await requireDeployment(management, deployId);
+  async run(management, { deployId, interval, ...filter }) {
+    const { database } = management;
+    const { workspaceId } = await requireDeployment(management, deployId);
+    const { statuses } = await requireWorkspace(management, workspaceId);
+    const matching = await toScan(management, workspaceId, [deployId], filter);
     const report = (share: number) => management.report?.(`Read ${percent(share)}`);
-    const versions = await findStats(management.database, filter, report);
-    return { deployId, records: versions.reduce((sum, { records }) => sum + records, 0), versions };
+    const { versions, all, series } = await countRecords(database, matching, interval, report);
+    const { from = 0, to = Infinity } = filter;
+    const changes = await listVersionChanges(database, deployId);
+    return {
+      deployId,
+      records: all.records,
+      versions: versions.map(([version, tally]) => ({ version, ...toStats(tally, statuses) })),
+      all: toStats(all, statuses),
+      series: series.map((point) => toPoint(point, statuses)),
+      promotions: changes.filter(({ at }) => at >= from && at < to).map(({ at, to }) => ({ at, version: to })),
+    };
   },
 });
 

@@ -92,17 +92,26 @@ export const LedgerBalance = named(
 );
 export type LedgerBalance = Infer<typeof LedgerBalance>;
 
-const percentile = described(nullable(v.duration), "Milliseconds, or null if no record has a latency");
 const measured = described(v.count, "How many records have these values");
-const sum = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
-const share = described(
-  predicate<number>(
-    "a number from 0 to 1",
-    (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
-    { type: "number", minimum: 0, maximum: 1 },
-  ),
-  "Share of the version's records",
+const numeric = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
+const shareOf = predicate<number>(
+  "a number from 0 to 1",
+  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
+  { type: "number", minimum: 0, maximum: 1 },
 );
+const share = described(shareOf, "Share of these records");
+const usd = predicate<string>(
+  "a decimal text",
+  (value) => typeof value === "string" && /^\d+(\.\d+)?$/.test(value),
+  { type: "string", pattern: String.raw`^\d+(\.\d+)?$`, description: "USD, as a decimal text" },
+);
+
+const latency = described(
+  nullable(v.duration),
+  "Milliseconds, rounded to a tenth, and from one second on to four digits. Null if no record has a latency",
+);
+const tokens = described(nullable(numeric), "Rounded to four digits. Null if no record has tokens");
+const cost = described(nullable(usd), "USD, rounded to four digits. Null if no record has a cost");
 
 /** How tokens are counted. measures.ts of the ledger does it. */
 const tokenRule =
@@ -112,23 +121,70 @@ const tokenRule =
   "gen_ai.usage.output_tokens. Input includes cached tokens, which are added where the provider counts them beside its " +
   "input. A record with contradictory counts has none";
 
+/** The members of statistics of any records. */
+export const recordStats = {
+  records: v.count,
+  statuses: described(
+    listOf(exactly({
+      status: v.integer,
+      name: described(nullable(v.text), "Its name in the workspace"),
+      isFailure: described(v.isTrue, "Whether it counts as a failure"),
+      records: v.count,
+      share,
+    })),
+    "The ten most frequent. Approximate if there are more than 2000 different ones",
+  ),
+  otherStatuses: exactly({ records: v.count, share }),
+  failures: described(
+    nullable(exactly({
+      records: v.count,
+      share: nullable(share),
+      low: described(nullable(shareOf), "The lower end of its 95 % interval (Wilson)"),
+      high: described(nullable(shareOf), "The upper end"),
+    })),
+    "Null if no status counts as a failure in the workspace",
+  ),
+  latency: exactly({ records: measured, p50: latency, p95: latency, p99: latency, mean: latency }),
+  tokens: exactly({
+    records: measured,
+    prompt: described(numeric, `The sum of input tokens. ${tokenRule}`),
+    completion: described(numeric, "The sum of output tokens, which include reasoning tokens"),
+    cached: described(numeric, "How many of the input tokens came from a cache"),
+    p50: tokens,
+    p95: tokens,
+    p99: tokens,
+    mean: described(nullable(numeric), "Of input and output together, per record with tokens"),
+  }),
+  cost: exactly({
+    records: described(v.count, "How many records have a cost: their own, or one by the prices"),
+    unpriced: described(v.count, "How many have none, as they lack tokens, a model or a price"),
+    total: described(usd, "USD, exact to the last decimal"),
+    p50: cost,
+    p95: cost,
+    p99: cost,
+    mean: described(nullable(usd), "USD per record with a cost, rounded to 12 decimals"),
+  }),
+};
+
+/** Statistics of records. */
+export const RecordStats = named("RecordStats", exactly(recordStats));
+export type RecordStats = Infer<typeof RecordStats>;
+
 /** Statistics of the records of one version of a deployment's prompt. */
-export const VersionStats = named(
-  "VersionStats",
+export const VersionStats = named("VersionStats", exactly({ version: v.positive, ...recordStats }));
+export type VersionStats = Infer<typeof VersionStats>;
+
+/** Statistics of an hour, a day or a week. */
+export const StatsPoint = named(
+  "StatsPoint",
   exactly({
-    version: v.positive,
+    at: described(v.timestamp, "When it begins, in Unix milliseconds"),
     records: v.count,
-    statuses: described(
-      listOf(exactly({ status: v.integer, records: v.count, share })),
-      "The ten most frequent. Approximate if a version has more than 2000 different ones",
-    ),
-    otherStatuses: exactly({ records: v.count, share }),
-    latency: exactly({ records: measured, p50: percentile, p95: percentile, p99: percentile }),
-    tokens: exactly({
-      records: measured,
-      prompt: described(sum, `The sum of input tokens. ${tokenRule}`),
-      completion: described(sum, "The sum of output tokens, which include reasoning tokens"),
-    }),
+    failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure"),
+    latency: exactly({ p50: latency, p95: latency }),
+    tokens: exactly({ prompt: numeric, completion: numeric }),
+    cost: exactly({ total: usd, unpriced: v.count }),
+    versions: listOf(exactly({ version: v.positive, records: v.count })),
   }),
 );
-export type VersionStats = Infer<typeof VersionStats>;
+export type StatsPoint = Infer<typeof StatsPoint>;

@@ -56,11 +56,6 @@ export async function fillCatalog({ database, clock }: Session): Promise<void> {
         from prompts where id not in (select prompt_id from deployments)`,
       args: { now },
     },
-    {
-      sql: `insert into deployment_changes (deployment_id, revision, action, to_value, source, actor, note, created_at)
-        select id, 1, 'created', '1', 'api', '', '', :now from deployments where id not in (select deployment_id from deployment_changes)`,
-      args: { now },
-    },
   ]);
 }
 

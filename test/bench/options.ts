@@ -17,6 +17,7 @@ const scenarios = [
   "records",
   "deletion",
   "client",
+  "looking",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -31,7 +32,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records` and `deletion` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion` and `looking` use the last. */
   sizes: number[];
   json: boolean;
 };

@@ -9,6 +9,7 @@ import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
 import { log } from "./log.ts";
 import { lone } from "./lone.ts";
+import { looking } from "./looking.ts";
 import { readOptions } from "./options.ts";
 import type { Options, ScenarioName } from "./options.ts";
 import { records } from "./records.ts";
@@ -33,6 +34,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   records,
   deletion,
   client,
+  looking,
 };
 
 function fail(code: number, error: unknown): never {

@@ -7,6 +7,7 @@ import { createLog } from "../../src/common/log.ts";
 import { openConfigured } from "../../src/runtime/boot.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
+import { management } from "../../src/http/management.ts";
 import { around } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
 
@@ -26,14 +27,16 @@ const { GROUP_OF } = process.env;
 const output = openLogOutput((count) => log.warn("Dropped log lines", { count }));
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const limits = GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) };
-const { context, fetch } = serveContext(counted, { clock, log }, limits);
+const { adminToken } = config;
+const faces = adminToken === undefined ? [] : [management({ adminToken })];
+const { context, fetch } = serveContext(counted, { clock, log, faces }, limits);
 const server = await listen(fetch, config, () => {});
 
 process.on("SIGUSR2", () => console.log(JSON.stringify({ roundTrips })));
 process.on("SIGTERM", async () => {
   setTimeout(() => process.exit(1), 10_000);
   await server.stop(context.inFlight.close);
-  database.close();
+  await database.close();
   await output.close();
   process.exit(0);
 });

@@ -1,6 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { bar, statsText, usageText } from "../../src/cli/charts.ts";
+import { bar, sparkline, usageText } from "../../src/cli/charts.ts";
 
 const test = suite("charts");
 
@@ -78,48 +78,9 @@ limit now  10
   );
 });
 
-const version = {
-  version: 2,
-  records: 4,
-  statuses: [{ status: 1, records: 3, share: 0.75 }, { status: -3, records: 1, share: 0.25 }],
-  otherStatuses: { records: 0, share: 0 },
-  latency: { records: 3, p50: 10.5, p95: 1200, p99: 1200 },
-  tokens: { records: 2, prompt: 100, completion: 20 },
-};
-
-test("statistics show the shares of statuses, latencies and tokens of each version", () => {
-  const older = {
-    ...version,
-    version: 1,
-    latency: { records: 0, p50: null, p95: null, p99: null },
-    tokens: { records: 0, prompt: 0, completion: 0 },
-  };
-  assert.is(
-    statsText({ deployId: "dep_1", records: 8, versions: [version, older] }),
-    `deployId  dep_1
-records   8
-
-version 2: 4 records
-  status  records   share
-  1             3  75.0 %  ███████████████
-  -3            1  25.0 %  █████
-  latency of 3: p50 10.5 ms, p95 1200 ms, p99 1200 ms
-  tokens of 2: 100 prompt, 20 completion
-
-version 1: 4 records
-  status  records   share
-  1             3  75.0 %  ███████████████
-  -3            1  25.0 %  █████
-`,
-  );
-});
-
-test("the rarest of many statuses are summed up", () => {
-  const statuses = Array.from({ length: 10 }, (_, status) => ({ status, records: 1, share: 1 / 12 }));
-  const otherStatuses = { records: 2, share: 2 / 12 };
-  const versions = [{ ...version, records: 12, statuses, otherStatuses }];
-  const text = statsText({ deployId: "dep_1", records: 12, versions });
-  assert.match(text, /^ {2}9 +1 +8\.3 % .*\n {2}others +2 +16\.7 %/m);
+test("a sparkline has a character for each value, and a space for none", () => {
+  assert.is(sparkline([0, 1, 2, null, 7, 8]), "▁▂▃ ▇█");
+  assert.is(sparkline([0, 0]), "▁▁");
 });
 
 test.run();

@@ -375,7 +375,10 @@ everywhere("shows statistics of records", async ({ cli, data, setUp }) => {
   assert.equal([stats.records, stats.versions.length], [2, 1]);
   const { out } = await cli(words`stats --deploy ${deployId} --version 1`);
   assert.match(out, "version 1: 2 records\n  status  records   share\n  -3            1  50.0 %  ██████████\n");
-  assert.match(out, "latency of 1: p50 100 ms, p95 100 ms, p99 100 ms\n  tokens of 1: 10 prompt, 3 completion\n");
+  assert.match(
+    out,
+    "latency of 1: p50 100 ms, p95 100 ms, p99 100 ms, mean 100 ms\n  tokens of 1: 10 prompt, 3 completion, 0 cached, mean 13\n",
+  );
   assert.is((await cli(words`stats --deploy ${deployId} --version 2`)).said, "No records\n");
 });
 

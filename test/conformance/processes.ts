@@ -2,7 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -221,6 +221,16 @@ function launch(
 
   const type = (text: string) => void child.stdin!.write(text);
   return { pid: child.pid!, out: () => printed.out, said: () => printed.said, output, seen, ended, stop, type };
+}
+
+/** The open descriptors of a process for a file and those beside it. Null if the system does not report them. */
+export async function descriptorsOf(pid: number | "self", path: string): Promise<string[] | null> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder).catch(() => null);
+  if (names === null) return null;
+  // Those that are closed meanwhile have no link.
+  const links = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(() => "")));
+  return links.filter((link) => link.startsWith(path)).sort();
 }
 
 /** The memory of a process in MiB, now or at its peak. Null if the system does not report it. */

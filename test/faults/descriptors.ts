@@ -6,6 +6,7 @@ import { audit, createSeededDatabase } from "./audit.ts";
 import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { startLoad } from "./load.ts";
+import { lookersSettings, startLookers } from "./lookers.ts";
 
 const limit = 256;
 const idleConnections = 400;
@@ -32,7 +33,7 @@ export const outOfDescriptors: Fault = {
     inFolder(async (path) => {
       const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
       const limited = ["sh", "-c", `ulimit -n ${limit} && exec "$@"`, "sh"];
-      const service = await startService(runtime, { DATABASE_URL: seeded.url }, limited);
+      const service = await startService(runtime, { DATABASE_URL: seeded.url, ...lookersSettings }, limited);
       const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
       const faults: string[] = [];
       let slowest = 0, refused = 0, duringShortage = 0;
@@ -42,6 +43,8 @@ export const outOfDescriptors: Fault = {
         // Bun accepts a connection only once it receives something.
         for (const { write } of idle) write("GET ");
         await sleep(shortage / 2);
+        // The reader thread cannot start now. On connections that are new, lookers wait until the shortage ends.
+        const lookers = startLookers(service.url, seeded.tenant);
         const before = load.outcomes.times.length;
         if (!await isServed(service.url)) refused++;
         await sleep(shortage / 2);
@@ -52,6 +55,7 @@ export const outOfDescriptors: Fault = {
         // The load may have lost its connections as well, and must get them back.
         await Promise.race([load.untilSuccess(), sleep(10 * recovery)]);
         const wait = performance.now() - closed;
+        faults.push(...await lookers.stop());
         slowest = Math.max(slowest, wait);
         say(`${round} of ${rounds}: served again after ${seconds(wait)}`);
       }

@@ -18,6 +18,7 @@ import { hostileBodies } from "./hostile-bodies.ts";
 import { logStalls } from "./log-reader.ts";
 import { lostFile } from "./lost-file.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
+import { lookersSettings, startLookers } from "./lookers.ts";
 import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopped } from "./stopped.ts";
@@ -47,10 +48,10 @@ const takeoverTime = 1_000; // ms until a service that waits for the file must s
 /** Starts a service. Unless it is the first, it waits for the one before it. */
 async function startNext(runtime: Runtime, url: string, isFirst: boolean) {
   if (isFirst) {
-    const service = await startService(runtime, { DATABASE_URL: url });
+    const service = await startService(runtime, { DATABASE_URL: url, ...lookersSettings });
     return { ...service, untilServing: () => Promise.resolve(service.url) };
   }
-  const settings = { DATABASE_URL: url, PORT: "0" };
+  const settings = { DATABASE_URL: url, PORT: "0", ...lookersSettings };
   const waiting = await startFile(runtime, "src/cli.ts", settings, /(Waiting for the process that serves)/, ["serve"]);
   return { ...waiting, untilServing: () => waiting.until(/Listening.*?(http:\/\/[\d.]+:\d+)/) };
 }
@@ -69,12 +70,14 @@ const killed: Fault = {
         const base = await service.untilServing();
         const next = await startNext(runtime, seeded.url, false);
         const load = startLoad({ bases: [base], connections: 64, tenant: seeded.tenant, outcomes });
+        const lookers = startLookers(base, seeded.tenant);
         await sleep(300 + Math.random() * 700);
         await service.stop("SIGKILL");
         const killedAt = performance.now();
         await next.untilServing();
         slowest = Math.max(slowest, performance.now() - killedAt);
         await load.stop();
+        totals.faults.push(...await lookers.stop());
         const found = await audit(seeded, outcomes);
         totals.lost = Math.max(totals.lost, found.lost);
         totals.doubled = Math.max(totals.doubled, found.doubled);

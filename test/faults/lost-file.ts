@@ -1,7 +1,8 @@
 // The database file is removed, replaced or overwritten while it is served.
 import { copyFile, rename, rm } from "node:fs/promises";
+import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
-import { createTenant, managementOf } from "../helpers.ts";
+import { adminToken, createTenant, managementOf } from "../helpers.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { removeLog } from "../../src/database/maintenance.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
@@ -9,6 +10,7 @@ import type { Audit } from "./audit.ts";
 import { becomesTrue, inFolder, isUnready, seconds, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
+import { lookersSettings, startLookers } from "./lookers.ts";
 
 const noticeTime = 2_000; // ms until /readyz must be 503
 
@@ -43,7 +45,8 @@ export const lostFile: Fault = {
           const file = `${path}/${round}-${name.replaceAll(" ", "-")}.db`;
           const seeded = await createSeededDatabase(`file:${file}`);
           await makeBackup(seeded.url, `${file}.backup`);
-          const service = await startService(runtime, { DATABASE_URL: seeded.url });
+          const service = await startService(runtime, { DATABASE_URL: seeded.url, ...lookersSettings });
+          const lookers = startLookers(service.url, seeded.tenant);
           const before = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
           await sleep(500);
           await happen(file);
@@ -54,6 +57,11 @@ export const lostFile: Fault = {
           }
           slowest = Math.max(slowest, performance.now() - start);
           await sleep(500);
+          totals.faults.push(...await lookers.stop());
+          const { status } = await send(service.url, "/admin/v1/verify", {
+            headers: [`Authorization: Bearer ${adminToken}`],
+          });
+          if (status !== 503) totals.faults.push(`${name}: verify got ${status}`);
           for (const load of [before, after]) {
             await load.stop();
             requests += load.outcomes.requests;

@@ -10,6 +10,7 @@ import type { Audit, SeededDatabase } from "./audit.ts";
 import { becomesTrue, inFolder, isUnready, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
+import { lookersSettings, startLookers } from "./lookers.ts";
 
 const connections = 60;
 const unreadyTime = 5_000; // ms until /readyz must be 503
@@ -52,7 +53,8 @@ export const stopped: Fault = {
       const slowest = { stop: 0, unready: 0 };
       let inFlight = 0;
       for (let round = 1; round <= rounds; round++) {
-        const service = await startService(runtime, { DATABASE_URL: seeded.url });
+        const service = await startService(runtime, { DATABASE_URL: seeded.url, ...lookersSettings });
+        const lookers = startLookers(service.url, tenant);
         const load = startLoad({ bases: [service.url], connections, tenant, outcomes });
         await sleep(300 + Math.random() * 400);
         const held = round % 2 === 1 ? undefined : await holdSubmit(service.url, tenant, `held-${round}`);
@@ -78,6 +80,7 @@ export const stopped: Fault = {
         if (code !== 0) totals.faults.push(`exit code ${code}`);
         held?.close();
         await load.stop();
+        totals.faults.push(...await lookers.stop());
         inFlight += atSignal.count;
 
         const unanswered = atSignal.countUnanswered();

@@ -49,6 +49,15 @@ test("runs in order of arrival when there is room, and never more at once than a
   assert.equal([order, most], [Array.from({ length: 20 }, (_, index) => index), 2]);
 });
 
+test("is refused at once where a hundred wait already", async () => {
+  const work = createSlots(1, 10_000, managementOverloaded);
+  const leave = await work.enter();
+  const waiting = Array.from({ length: 100 }, () => work.enter().then((leave) => leave()));
+  await work.enter().then(() => assert.unreachable(), ({ kind }) => assert.is(kind, "overloaded"));
+  leave();
+  await Promise.all(waiting);
+});
+
 test("stops at the next slice when its client disconnects, and makes room for the next", async () => {
   const gated = await openGated(1, 10_000);
   await gated.addCall();

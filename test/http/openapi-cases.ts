@@ -71,6 +71,12 @@ const withToken = async (world: World, body: object) => {
   const { token } = await makeToken(world, body);
   return { headers: { Authorization: `Bearer ${token}` } };
 };
+/** A reference that several workspaces have. */
+async function makeAmbiguous({ admin, manage }: World): Promise<string> {
+  const { deployId } = await createTenant(admin);
+  await manage("POST", `/deployments/${deployId}/rename`, { name: "live" });
+  return "greeting@live";
+}
 const makePrice = async ({ manage }: World, more: object = {}) =>
   ((await manage("POST", "/prices", { model: "gpt-4o", input: "2", output: "8", ...more })).json as { id: string }).id;
 const newToken = async (world: World) => ({ path: { id: (await makeToken(world)).id } });
@@ -371,7 +377,62 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   deleteDiagnosis: { 200: [thatDiagnosis] },
   deleteSession: { 200: [(world) => ({ ...ofDeployment(world), query: { sessionId: "session-1" } })] },
-  readStats: { 200: [ofDeployment, (world) => ({ ...ofDeployment(world), query: { promptVersion: "2", from: "1" } })] },
+  readStats: {
+    200: [
+      ofDeployment,
+      (world) => ({ ...ofDeployment(world), query: { promptVersion: "2", from: "1" } }),
+      async (world) => {
+        await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses: [{ status: 1, name: "ok" }] });
+        await world.submit({ ...goodBody, latency: 5, cost: 0.25, additional_properties: { prompt_tokens: 7 } });
+        return { ...ofDeployment(world), query: { interval: "week" } };
+      },
+      (world) => ({ ...ofDeployment(world), query: { interval: "hour", status: "1", costlierThan: "9" } }),
+      (world) => ({ ...ofDeployment(world), query: { interval: "day" } }),
+    ],
+  },
+  listSessions: {
+    200: [
+      ofWorkspace,
+      async (world) => {
+        const statuses = [{ status: 1, name: "ok" }];
+        await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses });
+        await world.submit({ ...goodBody, sessionId: "second", cost: 0.5 });
+        const { deployId } = world;
+        return { ...ofWorkspace(world), query: { ...paged, deployId, from: "0", to: "1798761600000" } };
+      },
+    ],
+  },
+  showSession: {
+    200: [
+      async (world) => {
+        const child = { ...goodBody, additional_properties: { parent_id: world.diagnosisId }, latency: 1, startAt: 1 };
+        await world.submit({ ...child, endAt: 2 });
+        return { ...ofWorkspace(world), query: { sessionId: "session-1" } };
+      },
+      (world) => ({ ...ofWorkspace(world), query: { ...paged, sessionId: "session-1" } }),
+    ],
+  },
+  deleteWorkspaceSession: { 200: [(world) => ({ ...ofWorkspace(world), query: { sessionId: "session-1" } })] },
+  compareStats: {
+    200: [
+      ({ deployId }) => ({ query: { a: deployId, b: deployId } }),
+      async (world) => {
+        const body = (nth: number) => ({
+          ...goodBody,
+          promptVersion: 1 + nth % 2,
+          latency: nth,
+          cost: nth,
+          additional_properties: { prompt_tokens: nth },
+        });
+        for (let nth = 0; nth < 60; nth++) await world.submit(body(nth));
+        const { workspaceId } = world;
+        return { query: { a: "greeting@live", aVersion: "1", b: "greeting@live", bVersion: "2", workspaceId } };
+      },
+      (world) => ({ query: { a: world.deployId, b: world.deployId, aVersion: "9", from: "0", model: "gpt-4o" } }),
+    ],
+    404: [({ deployId }) => ({ query: { a: "nothing", b: deployId } })],
+    409: [async (world) => ({ query: { a: await makeAmbiguous(world), b: world.deployId } })],
+  },
   listAuditEntries: {
     200: [
       () => ({ query: paged }),

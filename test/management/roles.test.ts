@@ -36,6 +36,8 @@ const others: Record<string, (deployId: string) => Input> = {
   renameDeployment: () => ({ name: "x" }),
   renamePrompt: () => ({ name: "x" }),
   deleteSession: () => ({ sessionId: "x" }),
+  deleteWorkspaceSession: () => ({ sessionId: "x" }),
+  showSession: () => ({ sessionId: "x" }),
   readUsage: () => ({ month: "2026-11" }),
   prune: () => ({ olderThanMs: 86_400_000 }),
   setPrice: () => ({ model: "x", input: "2", output: "1" }),

@@ -1,0 +1,66 @@
+// How the command line shows sessions: a list, and the records of one as a tree.
+import type { RecordId } from "../common/ids.ts";
+import { stringify } from "../common/json-text.ts";
+import { deleteWorkspaceSession, listSessions, showSession } from "../management/sessions.ts";
+import type { Session } from "../management/sessions.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
+import { show } from "./command.ts";
+import { listNewest } from "./lists.ts";
+import { present } from "./operation-commands.ts";
+
+const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, firstAt }: Session) => ({
+  lastAt,
+  sessionId,
+  records,
+  failures,
+  cost: unpriced === records ? null : `$${cost}`,
+  unpriced,
+  firstAt,
+});
+
+type Item = { record: Diagnosis; parentId: RecordId | null };
+
+/** The records in the order of the tree: each below its parent, oldest first, with how deep it stands. */
+function toTree(items: Item[]): { record: Diagnosis; depth: number }[] {
+  const children = new Map<RecordId | null, Diagnosis[]>();
+  for (const { record, parentId } of items) children.set(parentId, [...children.get(parentId) ?? [], record]);
+  const visit = (record: Diagnosis, depth: number): { record: Diagnosis; depth: number }[] => [
+    { record, depth },
+    ...(children.get(record.id) ?? []).flatMap((child) => visit(child, depth + 1)),
+  ];
+  return (children.get(null) ?? []).flatMap((record) => visit(record, 0));
+}
+
+/** The first line of the output of a record, or else of its input. */
+export function previewOf({ content }: Diagnosis): string {
+  const json = stringify(content);
+  if (!json.startsWith("{")) return "";
+  const { input, output } = JSON.parse(json) as { input?: unknown; output?: unknown };
+  return String(output || input || "").trim().split("\n")[0]!;
+}
+
+/** A status with its name. */
+export const statusOf = ({ status, statusName }: Diagnosis): string =>
+  statusName === null ? stringify(status) : `${stringify(status)} ${statusName}`;
+
+export const sessionPresentations = [
+  present(listSessions, { row: toRow }),
+  present(showSession, {
+    async run(context, input) {
+      const outcome = await listNewest(context, showSession, input);
+      const items = Array.isArray(outcome.data) ? outcome.data : (outcome.data as { items: Item[] }).items;
+      const rows = toTree(items as Item[]).map(({ record, depth }) => ({
+        createdAt: record.createdAt,
+        deployment: `${"  ".repeat(depth)}${depth > 0 ? "└ " : ""}${record.reference ?? record.deployId}`,
+        version: record.promptVersion,
+        status: statusOf(record),
+        text: previewOf(record),
+        id: record.id,
+      }));
+      return { ...outcome, rows };
+    },
+  }),
+  present(deleteWorkspaceSession, {
+    show: ({ deleted }) => show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined),
+  }),
+];

@@ -1,0 +1,95 @@
+// Counts of values by bucket, from which percentiles follow. They take no more memory for more values.
+
+/** How many values each bucket has, in pages of buckets. For many values this is several times as fast as a map. */
+export type Histogram = Map<number, Uint32Array>;
+
+/** The same of few values, as a map of buckets. */
+export type SmallHistogram = Map<number, number>;
+
+const pageBits = 8;
+
+export function increase(histogram: Histogram, bucket: number): void {
+  let page = histogram.get(bucket >> pageBits);
+  if (page === undefined) histogram.set(bucket >> pageBits, page = new Uint32Array(1 << pageBits));
+  page[bucket & (1 << pageBits) - 1]!++;
+}
+
+export function increaseSmall(histogram: SmallHistogram, bucket: number): void {
+  histogram.set(bucket, (histogram.get(bucket) ?? 0) + 1);
+}
+
+type Counts = [bucket: number, count: number][];
+
+export const countsOf = (histogram: Histogram): Counts =>
+  [...histogram].flatMap(([page, counts]) =>
+    Array.from(counts, (count, index): [number, number] => [(page << pageBits) + index, count])
+      .filter(([, count]) => count > 0)
+  );
+
+export function addHistogram(histogram: Histogram, other: Histogram): void {
+  for (const [page, counts] of other) {
+    const own = histogram.get(page);
+    if (own === undefined) histogram.set(page, counts.slice());
+    else for (const [index, count] of counts.entries()) own[index]! += count;
+  }
+}
+
+// Latencies below a second are rounded to a tenth of a millisecond, longer ones to four digits: 9,000 buckets per power of
+// ten. The buckets are numbered from 0 and from 10,000 on.
+const fine = 10_000, perPower = 9_000;
+
+export function latencyBucket(latency: number): number {
+  if (latency < 1000) return Math.round(latency * 10);
+  let power = 3, unit = 1;
+  for (; latency >= 10_000 * unit; unit *= 10) power++;
+  return fine + (power - 3) * perPower + Math.round(latency / unit) - 1000;
+}
+
+/** The latency that a bucket stands for, in ms. */
+export function latencyOf(bucket: number): number {
+  if (bucket < fine) return bucket / 10;
+  const power = Math.floor((bucket - fine) / perPower);
+  // Parsed as a decimal, since multiplying by a high power of ten would be a little off.
+  return Math.min(Number(`${1000 + (bucket - fine) % perPower}e${power}`), Number.MAX_VALUE);
+}
+
+// Other numbers are rounded half up to four digits: a bucket has these and a power of ten. Zero has a bucket of its own.
+const zero = 0, offset = 100;
+const toBucket = (digits: number, power: number): number =>
+  digits === 10_000 ? toBucket(1000, power + 1) : (power + offset) * 10_000 + digits;
+
+/** The bucket of a whole number times 10^`exponent`. */
+export function digitsBucket(whole: number | bigint, exponent: number): number {
+  if (typeof whole === "bigint") {
+    const text = String(whole);
+    if (text.length < 16) return digitsBucket(Number(whole), exponent);
+    return toBucket(Number(text.slice(0, 4)) + Number(text[4]! >= "5"), exponent + text.length - 4);
+  }
+  if (whole === 0) return zero;
+  let digits = whole, unit = 1, power = exponent;
+  for (; digits < 1000; digits *= 10) power--;
+  for (; whole >= 10_000 * unit; unit *= 10) power++;
+  return toBucket(unit === 1 ? digits : Math.round(whole / unit), power);
+}
+
+/** The number that such a bucket stands for: `digits` × 10^`exponent`. */
+export const digitsOf = (bucket: number): { digits: number; exponent: number } =>
+  bucket === zero ? { digits: 0, exponent: 0 } : {
+    digits: bucket % 10_000,
+    exponent: Math.floor(bucket / 10_000) - offset,
+  };
+
+export function numberOf(bucket: number): number {
+  const { digits, exponent } = digitsOf(bucket);
+  return Number(`${digits}e${exponent}`);
+}
+
+/** The smallest bucket that at least these shares of all values do not exceed (nearest rank). Undefined without values. */
+export function percentiles(counts: Counts, shares: number[]): (number | undefined)[] {
+  const ordered = counts.sort(([a], [b]) => a - b);
+  const total = ordered.reduce((sum, [, count]) => sum + count, 0);
+  return shares.map((share) => {
+    let rank = Math.max(1, Math.ceil(share * total));
+    return ordered.find(([, count]) => (rank -= count) <= 0)?.[0];
+  });
+}

@@ -1,0 +1,92 @@
+// Sessions: records with the same session id, of all deployments of a workspace.
+import type { Page, PageRequest } from "../common/domain.ts";
+import { defaultPageSize } from "../database/page.ts";
+import type { Database } from "../database/database.ts";
+import { findLogRange } from "./blocks.ts";
+import { scan } from "./scan.ts";
+import type { ScanOptions } from "./scan.ts";
+import { addCost, emptyCost } from "./tally.ts";
+import type { CostSum } from "./tally.ts";
+
+/** What was counted of a session. Times are those of its first and its last record, in Unix ms. */
+export type SessionTally = {
+  sessionId: string;
+  records: number;
+  statuses: Map<number, number>;
+  cost: CostSum;
+  firstAt: number;
+  lastAt: number;
+  /** The position of its last record. */
+  last: number;
+};
+
+const sliceLength = 4_096; // positions that one query scans
+const maxScan = 4_194_304; // positions that are searched for the sessions of one page
+
+/**
+ * The sessions of the records that match, the one with the newest record first. The cursor has the position to go on from,
+ * and the end of the log when the list began: later records are left out, so that no session moves between pages.
+ */
+export async function listSessions(
+  database: Database,
+  matching: ScanOptions,
+  { limit = defaultPageSize, cursor }: PageRequest,
+): Promise<Page<SessionTally>> {
+  const whole = await findLogRange(database, matching.filter);
+  const [before, listEnd] = (cursor ?? "").split("_").map(Number) as [number, number | undefined];
+  const end = Math.min(whole.end, listEnd ?? Infinity);
+  const scope = { first: whole.first, end };
+  let low = Math.min(end, cursor === undefined ? end : before);
+  const bottom = Math.max(scope.first, low - maxScan);
+  const chosen = new Map<string, number>();
+  while (low > bottom && chosen.size <= limit) {
+    const part = { first: Math.max(bottom, low - sliceLength), end: low };
+    const newest = new Map<string, number>();
+    await scan(database, { ...matching, readsSessions: true }, part, ({ session, position }) => {
+      if (position > (newest.get(session) ?? 0)) newest.set(session, position);
+    });
+    for (const [session, position] of [...newest].sort(([, a], [, b]) => b - a)) {
+      if (!chosen.has(session)) chosen.set(session, position);
+    }
+    low = part.first;
+  }
+  // One session more than the limit shows where the next page begins.
+  const ids = [...chosen.keys()].slice(0, limit);
+  const next = chosen.size > limit ? [...chosen.values()][limit]! + 1 : low > scope.first ? low : null;
+  const tallies = await countSessions(database, matching, ids, scope);
+  // A session with newer records was on an earlier page.
+  const items = ids.flatMap((id) => tallies.get(id) ?? []).filter(({ sessionId, last }) =>
+    chosen.get(sessionId) === last
+  );
+  return { items, nextCursor: next === null ? null : `${next}_${end}` };
+}
+
+/** Counts all records of some sessions in a range of the log. */
+async function countSessions(
+  database: Database,
+  { filter, costing }: ScanOptions,
+  sessionIds: string[],
+  scope: { first: number; end: number },
+): Promise<Map<string, SessionTally>> {
+  const tallies = new Map<string, SessionTally>();
+  if (sessionIds.length === 0) return tallies;
+  const matching = { filter: { ...filter, sessionIds }, costing, readsSessions: true };
+  for (let { first } = scope; first < scope.end; first += sliceLength) {
+    const part = { first, end: Math.min(first + sliceLength, scope.end) };
+    await scan(database, matching, part, ({ session, position, status, createdAt, cost }) => {
+      let tally = tallies.get(session);
+      if (tally === undefined) {
+        const times = { firstAt: createdAt, lastAt: createdAt, last: position };
+        tally = { sessionId: session, records: 0, statuses: new Map(), cost: emptyCost(), ...times };
+        tallies.set(session, tally);
+      }
+      tally.records++;
+      tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+      tally.firstAt = Math.min(tally.firstAt, createdAt);
+      tally.lastAt = Math.max(tally.lastAt, createdAt);
+      tally.last = Math.max(tally.last, position);
+      if (cost !== undefined) addCost(tally.cost, cost);
+    });
+  }
+  return tallies;
+}

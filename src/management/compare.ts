@@ -1,0 +1,193 @@
+// Compares the records of two deployments, or of two versions.
+import { decimalText, readAmount } from "../common/decimal.ts";
+import type { DeploymentId } from "../common/ids.ts";
+import { latencyOf, numberOf } from "../ledger/histogram.ts";
+import type { Histogram } from "../ledger/histogram.ts";
+import { newcombe, welch } from "../ledger/intervals.ts";
+import { countRecords } from "../ledger/stats.ts";
+import { momentsOf, toStats } from "../ledger/tally.ts";
+import type { Tally } from "../ledger/tally.ts";
+import { recordStats } from "../schema/ledger.ts";
+import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { requireDeployment } from "./deployments.ts";
+import { operation, percent } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
+import { withDeployment } from "./references.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const numeric = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
+const low = described(nullable(numeric), "The lower end of its 95 % interval. Null with fewer than 30 records");
+const high = described(nullable(numeric), "The upper end");
+const difference = nullable(exactly({ difference: numeric, low, high }));
+const usd = predicate<string>("a decimal text", (value) => typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value), {
+  type: "string",
+  pattern: String.raw`^-?\d+(\.\d+)?$`,
+});
+
+const Side = named(
+  "ComparedStats",
+  exactly({
+    deployId: v.textAs<DeploymentId>(),
+    reference: v.text,
+    version: described(nullable(v.positive), "Null for all versions"),
+    ...recordStats,
+  }),
+);
+
+const Comparison = named(
+  "Comparison",
+  exactly({
+    a: Side,
+    b: Side,
+    differences: described(
+      exactly({
+        failures: described(difference, "Of the shares that failed (Newcombe), or null if nothing counts as a failure"),
+        latency: described(difference, "Of the means in ms (Welch), or null if one side has none"),
+        tokens: described(difference, "Of the means (Welch), or null if one side has none"),
+        cost: described(
+          nullable(exactly({ difference: usd, low, high })),
+          "Of the means in USD (Welch), or null if one side has none",
+        ),
+      }),
+      "That of b minus that of a",
+    ),
+    sentence: described(v.text, "What these records show, for people"),
+  }),
+);
+export type Comparison = Infer<typeof Comparison>;
+type Side = Infer<typeof Side>;
+
+const version = (side: string) => optional(described(v.positive, `The version of ${side}. Default: all`));
+const { promptVersion: _, ...filter } = recordFilter;
+
+export const compareStats = operation({
+  id: "compareStats",
+  summary: "Compare the records of two versions or two deployments. A and B are references, such as " +
+    "support/assistant@production, with :7 behind them for version 7",
+  method: "GET",
+  path: "/stats/compare",
+  role: "viewer",
+  command: `stats compare A B ${filterOptions.replace(" [--version N]", "")} [--workspace ID]`,
+  input: {
+    a: described(v.deploymentReference, "The deployment to compare with"),
+    aVersion: version("a"),
+    b: described(v.deploymentReference, "The deployment that is compared"),
+    bVersion: version("b"),
+    workspaceId: withDeployment.workspaceId,
+    ...filter,
+  },
+  output: Comparison,
+  refusals: ["not_found", "conflict"],
+  isLong: true,
+  async run(management, { a, aVersion, b, bVersion, ...filter }) {
+    const one = await readSide(management, a, aVersion, filter, "first");
+    const other = await readSide(management, b, bVersion, filter, "second");
+    const differences = differencesOf(one, other);
+    return { a: one.side, b: other.side, differences, sentence: sentenceOf(one.side, other.side, differences) };
+  },
+});
+
+type Read = { side: Side; tally: Tally };
+
+async function readSide(
+  management: Management,
+  deployId: DeploymentId,
+  version: number | undefined,
+  filter: Omit<Parameters<typeof toScan>[3], "promptVersion">,
+  nth: string,
+): Promise<Read> {
+  const { workspaceId, reference } = await requireDeployment(management, deployId);
+  const { statuses } = await requireWorkspace(management, workspaceId);
+  const matching = await toScan(management, workspaceId, [deployId], { ...filter, promptVersion: version });
+  const report = (share: number) => management.report?.(`Read ${percent(share)} of the ${nth}`);
+  const { all } = await countRecords(management.database, matching, undefined, report);
+  return { side: { deployId, reference, version: version ?? null, ...toStats(all, statuses) }, tally: all };
+}
+
+type Differences = Comparison["differences"];
+
+function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second }: Read): Differences {
+  const means = (
+    one: number | null,
+    other: number | null,
+    histograms: [Histogram, Histogram],
+    valueOf: (bucket: number) => number,
+  ) => {
+    if (one === null || other === null) return null;
+    const [before, after] = histograms.map((histogram) => momentsOf(histogram, valueOf));
+    const { low = null, high = null } = welch({ ...before!, mean: one }, { ...after!, mean: other }) ?? {};
+    return { difference: other - one, low, high };
+  };
+  const cost = means(
+    a.cost.mean === null ? null : Number(a.cost.mean),
+    b.cost.mean === null ? null : Number(b.cost.mean),
+    [first.cost.histogram, second.cost.histogram],
+    numberOf,
+  );
+  const isCounted = a.failures !== null && b.failures !== null && a.records > 0 && b.records > 0;
+  return {
+    failures: isCounted
+      ? newcombe(
+        { count: a.failures!.records, total: a.records },
+        { count: b.failures!.records, total: b.records },
+      )
+      : null,
+    latency: means(a.latency.mean, b.latency.mean, [first.latency.histogram, second.latency.histogram], latencyOf),
+    tokens: means(a.tokens.mean, b.tokens.mean, [first.tokens.histogram, second.tokens.histogram], numberOf),
+    cost: cost && { ...cost, difference: decimalText(readAmount(b.cost.mean!)! - readAmount(a.cost.mean!)!) },
+  };
+}
+
+const nameOf = (side: Side, other: Side): string => {
+  if (side.version === null) return side.reference;
+  return side.deployId === other.deployId ? `version ${side.version}` : `${side.reference} version ${side.version}`;
+};
+
+const minus = (text: string) => text.replace("-", "−");
+const shareText = (share: number) => `${(100 * share).toFixed(1)} %`;
+const short = (value: number) => minus(String(Number(value.toPrecision(3))));
+
+/** What the records show. A difference whose interval contains 0 may be chance. */
+function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost }: Differences): string {
+  const records = a.records + b.records;
+  if (a.records === 0 || b.records === 0) {
+    return `${nameOf(a.records === 0 ? a : b, a.records === 0 ? b : a)} has no records`;
+  }
+  const isClear = <D extends { low: number | null; high: number | null }>(
+    found: D | null,
+  ): found is D & { low: number; high: number } =>
+    found !== null && found.low !== null && found.high !== null && (found.low > 0 || found.high < 0);
+  const parts: string[] = [];
+  if (isClear(failures)) {
+    const points = (value: number) => minus((100 * value).toFixed(1));
+    const { low, high } = failures;
+    parts.push(
+      `fails ${high < 0 ? "less" : "more"} often (${shareText(b.failures!.share!)} against ${
+        shareText(a.failures!.share!)
+      }, 95 % interval of the difference ${points(low)} to ${points(high)} points)`,
+    );
+  }
+  const addMean = (
+    found: { low: number | null; high: number | null } | null,
+    words: [less: string, more: string],
+    [one, other]: [unknown, unknown],
+    unit: string,
+  ) => {
+    if (!isClear(found)) return;
+    parts.push(
+      `${words[found.high < 0 ? 0 : 1]} (mean ${other} against ${one}${unit}, 95 % interval of the difference ${
+        short(found.low)
+      } to ${short(found.high)}${unit})`,
+    );
+  };
+  addMean(latency, ["is faster", "is slower"], [a.latency.mean, b.latency.mean], " ms");
+  const tokenMeans = [a.tokens.mean ?? 0, b.tokens.mean ?? 0].map(short) as [string, string];
+  addMean(tokens, ["uses fewer tokens", "uses more tokens"], tokenMeans, "");
+  addMean(cost, ["costs less", "costs more"], [a.cost.mean, b.cost.mean], " USD");
+  return parts.length === 0
+    ? `no difference that these ${records} records can show`
+    : `${nameOf(b, a)} ${parts.join(", ")}`;
+}

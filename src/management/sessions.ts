@@ -1,0 +1,174 @@
+// Sessions of a workspace: what an application did under one session id, across deployments.
+import { decimalText } from "../common/decimal.ts";
+import type { Page } from "../common/domain.ts";
+import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
+import { readMembers, stringify } from "../common/json-text.ts";
+import { text } from "../database/row.ts";
+import * as diagnoses from "../ledger/diagnoses.ts";
+import { noCosting } from "../ledger/scan.ts";
+import * as sessions from "../ledger/sessions.ts";
+import type { SessionTally } from "../ledger/sessions.ts";
+import { countOf, totalCost } from "../ledger/tally.ts";
+import { Diagnosis } from "../schema/ledger.ts";
+import { described, exactly, named, nullable, optional, predicate, refined } from "../schema/struct.ts";
+import type { Infer, Struct } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { operation, pageOf } from "./operation.ts";
+import type { Store } from "./operation.ts";
+import { timeRange, toScan } from "./record-filter.ts";
+import { deleteRecords, Deletion } from "./records.ts";
+import { failuresOf } from "./statuses.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const usd = predicate<string>("a decimal text", (value) => typeof value === "string", { type: "string" });
+
+const Session = named(
+  "Session",
+  exactly({
+    sessionId: v.text,
+    records: v.count,
+    failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure in the workspace"),
+    cost: described(usd, "What its records cost in USD, as an exact decimal text"),
+    unpriced: described(v.count, "How many of its records have no cost"),
+    firstAt: described(v.timestamp, "When its first record was stored, in Unix milliseconds"),
+    lastAt: described(v.timestamp, "When its last record was stored, in Unix milliseconds"),
+  }),
+);
+export type Session = Infer<typeof Session>;
+
+const sessionId = described(v.text, "The client's name for the session");
+
+/** The deployments of a workspace. */
+async function deploymentsOf({ database }: Store, workspaceId: WorkspaceId): Promise<DeploymentId[]> {
+  const sql = "select id from deployments where workspace_id = ? order by id";
+  return (await database.read({ sql, args: [workspaceId] })).map((row) => text<DeploymentId>(row, "id"));
+}
+
+export const listSessions = operation({
+  id: "listSessions",
+  summary:
+    "List the sessions of a workspace across its deployments, the one with the newest record first. A page may " +
+    "be short or empty after a long search",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/sessions",
+  role: "viewer",
+  command:
+    "session list --workspace ID [--deploy REF] [--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
+  input: {
+    workspaceId: v.workspaceId,
+    deployId: optional(described(v.deploymentReference, "Only records of this deployment")),
+    ...timeRange,
+    ...v.page,
+    cursor: optional(
+      refined(v.cursor, (value) => /^\d{1,15}(_\d{1,15})?$/.test(value), "the nextCursor of an earlier response", {
+        pattern: "^[0-9]{1,15}(_[0-9]{1,15})?$",
+      }),
+    ),
+  },
+  output: pageOf(Session),
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { workspaceId, deployId, limit, cursor, ...filter }): Promise<Page<Session>> {
+    const { statuses } = await requireWorkspace(management, workspaceId);
+    const all = await deploymentsOf(management, workspaceId);
+    const deployIds = deployId === undefined ? all : all.filter((id) => id === deployId);
+    const matching = await toScan(management, workspaceId, deployIds, filter);
+    const page = await sessions.listSessions(management.database, matching, { limit, cursor });
+    return { items: page.items.map((tally) => toSession(tally, failuresOf(statuses))), nextCursor: page.nextCursor };
+  },
+});
+
+function toSession({ sessionId, records, statuses, cost, firstAt, lastAt }: SessionTally, failing?: number[]): Session {
+  return {
+    sessionId,
+    records,
+    failures: failing === undefined ? null : countOf({ statuses }, failing),
+    cost: decimalText(totalCost(cost)),
+    unpriced: records - cost.records,
+    firstAt,
+    lastAt,
+  };
+}
+
+/** A record of a session, with its place in the tree. */
+const SessionRecord = named(
+  "SessionRecord",
+  exactly({
+    record: Diagnosis,
+    parentId: described(
+      nullable(v.textAs<RecordId>()),
+      "The record on this page that additional_properties.parent_id names: by its id, or by the id or the span_id in its " +
+        "additional_properties. Null if it names none",
+    ),
+  }),
+) as Struct<{ record: Diagnosis; parentId: RecordId | null }, unknown>;
+
+export const showSession = operation({
+  id: "showSession",
+  summary: "Show the records of a session across the deployments of a workspace, oldest first, as a tree",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/session-records",
+  role: "viewer",
+  command: "session show SESSION --workspace ID [--limit N] [--cursor CURSOR] [--all] [--page]",
+  input: { workspaceId: v.workspaceId, sessionId, ...v.numberedPage },
+  output: pageOf(SessionRecord),
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { workspaceId, sessionId, limit, cursor }) {
+    await requireWorkspace(management, workspaceId);
+    const deployIds = await deploymentsOf(management, workspaceId);
+    const matching = { filter: { deployIds, sessionIds: [sessionId] }, costing: noCosting };
+    const page = await diagnoses.listDiagnoses(management.database, matching, { limit, cursor, order: "oldest" });
+    return { items: withParents(page.items), nextCursor: page.nextCursor };
+  },
+});
+
+/** Finds the parent of each record among these. A record is not its own ancestor. */
+function withParents(records: Diagnosis[]): { record: Diagnosis; parentId: RecordId | null }[] {
+  const properties = records.map(({ additional_properties: own }) => {
+    const json = stringify(own);
+    const members = json.startsWith("{") ? readMembers(json) : new Map<string, string>();
+    return (name: string): string | undefined => {
+      const value: unknown = JSON.parse(members.get(name) ?? "null");
+      return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+    };
+  });
+  const byName = new Map<string, RecordId>();
+  for (const [index, { id }] of records.entries()) {
+    for (const name of [id, properties[index]!("id"), properties[index]!("span_id")]) {
+      if (name !== undefined && !byName.has(name)) byName.set(name, id);
+    }
+  }
+  const parents = new Map<RecordId, RecordId>();
+  for (const [index, { id }] of records.entries()) {
+    const parent = byName.get(properties[index]!("parent_id") ?? "");
+    if (parent !== undefined && !isAncestor(parents, id, parent)) parents.set(id, parent);
+  }
+  return records.map((record) => ({ record, parentId: parents.get(record.id) ?? null }));
+}
+
+/** Whether a record is another one, or above it in the tree. */
+function isAncestor(parents: Map<RecordId, RecordId>, id: RecordId, other: RecordId): boolean {
+  for (let at: RecordId | undefined = other; at !== undefined; at = parents.get(at)) if (at === id) return true;
+  return false;
+}
+
+export const deleteWorkspaceSession = operation({
+  id: "deleteWorkspaceSession",
+  summary: "Delete all records of a session in all deployments of a workspace",
+  method: "DELETE",
+  path: "/workspaces/{workspaceId}/sessions",
+  role: "admin",
+  command: "session delete SESSION --workspace ID",
+  input: { workspaceId: v.workspaceId, sessionId },
+  output: Deletion,
+  refusals: ["not_found"],
+  isLong: true,
+  async run(management, { workspaceId, sessionId }) {
+    await requireWorkspace(management, workspaceId);
+    const deployIds = await deploymentsOf(management, workspaceId);
+    return await deleteRecords(management, { id: workspaceId, workspaceId }, deployIds, sessionId);
+  },
+});
+
+export const sessionOperations = [listSessions, showSession, deleteWorkspaceSession];
