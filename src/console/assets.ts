@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "64857f0a38266f88",
+    hash: "3ac2ba56705bf13b",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -1083,6 +1083,40 @@ summary {
   margin-right: var(--s1);
 }
 
+.charts {
+  display: grid;
+  grid-template-columns: repeat(2, minmax(0, 1fr));
+  gap: var(--s4);
+}
+
+.session {
+  list-style: none;
+  margin: 0;
+  padding: 0;
+  display: grid;
+  gap: var(--s2);
+}
+
+.session .session {
+  margin-top: var(--s2);
+  padding-left: var(--s5);
+  border-left: 2px solid var(--line);
+}
+
+.entry {
+  display: grid;
+  gap: var(--s2);
+}
+
+.entry p {
+  margin: 0;
+}
+
+.entry .output {
+  border-left: 3px solid var(--accent);
+  padding-left: var(--s3);
+}
+
 .bar {
   display: block;
   width: 100%;
@@ -1122,7 +1156,8 @@ kbd {
   }
 
   .split,
-  .halves {
+  .halves,
+  .charts {
     grid-template-columns: minmax(0, 1fr);
   }
 

@@ -15,6 +15,12 @@ export const counted = (value: number, noun: string, plural = `${noun}s`): Html 
 /** A share from 0 to 1. */
 export const share = (value: number): Html => markup`<data value="${value}">${(100 * value).toFixed(1)} %</data>`;
 
+const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 4 });
+
+/** An amount of USD, which is decimal text, or a dash. Its exact value stays in the page. */
+export const usd = (amount: string | null): Part =>
+  amount === null ? dash : markup`<data value="${amount}">${dollars.format(Number(amount))}</data>`;
+
 /** Milliseconds in the unit that fits, or a dash. */
 export const duration = (ms: number | null | undefined): Part =>
   ms === null || ms === undefined

@@ -17,6 +17,7 @@ export const sections = {
   prompts: "Prompts",
   deployments: "Deployments",
   records: "Records",
+  sessions: "Sessions",
   usage: "Usage",
   keys: "Keys",
   tokens: "Tokens",

@@ -15,7 +15,9 @@ import { promptsPage } from "./pages/prompts.ts";
 import { recordPage, recordTextPage } from "./pages/record.ts";
 import { recordsExport, recordsPage } from "./pages/records.ts";
 import { sessionPage } from "./pages/session.ts";
+import { sessionsPage } from "./pages/sessions.ts";
 import { settingsPage } from "./pages/settings.ts";
+import { statsPage } from "./pages/stats.ts";
 import { tokenPage } from "./pages/token.ts";
 import { tokensPage } from "./pages/tokens.ts";
 import { usagePage } from "./pages/usage.ts";
@@ -31,6 +33,7 @@ export const pages: readonly Page[] = [
   comparePage,
   promptPage,
   deploymentsPage,
+  statsPage,
   deploymentChangePage,
   deploymentPage,
   recordsPage,
@@ -38,6 +41,7 @@ export const pages: readonly Page[] = [
   recordTextPage,
   recordPage,
   sessionPage,
+  sessionsPage,
   usagePage,
   keysPage,
   keyPage,

@@ -6,7 +6,7 @@ import { contentOf, keepUnchanged, readDraft, toDraft } from "../../src/console/
 import { stringify } from "../../src/common/json-text.ts";
 import { isApiKey, isToken } from "../../src/common/ids.ts";
 import { listAuditEntries } from "../../src/management/audit.ts";
-import { getDeployment, listDeployments } from "../../src/management/deployments.ts";
+import { getDeployment } from "../../src/management/deployments.ts";
 import { getPrompt, toContent } from "../../src/management/versions.ts";
 import { listApiKeys } from "../../src/management/api-keys.ts";
 import { getWorkspace } from "../../src/management/workspaces.ts";
@@ -192,13 +192,14 @@ test("a deployment is promoted, rolled back, switched off and on, each with its 
 });
 
 test("an editor does not change a protected deployment, and is told why", async () => {
-  const { items: [deployment] } = await call(listDeployments, admin, { workspaceId, limit: 1 });
-  await call(protectDeployment, admin, { id: deployment!.id });
+  const { deployId, promptId } = world;
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
+  await call(protectDeployment, admin, { id: deployId });
   const { token } = await call(createToken, admin, { name: "Eddie", role: "editor" });
   const editor = await visit(world, token);
-  const page = await editor.see(`/deployments/${deployment!.id}/promote?version=2`);
+  const page = await editor.see(`/deployments/${deployId}/promote?version=2`);
   assert.match(page, "This needs the role publisher because the deployment is protected. You are signed in as editor.");
-  assert.is((await editor.send(`/deployments/${deployment!.id}/promote`, { version: "2" })).status, 403);
+  assert.is((await editor.send(`/deployments/${deployId}/promote`, { version: "2" })).status, 403);
 });
 
 test("secrets of keys and tokens are shown once, and rotation and revocation do what they say", async () => {

@@ -1,9 +1,9 @@
 // Two versions of a prompt: what differs, and the numbers of both in a deployment.
-import type { DeploymentId, PromptId } from "../../common/ids.ts";
+import type { PromptId } from "../../common/ids.ts";
+import { compareStats } from "../../management/compare.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { diffVersions } from "../../management/renderings.ts";
-import { readStats } from "../../management/stats.ts";
 import { getPrompt, getPromptVersion } from "../../management/versions.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
@@ -13,7 +13,7 @@ import { diffView } from "../parts/diff.ts";
 import { empty } from "../parts/empty.ts";
 import { field, filters, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
-import { statsTable } from "../parts/stats.ts";
+import { comparisonView } from "../parts/stats.ts";
 import { variablesNotice } from "../parts/variables.ts";
 import { rangeOf, spanOptions } from "./inputs.ts";
 
@@ -68,20 +68,32 @@ const filterOf = (
           value: chosen(visit, deployments)?.id,
           options: deployments.map(({ id, name }) => [id, name] as const),
         })
+      }${
+        select({
+          label: "and",
+          name: "other",
+          value: asked(visit, "other"),
+          options: [["", "the same"], ...deployments.map(({ id, name }) => [id, name] as const)],
+        })
       }${select({ label: "Records of", name: "last", value: asked(visit, "last"), options: spanOptions })}`
     }`,
   );
 
-/** The deployment in the query, else the first one. */
+/** The deployment that the query names, else the first one. */
 const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
   deployments.find(({ id }) => id === asked(visit, "deployment")) ?? deployments.at(-1);
 
-async function numbersOf(visit: Visit, versions: number[], deployments: readonly Deployment[]): Promise<Html> {
+async function numbersOf(
+  visit: Visit,
+  [from, to]: [number, number],
+  deployments: readonly Deployment[],
+): Promise<Html> {
   const deployment = chosen(visit, deployments);
   if (deployment === undefined) return empty("Not deployed", "Numbers come from the records of a deployment.");
-  const deployId: DeploymentId = deployment.id;
-  const stats = await visit.call(readStats, { deployId, ...rangeOf(visit) });
-  const found = stats.versions.filter(({ version }) => versions.includes(version));
-  if (found.length > 0) return markup`<p class="hint">Records of ${isolated(deployment.name)}.</p>${statsTable(found)}`;
-  return empty("No records", markup`Neither version has records in ${isolated(deployment.name)} in this time.`);
+  const other = deployments.find(({ id }) => id === asked(visit, "other")) ?? deployment;
+  const comparison = await visit.call(compareStats, {
+    ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
+    ...rangeOf(visit),
+  });
+  return comparisonView(comparison);
 }

@@ -1,11 +1,11 @@
 // Asks before a deployment is changed: what will differ, which variables change, and the numbers of both versions.
 import { unknownPath } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
+import { compareStats } from "../../management/compare.ts";
 import { rollBackDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { diffVersions } from "../../management/renderings.ts";
-import { readStats } from "../../management/stats.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -14,7 +14,7 @@ import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { filters, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
-import { statsTable } from "../parts/stats.ts";
+import { comparisonView } from "../parts/stats.ts";
 import { variablesNotice } from "../parts/variables.ts";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
@@ -105,13 +105,12 @@ async function versionChoice(
 async function outcomeOf(visit: Visit, { id, promptId, currentVersion }: Deployment, version: number): Promise<Html> {
   const { call } = visit;
   const { id: workspaceId } = workspaceOf(visit);
-  const [live, next, { diff }, stats] = await Promise.all([
+  const [live, next, { diff }, comparison] = await Promise.all([
     call(getPromptVersion, { id: promptId, workspaceId, version: currentVersion }),
     call(getPromptVersion, { id: promptId, workspaceId, version }),
     call(diffVersions, { id: promptId, workspaceId, from: currentVersion, to: version }),
-    call(readStats, { deployId: id }),
+    call(compareStats, { a: id, aVersion: currentVersion, b: id, bVersion: version }),
   ]);
-  const found = stats.versions.filter((each) => each.version === version || each.version === currentVersion);
   return markup`${
     section(
       "What will differ",
@@ -119,12 +118,5 @@ async function outcomeOf(visit: Visit, { id, promptId, currentVersion }: Deploym
         diffView(diff, `Version ${currentVersion} to ${version}`)
       }`,
     )
-  }${
-    section(
-      "What both did here",
-      found.length > 0
-        ? statsTable(found)
-        : markup`<p class="hint">Neither version has records in this deployment.</p>`,
-    )
-  }`;
+  }${section("What both did here", comparisonView(comparison))}`;
 }

@@ -42,7 +42,9 @@ export const deploymentPage: Page = {
         heading({
           title: breakable(reference),
           trail: [{ label: "Deployments", href: link(visit, ["deployments"]) }],
-          actions: markup`<a class="button" href="${link(visit, ["records"], { deployment: id })}">Records</a>`,
+          actions: markup`<a class="button" href="${
+            link(visit, ["deployments", id, "stats"])
+          }">Statistics</a><a class="button" href="${link(visit, ["records"], { deployment: id })}">Records</a>`,
         })
       }${
         facts([

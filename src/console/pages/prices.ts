@@ -2,7 +2,7 @@
 import type { PriceId } from "../../common/ids.ts";
 import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
 import type { Price } from "../../management/prices.ts";
-import { dash, time } from "../format.ts";
+import { dash, time, usd } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Part } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
@@ -69,8 +69,6 @@ export const pricesPage: Page = {
     return { redirect: link(visit, ["prices"], { done: "stored" }) };
   },
 };
-
-const usd = (amount: string): Part => markup`<data value="${amount}">${amount}</data>\u00a0USD`;
 
 const removeForm = ({ id, model }: Price): Part =>
   markup`<form method="post">${

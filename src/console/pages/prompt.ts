@@ -2,6 +2,8 @@
 import type { PromptId } from "../../common/ids.ts";
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
+import { readStats } from "../../management/stats.ts";
+import type { Stats } from "../../management/stats.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
 import type { Prompt } from "../../management/prompts.ts";
 import { getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
@@ -16,8 +18,10 @@ import { contentView } from "../parts/content.ts";
 import { field, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
+import { numbersLine } from "../parts/stats.ts";
 
 const mostVersions = 100;
+const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
 
 export const promptPage: Page = {
   path: "/:workspaceId/prompts/:promptId",
@@ -35,6 +39,8 @@ export const promptPage: Page = {
     const shown = await call(getPromptVersion, { id, workspaceId, version });
     const deployments = all.filter(({ promptId }) => promptId === id);
     const open = deployments.filter(({ archivedAt }) => archivedAt === null);
+    const measured = open.find(({ name }) => name === "production") ?? open.at(-1);
+    const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
     const isArchived = prompt.archivedAt !== null;
     return {
       title: `${prompt.name} v${version}`,
@@ -61,7 +67,7 @@ export const promptPage: Page = {
       }</div></div><p class="hint">${time(shown.createdAt)}${
         shown.note !== "" && markup` · ${isolated(shown.note)}`
       }</p>${contentView(shown)}</div><div><h2>Versions</h2><p></p>${
-        versionsList(visit, prompt, versions.items, version, open)
+        versionsList(visit, prompt, versions.items, version, open, numbers)
       }${section("Deployments", deploymentsOf(visit, prompt, open, version))}${
         section("This prompt", changesOf(visit, prompt))
       }</div></div>`,
@@ -116,8 +122,15 @@ function versionsList(
   versions: readonly Pick<PromptVersion, "version" | "note" | "createdAt">[],
   shown: number,
   deployments: readonly Deployment[],
+  numbers: Stats | undefined,
 ): Html {
-  return markup`<ol class="versions" reversed>${
+  const measured = deployments.find(({ id }) => id === numbers?.deployId);
+  return markup`${
+    measured &&
+    markup`<p class="hint">Numbers of ${isolated(measured.name)} in the last 30 days. <a href="${
+      link(visit, ["deployments", measured.id, "stats"])
+    }">All statistics</a></p>`
+  }<ol class="versions" reversed>${
     versions.map(({ version, note, createdAt }) => {
       const live = deployments.filter(({ currentVersion }) => currentVersion === version);
       const compared = version === shown ? version - 1 : shown;
@@ -125,7 +138,9 @@ function versionsList(
         link(visit, ["prompts", id], { version })
       }"><strong>v${version}</strong>${version === latestVersion && " newest"}</a>${
         chips(live.map((deployment) => deploymentChip(visit, deployment)))
-      }</div>${note !== "" && markup`<p>${isolated(note)}</p>`}<p class="hint">${time(createdAt)}${
+      }</div>${note !== "" && markup`<p>${isolated(note)}</p>`}${
+        numbersLine(numbers?.versions.find((each) => each.version === version))
+      }<p class="hint">${time(createdAt)}${
         compared > 0 &&
         markup` · <a href="${
           link(visit, ["prompts", id, "compare"], {

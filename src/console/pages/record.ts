@@ -72,9 +72,7 @@ export const recordPage: Page = {
           ],
           [
             "Session",
-            markup`<a href="${link(visit, ["session"], { id: session, deployment: deployId })}">${
-              isolated(session.slice(0, 200))
-            }</a>`,
+            markup`<a href="${link(visit, ["session"], { id: session })}">${isolated(session.slice(0, 200))}</a>`,
           ],
           startAt !== null ? ["Started", time(startAt)] : undefined,
           endAt !== null ? ["Ended", time(endAt)] : undefined,

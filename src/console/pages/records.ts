@@ -52,7 +52,11 @@ export const recordsPage: Page = {
           title: "Records",
           lede: "What applications submitted, newest first.",
           actions: items.length > 0 &&
-            markup`<a class="button" href="${exported("ndjson")}" download>Export JSON</a><a class="button" href="${
+            markup`<a class="button" href="${
+              link(visit, ["deployments", deployment.id, "stats"])
+            }">Statistics</a><a class="button" href="${
+              exported("ndjson")
+            }" download>Export JSON</a><a class="button" href="${
               exported(
                 "csv",
               )

@@ -34,7 +34,7 @@ const brand = (root: string) =>
   }"><svg width="22" height="22" viewBox="0 0 24 24" aria-hidden="true"><rect class="ink" x="3" y="2" width="18" height="20" rx="4"/><path class="paper" d="M7.5 8h9M7.5 12h9M7.5 16h5"/></svg>promptledger</a>`;
 
 const groups: Section[][] = [
-  ["overview", "prompts", "deployments", "records", "usage"],
+  ["overview", "prompts", "deployments", "records", "sessions", "usage"],
   ["keys", "tokens", "prices", "settings", "audit"],
 ];
 
