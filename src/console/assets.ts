@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "3ac2ba56705bf13b",
+    hash: "dec4c6abeecb2a2c",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -999,8 +999,12 @@ summary {
 .plot svg {
   display: block;
   width: 100%;
-  min-width: 40rem;
+  min-width: 38rem;
   height: auto;
+}
+
+.plot.half svg {
+  min-width: 22rem;
 }
 
 .chart text {
@@ -1306,7 +1310,7 @@ kbd {
 `,
   },
   "console.js": {
-    hash: "95f1343d666d9e5e",
+    hash: "e09ec493de84aafd",
     text: `// @ts-check
 // Comfort for the pages, which work without it: times in the reader's zone, a preview while one writes, what a change will do
 // before it is sent, and keys.
@@ -1337,7 +1341,9 @@ function showTimes(part) {
 showTimes(document);
 
 // On a narrow screen the navigation scrolls, and shows where one is.
-document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+const current = /** @type {HTMLElement | null} */ (document.querySelector(".side [aria-current]"));
+const bar = current?.closest("nav");
+if (current && bar) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
 
 // A button that copies the secret before it.
 for (const secret of document.querySelectorAll(".secret")) {

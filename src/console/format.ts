@@ -8,6 +8,10 @@ const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 export const number = (value: number, unit = ""): Html =>
   markup`<data value="${value}">${grouped.format(value)}</data>${unit && `\u00a0${unit}`}`;
 
+/** A mean for people, who need no more than a few digits. */
+export const rounded = (value: number): Html =>
+  markup`<data value="${value}">${grouped.format(Number(value.toPrecision(4)))}</data>`;
+
 /** `1 record`, `2 records` */
 export const counted = (value: number, noun: string, plural = `${noun}s`): Html =>
   markup`${number(value)} ${value === 1 ? noun : plural}`;
@@ -15,7 +19,7 @@ export const counted = (value: number, noun: string, plural = `${noun}s`): Html 
 /** A share from 0 to 1. */
 export const share = (value: number): Html => markup`<data value="${value}">${(100 * value).toFixed(1)} %</data>`;
 
-const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 4 });
+export const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 4 });
 
 /** An amount of USD, which is decimal text, or a dash. Its exact value stays in the page. */
 export const usd = (amount: string | null): Part =>

@@ -28,7 +28,9 @@ function showTimes(part) {
 showTimes(document);
 
 // On a narrow screen the navigation scrolls, and shows where one is.
-document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+const current = /** @type {HTMLElement | null} */ (document.querySelector(".side [aria-current]"));
+const bar = current?.closest("nav");
+if (current && bar) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
 
 // A button that copies the secret before it.
 for (const secret of document.querySelectorAll(".secret")) {

@@ -15,7 +15,7 @@ import { field, filters, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { comparisonView } from "../parts/stats.ts";
 import { variablesNotice } from "../parts/variables.ts";
-import { rangeOf, spanOptions } from "./inputs.ts";
+import { mainOf, rangeOf, spanOptions } from "./inputs.ts";
 
 export const comparePage: Page = {
   path: "/:workspaceId/prompts/:promptId/compare",
@@ -79,9 +79,9 @@ const filterOf = (
     }`,
   );
 
-/** The deployment that the query names, else the first one. */
+/** The deployment that the query names, else the one that matters most. */
 const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
-  deployments.find(({ id }) => id === asked(visit, "deployment")) ?? deployments.at(-1);
+  deployments.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(deployments);
 
 async function numbersOf(
   visit: Visit,

@@ -1,5 +1,6 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
 import { invalid } from "../../common/errors.ts";
+import type { Deployment } from "../../management/deployments.ts";
 import { asked, sent } from "../page.ts";
 import type { Visit } from "../page.ts";
 
@@ -45,3 +46,8 @@ export function momentOf(text: string | undefined): number | undefined {
   if (Number.isNaN(at) || at < 0) throw invalid("A time must look like 2026-11-15T12:00");
   return at;
 }
+
+/** The deployment to begin with: the one named production, else the oldest, of a list with the newest first. */
+export const mainOf = (deployments: readonly Deployment[]): Deployment | undefined =>
+  deployments.find(({ name, archivedAt }) => name === "production" && archivedAt === null) ??
+    deployments.findLast(({ archivedAt }) => archivedAt === null) ?? deployments.at(-1);

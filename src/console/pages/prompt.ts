@@ -15,6 +15,7 @@ import { asked, askedNumber, findLack, link, listAll, sent, workspaceOf } from "
 import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { contentView } from "../parts/content.ts";
+import { mainOf } from "./inputs.ts";
 import { field, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
@@ -39,7 +40,7 @@ export const promptPage: Page = {
     const shown = await call(getPromptVersion, { id, workspaceId, version });
     const deployments = all.filter(({ promptId }) => promptId === id);
     const open = deployments.filter(({ archivedAt }) => archivedAt === null);
-    const measured = open.find(({ name }) => name === "production") ?? open.at(-1);
+    const measured = mainOf(open);
     const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
     const isArchived = prompt.archivedAt !== null;
     return {

@@ -26,6 +26,9 @@ import { facts } from "../parts/table.ts";
 import { rawTextHeaders } from "../safety.ts";
 import { statusOf } from "../../http/respond.ts";
 
+// What stands above, or is of the service.
+const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
+shownMembers.push("deployId", "reference", "keyId", "statusName");
 const mostShown = 65_536; // characters of an input, an output, or all other members
 
 export const recordPage: Page = {
@@ -38,16 +41,7 @@ export const recordPage: Page = {
     const { id, promptVersion, createdAt } = record;
     const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
     const { content, ...others } = record;
-    const more = without(others, [
-      "id",
-      "promptVersion",
-      "createdAt",
-      "status",
-      "sessionId",
-      "latency",
-      "startAt",
-      "endAt",
-    ]);
+    const more = without(others, shownMembers);
     return {
       title: `Record ${id}`,
       isWide: true,
@@ -76,6 +70,7 @@ export const recordPage: Page = {
           ],
           startAt !== null ? ["Started", time(startAt)] : undefined,
           endAt !== null ? ["Ended", time(endAt)] : undefined,
+          ["Key", markup`<a href="${link(visit, ["keys", record.keyId])}"><code>…${record.keyId.slice(-8)}</code></a>`],
           ["Id", markup`<code>${id}</code>`],
         ])
       }<div class="halves">${section("Input", partView(visit, record, "input"))}${

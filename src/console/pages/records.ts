@@ -17,6 +17,7 @@ import { pager, table } from "../parts/table.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
+import { mainOf } from "./inputs.ts";
 import { filterFields, filterIn } from "./record-filter.ts";
 
 const pageSize = 25;
@@ -101,10 +102,9 @@ const noneFound = (visit: Visit, goesOn: boolean): Html =>
 const findDeployments = (visit: Visit): Promise<Deployment[]> =>
   listAll((page) => visit.call(listDeployments, { workspaceId: workspaceOf(visit).id, archived: true, ...page }));
 
-/** The deployment in the query, else the newest one that is not archived. */
+/** The deployment in the query, else the one to begin with. */
 const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
-  all.find(({ id }) => id === asked(visit, "deployment")) ??
-    all.find(({ archivedAt }) => archivedAt === null) ?? all[0];
+  all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
 
 const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   deployId,

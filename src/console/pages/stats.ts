@@ -99,7 +99,7 @@ function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
     const index = moments.findIndex((begin) => at >= begin && at < begin + size);
     return index < 0 ? [] : [{ at: index, label: `v${version}` }];
   });
-  const shared = { labels, marks };
+  const shared = { labels, marks, size: "half" as const };
   const hasFailures = series.some(({ failures }) => failures !== null);
   const charts: Part[] = [
     barChart({

@@ -4,7 +4,7 @@ import { line } from "d3-shape";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
-const width = 960, height = 210;
+const widths = { whole: 960, half: 540 }, height = 210;
 const margin = { top: 14, right: 8, bottom: 24, left: 46 };
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -22,13 +22,15 @@ type Chart = {
   marks?: readonly { at: number; label: string }[];
   /** Writes a value for people. */
   format?: (value: number) => string;
+  /** Charts of half the width stand beside each other. */
+  size?: keyof typeof widths;
 };
 
 /** Bars that stand on each other, one for each label. */
 export function barChart(chart: Chart): Html {
   const { labels, series } = chart;
   const totals = labels.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const x = bandOf(labels), y = heightOf(Math.max(...totals, 0));
+  const x = bandOf(chart), y = heightOf(Math.max(...totals, 0));
   const bars = labels.map((label, index) => {
     let base = 0;
     return series.map(({ style, values }) => {
@@ -45,7 +47,7 @@ export function barChart(chart: Chart): Html {
   });
   return figureOf(
     chart,
-    [gridOf(y, chart.format), marksOf(chart, x), bars, axisOf(labels, x)],
+    [gridOf(y, chart), marksOf(chart, x), bars, axisOf(chart, x)],
     (style) => markup`<rect class="fill-${style}" width="22" height="14" rx="3" />`,
   );
 }
@@ -53,7 +55,7 @@ export function barChart(chart: Chart): Html {
 /** Lines through the values of each label. A value that is missing interrupts its line. */
 export function lineChart(chart: Chart): Html {
   const { labels, series } = chart;
-  const x = bandOf(labels),
+  const x = bandOf(chart),
     y = heightOf(Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 0));
   const center = (index: number) => x(labels[index]!)! + x.bandwidth() / 2;
   const path = line<number | null>((_, index) => center(index), (value) => y(value ?? 0)).defined((value) =>
@@ -69,35 +71,41 @@ export function lineChart(chart: Chart): Html {
   );
   return figureOf(
     chart,
-    [gridOf(y, chart.format), marksOf(chart, x), lines, alone, axisOf(labels, x)],
+    [gridOf(y, chart), marksOf(chart, x), lines, alone, axisOf(chart, x)],
     (style) => markup`<path class="stroke-${style}" d="M0 7H22" />`,
   );
 }
 
 const round = (value: number) => Math.round(value * 10) / 10;
 
-const bandOf = (labels: readonly string[]) =>
-  scaleBand<string>().domain(labels).range([margin.left, width - margin.right]).paddingInner(0.3).paddingOuter(0.15);
+const widthOf = ({ size = "whole" }: Chart): number => widths[size];
+
+const bandOf = (chart: Chart) =>
+  scaleBand<string>().domain(chart.labels).range([margin.left, widthOf(chart) - margin.right]).paddingInner(0.3)
+    .paddingOuter(0.15);
 type Band = ReturnType<typeof bandOf>;
 
 const heightOf = (max: number) =>
   scaleLinear().domain([0, max || 1]).nice(4).range([height - margin.bottom, margin.top]);
 
-const gridOf = (y: ReturnType<typeof heightOf>, format = (value: number) => compact.format(value)): Part =>
-  y.ticks(4).map((tick) =>
-    markup`<path class="grid" d="M${margin.left} ${round(y(tick))}H${width - margin.right}" /><text x="${
+function gridOf(y: ReturnType<typeof heightOf>, chart: Chart): Part {
+  const { format = (value: number) => compact.format(value) } = chart;
+  return y.ticks(4).map((tick) =>
+    markup`<path class="grid" d="M${margin.left} ${round(y(tick))}H${widthOf(chart) - margin.right}" /><text x="${
       margin.left - 8
     }" y="${round(y(tick)) + 4}" text-anchor="end">${format(tick)}</text>`
   );
+}
 
-const mostLabels = 12;
+const labelWidth = 80;
 
 /** The axis has as many labels as fit. */
-function axisOf(labels: readonly string[], x: Band): Part {
-  const every = Math.ceil(labels.length / mostLabels);
+function axisOf(chart: Chart, x: Band): Part {
+  const { labels } = chart;
+  const every = Math.ceil(labels.length * labelWidth / widthOf(chart));
   const y = height - margin.bottom;
   return [
-    markup`<path class="axis" d="M${margin.left} ${y}H${width - margin.right}" />`,
+    markup`<path class="axis" d="M${margin.left} ${y}H${widthOf(chart) - margin.right}" />`,
     ...labels.map((label, index) =>
       index % every === 0 &&
       markup`<text x="${round(x(label)! + x.bandwidth() / 2)}" y="${y + 16}" text-anchor="middle">${
@@ -123,15 +131,20 @@ const marksOf = ({ marks = [], labels }: Chart, x: Band): Part =>
     }" /><text class="mark-label" x="${place + 4}" y="${margin.top + 8}"><title>${label}</title>${label}</text>`;
   });
 
-const figureOf = ({ title, unit, labels, series, format }: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html) =>
-  markup`<figure class="chart"><figcaption>${title}</figcaption>${
+function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html): Html {
+  const { title, unit, labels, series, format } = chart;
+  return markup`<figure class="chart"><figcaption>${title}</figcaption>${
     series.length > 1 &&
     markup`<ul class="legend">${
       series.map(({ name, style }) =>
         markup`<li><svg viewBox="0 0 22 14" aria-hidden="true">${sample(style)}</svg>${name}</li>`
       )
     }</ul>`
-  }<div class="plot" role="group" aria-label="Chart: ${title}" tabindex="0"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}. The table below has its numbers.">${drawing}</svg></div><details><summary>As a table</summary><table><caption class="hide">${title}</caption><thead><tr><th scope="col">When</th>${
+  }<div class="plot ${
+    chart.size ?? "whole"
+  }" role="group" aria-label="Chart: ${title}" tabindex="0"><svg viewBox="0 0 ${
+    widthOf(chart)
+  } ${height}" role="img" aria-label="${title}. The table below has its numbers.">${drawing}</svg></div><details><summary>As a table</summary><table><caption class="hide">${title}</caption><thead><tr><th scope="col">When</th>${
     series.map(({ name }) => markup`<th scope="col" class="number">${name} (${unit})</th>`)
   }</tr></thead><tbody>${
     labels.map((label, index) =>
@@ -142,6 +155,7 @@ const figureOf = ({ title, unit, labels, series, format }: Chart, drawing: Part,
       }</tr>`
     )
   }</tbody></table></details></figure>`;
+}
 
 const valueOf = (value: number | null | undefined, format = (value: number) => value.toLocaleString("en")): Part =>
   value === null || value === undefined ? "–" : markup`<data value="${value}">${format(value)}</data>`;

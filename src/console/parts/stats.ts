@@ -1,7 +1,7 @@
 // Statistics beside each other, with the numbers of `promptledger stats`, and what a comparison shows.
 import type { Comparison } from "../../management/compare.ts";
 import type { RecordStats } from "../../schema/ledger.ts";
-import { counted, dash, duration, number, share, usd } from "../format.ts";
+import { counted, dash, dollars, duration, number, rounded, share, usd } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { notice } from "./notice.ts";
@@ -27,7 +27,7 @@ const rows: Row[] = [
   },
   {
     label: "Tokens per record",
-    cell: ({ tokens }) => tokens.mean === null ? dash : number(tokens.mean),
+    cell: ({ tokens }) => tokens.mean === null ? dash : rounded(tokens.mean),
     difference: ({ tokens }) => differenceOf(tokens, (value) => signed(Number(value.toPrecision(3)))),
   },
   { label: "Input tokens", cell: ({ tokens }) => tokens.records === 0 ? dash : number(tokens.prompt) },
@@ -39,7 +39,7 @@ const rows: Row[] = [
       cost === null
         ? dash
         : differenceOf({ ...cost, difference: Number(cost.difference) }, (value) =>
-          `${signed(Number(value.toPrecision(3)))} $`),
+          `${value < 0 ? "−" : "+"}${dollars.format(Math.abs(value))}`),
   },
   { label: "Cost", cell: costOf },
   { label: "Statuses", cell: statusesOf },
