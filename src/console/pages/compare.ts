@@ -15,7 +15,7 @@ import { field, filters, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { comparisonView } from "../parts/stats.ts";
 import { variablesNotice } from "../parts/variables.ts";
-import { mainOf, rangeOf, spanOptions } from "./inputs.ts";
+import { mainOf, spanOf, spanOptions } from "./inputs.ts";
 
 export const comparePage: Page = {
   path: "/:workspaceId/prompts/:promptId/compare",
@@ -93,7 +93,7 @@ async function numbersOf(
   const other = deployments.find(({ id }) => id === asked(visit, "other")) ?? deployment;
   const comparison = await visit.call(compareStats, {
     ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
-    ...rangeOf(visit),
+    ...spanOf(visit),
   });
   return comparisonView(comparison);
 }

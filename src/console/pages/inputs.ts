@@ -31,19 +31,28 @@ export const spanOptions = [
   ["30d", "Last 30 days"],
 ] as const;
 
-/** The range of time that the query asks for, in Unix ms. */
-export function rangeOf(visit: Visit): { from?: number; to?: number } {
-  const last = asked(visit, "last") ?? "";
-  if (Object.hasOwn(spans, last)) return { from: visit.now - spans[last as keyof typeof spans] };
+type Range = { from?: number; to?: number };
+
+/** The range of time that the query asks for: a span up to now, or from one moment to another, in Unix ms. */
+export function rangeOf(visit: Visit): Range {
   const from = momentOf(asked(visit, "from")), to = momentOf(asked(visit, "to"));
-  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const asking = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  return { ...asking, ...spanOf(visit) };
+}
+
+/** The span up to now that the query asks for. */
+export function spanOf(visit: Visit): Range {
+  const last = asked(visit, "last") ?? "";
+  return Object.hasOwn(spans, last) ? { from: visit.now - spans[last as keyof typeof spans] } : {};
 }
 
 /** A moment in UTC as a browser sends it, or one with a zone. */
 export function momentOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const at = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : text.includes("T") ? `${text}Z` : text);
-  if (Number.isNaN(at) || at < 0) throw invalid("A time must look like 2026-11-15T12:00");
+  if (Number.isNaN(at) || at < 0 || !/^\d{4}-\d\d-\d\d/.test(text)) {
+    throw invalid("A time must look like 2026-11-15T12:00");
+  }
   return at;
 }
 

@@ -8,7 +8,7 @@ import { empty } from "../parts/empty.ts";
 import { filters, select } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
 import { pager, table } from "../parts/table.ts";
-import { rangeOf, spanOptions } from "./inputs.ts";
+import { spanOf, spanOptions } from "./inputs.ts";
 
 const pageSize = 25;
 
@@ -19,7 +19,7 @@ export const sessionsPage: Page = {
     const { id: workspaceId } = workspaceOf(visit);
     const { items, nextCursor } = await visit.call(listSessions, {
       workspaceId,
-      ...rangeOf(visit),
+      ...spanOf(visit),
       limit: pageSize,
       cursor: asked(visit, "cursor"),
     });

@@ -12,7 +12,7 @@ import { empty } from "../parts/empty.ts";
 import { filters, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { statsTable } from "../parts/stats.ts";
-import { rangeOf, spanOptions } from "./inputs.ts";
+import { spanOf, spanOptions } from "./inputs.ts";
 
 const intervals = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const; // ms
 type Interval = keyof typeof intervals;
@@ -34,7 +34,7 @@ export const statsPage: Page = {
     visit.query.set("last", last);
     const [{ reference }, stats] = await Promise.all([
       visit.call(getDeployment, { id: deployId, workspaceId }),
-      visit.call(readStats, { deployId, interval, ...last === "all" ? {} : rangeOf(visit) }),
+      visit.call(readStats, { deployId, interval, ...last === "all" ? {} : spanOf(visit) }),
     ]);
     const shown = stats.versions.slice(0, mostVersions);
     const columns = shown.map(({ version, ...stats }) => ({ label: `v${version}`, stats }));
