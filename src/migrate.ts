@@ -13,6 +13,9 @@ export type { MigrateOptions } from "./database/migrate.ts";
 /**
  * Migrates the schema of a database. Returns the names of the migrations that it applied. Creates a missing file, readable
  * by its owner alone. Throws if a newer version has migrated the database, unless `onNewer` is `accept`.
+ *
+ * @example
+ * const applied = await migrate("file:ledger.db");
  */
 export async function migrate(source: DatabaseSource, options: MigrateOptions = {}): Promise<string[]> {
   const url = typeof source === "string" ? source : "url" in source ? source.url : undefined;

@@ -10,9 +10,18 @@ import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
 import { after } from "./management/paced.ts";
 import { runUpkeep } from "./management/retention.ts";
-import { answer, requireRemote } from "./runtime/workers.ts";
+import { answer, requireRemote } from "./runtime/worker-requests.ts";
 
-export { createLog, createService, migrate, Refusal } from "./runtime/workers.ts";
+export {
+  createLog,
+  createService,
+  fromPino,
+  migrate,
+  MissingVariablesError,
+  openService,
+  Refusal,
+  render,
+} from "./runtime/workers.ts";
 export type * from "./runtime/workers.ts";
 
 const scheduledTime = 20_000; // ms
@@ -30,6 +39,12 @@ function serviceOf(env: object) {
   return known = { config, settings, shared: createShared(settings) };
 }
 
+/**
+ * A Worker of its own, whose settings are its bindings.
+ *
+ * @example
+ * export { default } from "promptledger/worker";
+ */
 export default {
   /** Answers a request. Fails the Worker with a message that lists every invalid binding. */
   fetch(request: Request, env: object): Promise<Response> {

@@ -78,7 +78,7 @@ if (currentRuntime === "Node") {
     const { code, said } = await runCommand([...npmTest.slice(0, 2), `${scripts.check} nodejs`], {});
     assert.equal([code, said], [
       2,
-      "Unknown step nodejs. Steps: types, format, lint, node, node24, bun, deno; or all\n",
+      "Unknown step nodejs. Steps: types, format, lint, node, node22, node24, bun, deno; or all\n",
     ]);
   });
 

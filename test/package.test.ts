@@ -1,14 +1,17 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
 import { execFile } from "node:child_process";
 import { access, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { build } from "esbuild";
 import type { BuildOptions } from "esbuild";
+import { publint } from "publint";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../src/database/migrations.ts";
-import { createFolder } from "./conformance/processes.ts";
+import { createFolder, startProgram, until } from "./conformance/processes.ts";
 import { blocksOf, documentAt, sectionOf } from "./documents.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
@@ -16,6 +19,20 @@ const test = suite("package");
 
 const run = async (cwd: string, command: string, ...args: string[]) =>
   (await promisify(execFile)(command, args, { cwd })).stdout;
+
+/** The process that a chain of processes ends with: npm and its shell pass no signal on. */
+async function lastDescendantOf(pid: number): Promise<number> {
+  const processes = (await run(".", "ps", "-eo", "pid=,ppid=")).trim().split("\n").map((line) =>
+    line.trim().split(/\s+/).map(Number)
+  );
+  const child = processes.find(([, parent]) => parent === pid)?.[0];
+  return child === undefined ? pid : lastDescendantOf(child);
+}
+
+/** How npm reaches its registry here, which programs that the tests start do not inherit. */
+const npmSettings = Object.fromEntries(
+  Object.entries(process.env).filter((entry): entry is [string, string] => /^npm_config_|_proxy$/i.test(entry[0])),
+);
 
 const embedding = `
 import { createService } from "promptledger";
@@ -82,6 +99,7 @@ createService({ database, log: pino });
 
 const readme = documentAt("README.md");
 const [shownEmbedding] = blocksOf(sectionOf(readme, "Embedding"), "ts");
+const shownCalls = blocksOf(sectionOf(documentAt("src/http/README.md"), "Embedding"), "ts");
 const callModel = "declare function callModel(model: string, messages: { role: string }[]): Promise<string>;\n";
 const [shownApp, shownFetchingApp] = [
   ...blocksOf(sectionOf(readme, "Use it from an app"), "ts"),
@@ -126,6 +144,7 @@ if (currentRuntime === "Node") {
   const folder = await createFolder();
   test.after(() => folder.remove());
   const app = `${folder.path}/app`, page = `${folder.path}/page`;
+  const tarballs: string[] = [];
 
   test("is packed and installs in an empty folder", async () => {
     // Packing compiles, which other tests of this checkout must not see half done.
@@ -145,6 +164,7 @@ if (currentRuntime === "Node") {
     await mkdir(page);
     await writeFile(`${page}/package.json`, JSON.stringify({ private: true, type: "module" }));
     await run(page, "npm", "install", "--silent", "--no-audit", "--no-fund", `../checkout/${client}`);
+    tarballs.push(tarball!, client!);
     await writeFile(`${page}/use.ts`, clientUse);
     await writeFile(`${app}/embed.js`, embedding);
     await writeFile(`${app}/embed.ts`, embedding);
@@ -179,12 +199,24 @@ if (currentRuntime === "Node") {
     "UnavailableError",
     "createClient",
   ];
+  const service = [
+    "MissingVariablesError",
+    "Refusal",
+    "createLog",
+    "createService",
+    "fromPino",
+    "openService",
+    "render",
+  ];
   const entries: [name: string, exported: string[]][] = [
-    ["promptledger", ["Refusal", "createLog", "createService"]],
+    ["promptledger", service],
     ["promptledger/client", clientExports],
     ["promptledger/management", ["management"]],
     ["promptledger/migrate", ["Refusal", "migrate"]],
-    ["promptledger/worker", ["Refusal", "createLog", "createService", "default", "migrate"]],
+    ["promptledger/node", ["toNodeHandler"]],
+    ["promptledger/openapi", ["openapi"]],
+    ["promptledger/testing", ["createTestService"]],
+    ["promptledger/worker", [...service, "default", "migrate"].sort()],
   ];
   for (const [name, exported] of entries) {
     test(`${name} exports ${exported.join(", ")}`, async () => {
@@ -236,6 +268,18 @@ if (currentRuntime === "Node") {
     assert.is(await run(app, "node", "--input-type=module", "--eval", script), "200\n");
   });
 
+  test("its calls without HTTP, and its service for tests, work as the documents show", async () => {
+    await rm(`${app}/ledger.db`, { force: true });
+    for (const [index, shown] of shownCalls.entries()) {
+      await writeFile(`${app}/shown-calls-${index}.ts`, `${shown}export {};\n`);
+      const printed = await run(app, pathOf("node_modules/.bin/bun"), `shown-calls-${index}.ts`);
+      assert.match(
+        printed,
+        index === 0 ? /customers of Acme[^]* 1\ndiag_\w+\nnot_found deployment_not_found / : /^Greeting\n$/,
+      );
+    }
+  });
+
   /** What others bundle beside files of theirs, where the package has files of the same names. */
   const bundle = async (options: BuildOptions): Promise<string> => {
     const folder = `${app}/bundled`;
@@ -278,6 +322,7 @@ if (currentRuntime === "Node") {
       ...["es2023,esnext.disposable", "--types", "node"],
     ];
     const typed = ["embed.ts", "mistakes.ts", "shown.ts", "shown-app.ts", "shown-fetching-app.ts"];
+    typed.push("shown-calls-0.ts", "shown-calls-1.ts");
     const typeRoots = ["--typeRoots", pathOf("node_modules/@types")];
     await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, ...typed);
   });
@@ -286,7 +331,14 @@ if (currentRuntime === "Node") {
     const { packages } = JSON.parse(await readFile(`${page}/node_modules/.package-lock.json`, "utf8"));
     assert.equal(Object.keys(packages), ["node_modules/promptledger-client"]);
     const own = `${page}/node_modules/promptledger-client`;
-    assert.equal((await readdir(own)).sort(), ["LICENSE", "README.md", "index.js", "package.json", "types"]);
+    assert.equal((await readdir(own)).sort(), [
+      "LICENSE",
+      "README.md",
+      "index.js",
+      "index.js.map",
+      "package.json",
+      "types",
+    ]);
     assert.not.match(await readFile(`${own}/index.js`, "utf8"), /^import |"\.\//m);
     const manifest = JSON.parse(await readFile(`${own}/package.json`, "utf8"));
     const { version } = JSON.parse(await readFile(`${app}/node_modules/promptledger/package.json`, "utf8"));
@@ -308,6 +360,65 @@ if (currentRuntime === "Node") {
   for (const [name, command, ...args] of clientRuns) {
     test(`the client runs on ${name}`, async () => {
       assert.is(await run(page, command!, ...args), "small 1 unauthorized 1\n");
+    });
+  }
+
+  test("publint finds nothing in it, nor in the client", async () => {
+    for (const pkgDir of [`${app}/node_modules/promptledger`, `${page}/node_modules/promptledger-client`]) {
+      const { messages } = await publint({ pkgDir, pack: false, strict: true });
+      assert.equal(messages, []);
+    }
+  });
+
+  test("its types resolve as its code does, for all that can import ECMAScript modules", async () => {
+    for (const tarball of [`${folder.path}/${tarballs[0]}`, `${folder.path}/checkout/${tarballs[1]}`]) {
+      const analysis = await checkPackage(createPackageFromTarballData(await readFile(tarball)));
+      assert.ok(analysis.types !== false);
+      // It has no CommonJS, which Node requires as an ECMAScript module, and no folders for resolution without `exports`.
+      const others = ["node10", "node16-cjs"];
+      const problems = analysis.problems.filter((problem) =>
+        !("resolutionKind" in problem && others.includes(problem.resolutionKind))
+      );
+      assert.equal(problems, []);
+    }
+  });
+
+  test("its source maps and those of its types lead to sources that are there", async () => {
+    const own = `${app}/node_modules/promptledger`;
+    const files = (await readdir(`${own}/dist`, { recursive: true })).map((file) => `${own}/dist/${file}`);
+    const maps = files.filter((file) => file.endsWith(".map"));
+    assert.is(maps.length, files.filter((file) => /\.(js|ts)$/.test(file)).length);
+    for (const map of maps) {
+      const { sources, sourceRoot = "" } = JSON.parse(await readFile(map, "utf8"));
+      for (const source of sources) await access(join(dirname(map), sourceRoot, source));
+    }
+    const { sources, sourcesContent } = JSON.parse(
+      await readFile(`${page}/node_modules/promptledger-client/index.js.map`, "utf8"),
+    );
+    assert.is(sourcesContent.length, sources.length);
+  });
+
+  for (const command of ["serve", "demo"]) {
+    test(`npx promptledger ${command} works in an empty folder`, async () => {
+      const empty = `${folder.path}/${command}`;
+      await mkdir(empty);
+      // npx keeps what it installs in its cache. Here that goes with the folder, but for what npm has downloaded.
+      const cache = `${empty}-cache`;
+      await mkdir(cache);
+      await symlink(`${(await run(app, "npm", "config", "get", "cache")).trim()}/_cacache`, `${cache}/_cacache`);
+      const packed = `--package=${folder.path}/${tarballs[0]}`;
+      const npx = ["npm", "exec", "--yes", "--prefer-offline", "--cache", cache, packed, "--", "promptledger", command];
+      const child = await startProgram(
+        npx,
+        { ...npmSettings, PORT: "0", TMPDIR: empty },
+        /url=(http:\/\/[\d.:]+)/,
+        empty,
+      );
+      assert.is((await fetch(`${child.seen}/readyz`)).status, 200);
+      if (command === "demo") await until(() => child.output().includes("Ctrl-C stops"));
+      assert.match(child.output(), /npx promptledger (workspace create|verify)/);
+      process.kill(await lastDescendantOf(child.pid), "SIGTERM");
+      assert.is(await child.ended, 0);
     });
   }
 

@@ -96,6 +96,8 @@ function checkScript(name: string, args: string[]): void {
     for (const pattern of args) assert.ok(files.some((file) => file.includes(`${pattern}.test.ts`)), pattern);
   } else if (name === "check") {
     for (const step of args) assert.ok(step === "all" || source.includes(`  ${step}: { command`), step);
+  } else if (name === "hosts") {
+    for (const app of args) assert.ok(files.includes(`test/hosts/apps/${app}/package.json`), app);
   } else assert.equal(args, []);
 }
 

@@ -2,8 +2,8 @@
 import { readConfig } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { backUp } from "../runtime/backup.ts";
-import { demo } from "../runtime/demo.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
+import { demo } from "../runtime/demo.ts";
 import { restore } from "../runtime/restore.ts";
 import { serve } from "../runtime/serve.ts";
 import type { Terminal } from "../runtime/terminal.ts";

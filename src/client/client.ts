@@ -24,6 +24,7 @@ export type ClientStats = Totals & Held & {
   reads: number;
 };
 
+/** A client of one service, with one key. */
 export type Client = {
   /**
    * The active prompt of a deployment, by its id or reference. With a `fallback` it never rejects. Otherwise it rejects with a

@@ -9,7 +9,12 @@ export type ErrorFacts = {
   cause?: unknown;
 };
 
-/** Any error of the client. `message` is written for people. */
+/**
+ * Any error of the client. `message` is written for people.
+ *
+ * @example
+ * if (error instanceof PromptLedgerError && error.retryable) retryLater();
+ */
 export class PromptLedgerError extends Error {
   override name = "PromptLedgerError";
   /** The reason, for programs: `deployment_not_found`, `quota_exhausted`, `timeout` and so on. */
@@ -29,22 +34,42 @@ export class PromptLedgerError extends Error {
   }
 }
 
-/** The key is missing, invalid, revoked or expired (401), or is not for this kind of request (403). */
+/**
+ * The key is missing, invalid, revoked or expired (401), or is not for this kind of request (403).
+ *
+ * @example
+ * if (error instanceof AuthenticationError) console.error("PROMPTLEDGER_API_KEY is wrong");
+ */
 export class AuthenticationError extends PromptLedgerError {
   override name = "AuthenticationError";
 }
 
-/** The service refused what was sent: 400, 413 or 422. The message names the field. */
+/**
+ * The service refused what was sent: 400, 413 or 422. The message names the field.
+ *
+ * @example
+ * if (error instanceof InvalidRequestError) console.error(error.message);
+ */
 export class InvalidRequestError extends PromptLedgerError {
   override name = "InvalidRequestError";
 }
 
-/** The deployment is unknown, inactive or archived, or not for this key (404). */
+/**
+ * The deployment is unknown, inactive or archived, or not for this key (404).
+ *
+ * @example
+ * if (error instanceof NotFoundError) return fallback;
+ */
 export class NotFoundError extends PromptLedgerError {
   override name = "NotFoundError";
 }
 
-/** The month's quota of the workspace is used (429). */
+/**
+ * The month's quota of the workspace is used (429).
+ *
+ * @example
+ * if (error instanceof QuotaExceededError) console.error(`Used until ${error.resetAt.toISOString()}`);
+ */
 export class QuotaExceededError extends PromptLedgerError {
   override name = "QuotaExceededError";
   /** Requests that the workspace has a month. */
@@ -57,12 +82,22 @@ export class QuotaExceededError extends PromptLedgerError {
   declare readonly upgradeUrl: string | null;
 }
 
-/** The service cannot be reached, is too slow or overloaded, or what answers is not promptledger. */
+/**
+ * The service cannot be reached, is too slow or overloaded, or what answers is not promptledger.
+ *
+ * @example
+ * if (error instanceof UnavailableError) return fallback;
+ */
 export class UnavailableError extends PromptLedgerError {
   override name = "UnavailableError";
 }
 
-/** `fill` has no value for some variables. */
+/**
+ * `fill` has no value for some variables.
+ *
+ * @example
+ * if (error instanceof MissingVariablesError) console.error(error.names);
+ */
 export class MissingVariablesError extends PromptLedgerError {
   override name = "MissingVariablesError";
   /** The variables, in order of their first appearance. */

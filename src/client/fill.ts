@@ -15,7 +15,14 @@ export type FillOptions = { missing?: "throw" | "keep" | "empty" };
 const own = <T>(object: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
-/** Fills in all strings of the messages but keys. Nothing in a value is filled in again. Returns new messages. */
+/**
+ * Fills in the `{{variables}}` in all strings of the messages but keys. Nothing in a value is filled in again. Returns new
+ * messages. Throws a MissingVariablesError if a variable has no value, unless `missing` is `keep` or `empty`.
+ *
+ * @example
+ * const { messages } = await service.readPrompt({ key, deployId });
+ * const filled = render(messages, { shop: "Acme" }, { history: [{ role: "user", content: "Hello" }] });
+ */
 export function fillMessages(
   messages: readonly Message[],
   values: Values = {},

@@ -4,7 +4,7 @@
 set -eu
 package=.cache/promptledger-client
 rm -rf "$package"
-esbuild src/client/index.ts --bundle --format=esm --target=es2023 --log-level=warning --outfile="$package/index.js"
+esbuild src/client/index.ts --bundle --format=esm --target=es2023 --sourcemap --log-level=warning --outfile="$package/index.js"
 tsc -p src/client/tsconfig.pack.json --outDir "$package/types"
 cp src/client/README.md LICENSE "$package"
 node --input-type=module > "$package/package.json" <<'SCRIPT'

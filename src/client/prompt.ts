@@ -40,6 +40,7 @@ export type Prompt<Config = Record<string, unknown>> = {
   call(options?: CallOptions): ModelCall;
 };
 
+/** What a call of a model is recorded with. */
 export type CallOptions = {
   sessionId?: string;
   /** Any JSON to be kept with the record. */

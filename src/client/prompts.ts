@@ -23,6 +23,7 @@ export type PromptsOptions = {
   retries: number;
 };
 
+/** How a prompt is asked for. */
 export type PromptOptions = {
   /** What to serve if there is nothing else. */
   fallback?: Fallback | undefined;

@@ -23,11 +23,24 @@ export type ErrorKind =
 /** Masks API keys and management tokens in a text, because one may have been sent in the wrong place. */
 export const withoutKeys = (text: string): string => text.replace(/(plm?_)[0-9A-Za-z]{20,}/g, "$1…");
 
-/** A refusal. `message` is written for the caller. It repeats nothing that the caller sent except names and ids. */
+/** A workspace's quota: `used` of `limit` requests this month, which ends at `resetTime`, in Unix seconds. */
+export type QuotaDetails = { limit: number; used: number; resetTime: number; upgradeUrl: string | null };
+
+/**
+ * A refusal. `message` is written for the caller. It repeats nothing that the caller sent except names and ids.
+ *
+ * @example
+ * const prompt = await service.readPrompt({ key, deployId }).catch((error: unknown) => {
+ *   if (error instanceof Refusal && error.kind === "quota_exhausted") return fallback;
+ *   throw error;
+ * });
+ */
 export class Refusal extends Error {
   readonly kind: ErrorKind;
   /** The reason, for programs. */
   readonly code: string;
+  /** With the kind `quota_exhausted`: the quota. */
+  declare readonly details?: QuotaDetails;
 
   constructor(kind: ErrorKind, message: string, code: string = kind) {
     super(withoutKeys(message));
@@ -36,6 +49,10 @@ export class Refusal extends Error {
     this.code = code;
   }
 }
+
+/** The same refusal, to be thrown anew. */
+export const renewed = ({ kind, message, code }: Refusal, more: Pick<Refusal, "details">): Refusal =>
+  Object.assign(new Refusal(kind, message, code), more);
 
 export const missingAuthorization = () => new Refusal("unauthorized", "Missing or invalid authorization header");
 export const noApiKey = () => new Refusal("unauthorized", "No API key provided");

@@ -94,8 +94,12 @@ export const hashApiKey = (key: string): Promise<string> => sha256(key);
 /** SHA-256 of a text in hexadecimal. */
 export async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  let hexadecimal = "";
+  for (const byte of new Uint8Array(digest)) hexadecimal += byteTexts[byte];
+  return hexadecimal;
 }
+
+const byteTexts = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 function toBase62(number: bigint, digits: number): string {
   let text = "";

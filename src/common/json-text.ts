@@ -5,12 +5,17 @@ import { braceClose, bracketClose, bracketOpen, colon, comma } from "./json-scan
 import { endOfString, endOfValue, isClosing, isOpening, skipSpace } from "./json-scan.ts";
 
 const isRaw = Symbol("JSON text");
+declare const parsed: unique symbol;
 
-/** A value that is already JSON text; stringify writes it as it is. */
-export type JsonText = { readonly [isRaw]: true; readonly text: string };
+/** A value that is already JSON text; stringify writes it as it is. `Value` is the type of what it parses to. */
+export type JsonText<Value = unknown> = {
+  readonly [isRaw]: true;
+  readonly text: string;
+  readonly [parsed]?: Value;
+};
 
 /** Marks valid JSON text as such. */
-export const jsonText = (text: string): JsonText => ({ [isRaw]: true, text });
+export const jsonText = (text: string): JsonText<never> => ({ [isRaw]: true, text });
 
 export const isJsonText = (value: unknown): value is JsonText =>
   typeof value === "object" && value !== null && isRaw in value;

@@ -13,7 +13,12 @@ export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void
 
 const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Creates a log that passes each line to `write`, without a line break. */
+/**
+ * Creates a log that passes each line to `write`, without a line break.
+ *
+ * @example
+ * const log = createLog({ level: "info", format: "json", clock: Date.now, write: (line) => console.log(line) });
+ */
 export function createLog(
   { level, format, clock, write }: { level: LogLevel; format: LogFormat; clock: Clock; write: (line: string) => void },
 ): Log {
@@ -27,6 +32,20 @@ export function createLog(
     if (now !== time.at) time = { at: now, text: new Date(now).toISOString() };
     write(formatLine(time.text, eventLevel, message, fields));
   };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** A logger that takes its arguments in the order of pino: the fields first. */
+export type PinoLike = Record<LogLevel, (fields: object, message: string) => void>;
+
+/**
+ * Makes a log of a logger such as pino, bunyan, or that of Fastify.
+ *
+ * @example
+ * const service = createService({ database: "file:ledger.db", log: fromPino(pino()) });
+ */
+export function fromPino(logger: PinoLike): Log {
+  const at = (level: LogLevel) => (message: string, fields: LogFields = {}) => logger[level](fields, message);
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 

@@ -1,8 +1,8 @@
 // HTML as values. Whatever is put into a template is text, and shows as text: what records hold was written by strangers.
-import { html as template, raw } from "hono/html";
+import { html as template } from "hono/html";
 
 /** HTML that needs no escaping. */
-export type Html = ReturnType<typeof raw>;
+export type Html = Awaited<ReturnType<typeof template>>;
 
 /** What may be put into a template. Nothing is shown of `undefined`, `null` and `false`. */
 export type Part = Html | string | number | false | null | undefined | readonly Part[];

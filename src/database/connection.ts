@@ -1,10 +1,10 @@
 // The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for locks.
 import {
+  afterCommit,
   classifyErrors,
   closedError,
   failureOf,
   hasCode,
-  indeterminateError,
   isBusy,
   isClosedError,
   isFileFault,
@@ -188,18 +188,6 @@ export function serialized(
       return ending === undefined ? close() : ending.then(close);
     },
   }, classifyError);
-}
-
-/**
- * Runs what follows a commit. If that fails, the commit has taken effect all the same, so it must not be made again. It is
- * lost only if the file is not the one that was opened.
- */
-async function afterCommit(work: () => unknown): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    throw isFileFault(error) ? error : indeterminateError("The file cannot be checked after a commit", error);
-  }
 }
 
 /** No statement causes a fault of the file, so the ledger must not split the group to find one. */

@@ -86,6 +86,19 @@ export function indeterminateError(message: string, cause?: unknown): Error {
   return error;
 }
 
+/**
+ * Runs what follows a commit. If that fails, the commit has taken effect all the same, so it must not be made again under
+ * another id. It is lost only if the file is not the one that was opened.
+ */
+export async function afterCommit<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isOver = isFileFault(error) || failureOf(error) === "unavailable";
+    throw isOver ? error : indeterminateError("An operation failed after its commit", error);
+  }
+}
+
 /** The same database; `classify` says what `failureOf` returns for its errors. */
 export const classifyErrors = (database: Database, classify: (error: unknown) => Failure | undefined): Database =>
   onError(database, (error) => {

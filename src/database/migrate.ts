@@ -7,6 +7,7 @@ import { text, textOrNull } from "./row.ts";
 /** A file of sql/: `NNN-verb-noun`, the SHA-256 of its text in hexadecimal, and the text. */
 export type Migration = { name: string; checksum: string; sql: string };
 
+/** How a database is migrated. */
 export type MigrateOptions = {
   /** What to do with a database that a newer version has migrated. */
   onNewer?: "refuse" | "accept" | undefined;

@@ -1,6 +1,7 @@
 // Whether the database can serve requests. Probes may ask at any rate.
 import type { Clock } from "../common/domain.ts";
-import { databaseAway, databaseBusy, databaseReadOnly, diskFull, fileFaulty, Refusal } from "../common/errors.ts";
+import { databaseAway, databaseBusy, databaseReadOnly, diskFull, fileFaulty } from "../common/errors.ts";
+import type { Refusal } from "../common/errors.ts";
 import { schemaMissing, schemaNewer, schemaOutdated } from "../common/errors.ts";
 import { failureOf, hasCode, isFileFault } from "./database.ts";
 import type { Database } from "./database.ts";

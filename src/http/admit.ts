@@ -1,9 +1,15 @@
-// Passes a request to the ledger, and records its caller for the log.
+// Passes a call to the ledger, over HTTP or without, and records its caller for the log.
 import { invalidApiKey } from "../common/errors.ts";
+import type { DeploymentRef } from "../common/reference.ts";
 import type { Check, Checked, Read, Recorded, Refused, Served, Submit } from "../ledger/admission.ts";
-import { cacheValidity, readKeyHash } from "./authorization.ts";
-import type { Context, RequestContext } from "./context.ts";
+import { parse } from "../schema/parse.ts";
+import { DiagnosisRequest } from "../schema/submits.ts";
+import { cacheValidity, headerOf, readAuthorized, readKeyHash } from "./authorization.ts";
+import type { ValidKey } from "./authorization.ts";
+import type { CallContext, Context, RequestContext } from "./context.ts";
+import { toIdempotencyKey } from "./idempotency.ts";
 import { setCaller } from "./log-context.ts";
+import { toSubmitted } from "./record.ts";
 
 /** What the ledger says of the key of a request, which costs nothing. Refuses an invalid key. */
 export async function checkKey(
@@ -11,7 +17,7 @@ export async function checkKey(
   context: Context,
   operation: Check["operation"],
 ): Promise<Checked> {
-  const keyHash = await readKeyHash(request, context);
+  const keyHash = await readKeyHash(headerOf(request), context);
   const checked = await context.ledger.check(keyHash, operation, context.validKeys.get(keyHash));
   if (checked === undefined) throw invalidApiKey();
   setCaller(logContext, checked.audit.caller);
@@ -20,7 +26,7 @@ export async function checkKey(
 
 /** Lets the ledger decide a request. */
 export const admit = <A extends Read | Submit>(
-  { logContext }: RequestContext,
+  { logContext }: CallContext,
   { ledger, telemetry, validKeys }: Context,
   admission: A,
 ): Promise<Refused | (A extends Read ? Served : Recorded)> =>
@@ -33,3 +39,34 @@ export const admit = <A extends Read | Submit>(
     if (decision.outcome === "quota_exhausted") telemetry.quotaRefusals();
     return decision;
   });
+
+/** Decides a read. `readDeployId` refuses an invalid id. */
+export async function admitRead(
+  ctx: CallContext,
+  context: Context,
+  keyHash: string,
+  readDeployId: () => DeploymentRef,
+): Promise<Refused | Served> {
+  const deployId = await readAuthorized(ctx, context, keyHash, readDeployId);
+  const workspaceId = context.validKeys.get(keyHash);
+  return await admit(ctx, context, { operation: "read", keyHash, workspaceId, deployId, isGone: ctx.isGone });
+}
+
+/** A submit as it was sent: `text` is the JSON of its record. */
+export type SubmitInput = { deployId: DeploymentRef; text: string; idempotencyKey: string | undefined };
+
+/** Decides a submit. `readInput` refuses an invalid id, and a record that is too large. */
+export async function admitSubmit(
+  ctx: CallContext,
+  context: Context,
+  key: ValidKey,
+  readInput: () => SubmitInput | Promise<SubmitInput>,
+): Promise<Refused | Recorded> {
+  const submit = await readAuthorized(ctx, context, key.keyHash, async () => {
+    const { deployId, text, idempotencyKey } = await readInput();
+    const submitted = toSubmitted(parse(DiagnosisRequest, text));
+    const idempotency = await toIdempotencyKey(idempotencyKey, deployId, submitted);
+    return { deployId, ...submitted, idempotency };
+  });
+  return await admit(ctx, context, { operation: "submit", ...key, isGone: ctx.isGone, ...submit });
+}

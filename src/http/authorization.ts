@@ -4,12 +4,14 @@ import { hashApiKey, isApiKey, sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Caller } from "../ledger/admission.ts";
 import { whileUnread } from "./body.ts";
-import type { Context, RequestContext } from "./context.ts";
+import type { CallContext, Context, RequestContext } from "./context.ts";
 import { setCaller } from "./log-context.ts";
 
-/** The hash of the request's API key. A text that cannot be a key is refused without a query. */
-export async function readKeyHash(request: Request, { keyHashes }: Context): Promise<string> {
-  const header = request.headers.get("Authorization") ?? "";
+/** The Authorization header of a request. */
+export const headerOf = ({ headers }: Request): string => headers.get("Authorization") ?? "";
+
+/** The hash of the API key in an Authorization header. A text that cannot be a key is refused without a query. */
+export async function readKeyHash(header: string, { keyHashes }: Context): Promise<string> {
   const known = keyHashes.get(header);
   if (known !== undefined) return known;
   const hash = await hashApiKey(readApiKey(header));
@@ -32,7 +34,7 @@ function readApiKey(header: string): string {
 
 /** Reads the input of a request. If that is invalid, an invalid key is still refused first. */
 export async function readAuthorized<T>(
-  ctx: RequestContext,
+  ctx: CallContext,
   context: Context,
   keyHash: string,
   read: () => T | Promise<T>,
@@ -46,6 +48,9 @@ export async function readAuthorized<T>(
   }
 }
 
+/** The hash of a valid key, and its workspace. */
+export type ValidKey = { keyHash: string; workspaceId: WorkspaceId };
+
 /**
  * The hash of the API key of a request with a body, and its workspace. The body is not read before the key is known to be
  * valid. A key that was valid when the ledger last saw it is not looked up again.
@@ -53,20 +58,23 @@ export async function readAuthorized<T>(
 export async function readValidKey(
   ctx: RequestContext,
   context: Context,
-): Promise<{ keyHash: string; workspaceId: WorkspaceId }> {
-  const { request } = ctx;
-  const known = context.keyHashes.get(request.headers.get("Authorization") ?? "");
+): Promise<ValidKey> {
+  const header = headerOf(ctx.request);
+  const known = context.keyHashes.get(header);
   const workspaceId = known === undefined ? undefined : context.validKeys.get(known);
   if (known !== undefined && workspaceId !== undefined) return { keyHash: known, workspaceId };
   // Nothing is awaited before this, so that a burst of requests is counted, and the excess refused, at once.
-  return await whileUnread(ctx, context, async () => {
-    const keyHash = await readKeyHash(request, context);
-    const { workspaceId } = await requireKey(ctx, context, keyHash);
-    return { keyHash, workspaceId };
-  });
+  return await whileUnread(ctx, context, () => findKey(ctx, context, header));
 }
 
-async function requireKey(ctx: RequestContext, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
+/** The hash of the API key in an Authorization header, and its workspace. Refuses an invalid key. */
+export async function findKey(ctx: CallContext, context: Context, header: string): Promise<ValidKey> {
+  const keyHash = await readKeyHash(header, context);
+  const known = context.validKeys.get(keyHash);
+  return { keyHash, workspaceId: known ?? (await requireKey(ctx, context, keyHash)).workspaceId };
+}
+
+async function requireKey(ctx: CallContext, { ledger, validKeys }: Context, keyHash: string): Promise<Caller> {
   const caller = (await ledger.check(keyHash))?.audit.caller;
   cacheValidity(validKeys, keyHash, caller);
   if (caller === undefined) throw invalidApiKey();
@@ -83,7 +91,7 @@ export function cacheValidity(validKeys: Context["validKeys"], keyHash: string, 
 
 /** Refuses a request without this token. */
 export async function requireBearer(request: Request, token: string): Promise<void> {
-  if (!await isSame(readBearer(request.headers.get("Authorization") ?? ""), token)) throw invalidAdminToken();
+  if (!await isSame(readBearer(headerOf(request)), token)) throw invalidAdminToken();
 }
 
 /** Compares the hashes of two texts in constant time, so that timing reveals neither. */

@@ -30,6 +30,9 @@ export type RequestContext = {
   route?: string;
 };
 
+/** What the ledger's decision on a call needs, and leaves for the log. A call may come without a request. */
+export type CallContext = Pick<RequestContext, "logContext" | "isGone" | "isKeyValid">;
+
 /** The limits of one body: its bytes, and the ms that it may take to arrive. */
 export type BodyLimit = { bytes: number; time: number };
 

@@ -59,8 +59,7 @@ async function readItem(source: string): Promise<Item | Refusal> {
     members.delete("deployId");
     members.delete("idempotencyKey");
     const submitted = toSubmitted({ value, members });
-    const idempotency = key === undefined ? undefined : await toIdempotencyKey(key, deployId, submitted);
-    return { deployId, ...submitted, idempotency };
+    return { deployId, ...submitted, idempotency: await toIdempotencyKey(key, deployId, submitted) };
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;

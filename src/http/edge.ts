@@ -1,20 +1,19 @@
 // What applies to all requests, whatever their route: an id, a limit on how many are in flight, error handling, common
 // headers, a log line and metrics.
-import { invalidTarget, overloaded, Refusal, stopping, unknownPath } from "../common/errors.ts";
+import { invalidTarget, Refusal, unknownPath } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { LogLevel } from "../common/config.ts";
 import { newRequestId } from "../common/ids.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Context, RequestContext, Route } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
+import { findRefusal } from "./in-flight.ts";
 import { refuse, toRefusal, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
 
 /** Answers a request. `isGone` tells whether its client has closed the connection, if the runtime can tell. */
 export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
-
-const maxInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
@@ -68,8 +67,8 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   async function answerTo(ctx: RequestContext): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = ctx;
     try {
-      const isRefused = inFlight.isClosing() || inFlight.count() > maxInFlight;
-      if (isRefused && !probes.has(pathOf(ctx.url))) throw inFlight.isClosing() ? stopping() : overloaded();
+      const refusal = findRefusal(inFlight);
+      if (refusal !== undefined && !probes.has(pathOf(ctx.url))) throw refusal;
       return {
         answer: preflightOf(request, corsOrigins) ?? await route(ctx, context) ??
           refuse(unknownPath(), {}, isOfFace(ctx)),

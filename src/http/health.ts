@@ -2,7 +2,7 @@
 import { stopping } from "../common/errors.ts";
 import { metricsType } from "../common/metrics.ts";
 import type { Context, RequestContext } from "./context.ts";
-import { ok, refuse, text } from "./respond.ts";
+import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 /** GET /healthz: the process answers. This touches nothing else. */
@@ -10,10 +10,15 @@ import type { Answer } from "./respond.ts";
 export const checkHealth = async (): Promise<Answer> => ok({ status: "ok" }, {});
 
 /** GET /readyz: whether the service is ready, and if not, why. */
-export async function checkReadiness(_ctx: RequestContext, { inFlight, findObstacle }: Context): Promise<Answer> {
-  if (inFlight.isDraining()) return refuse(stopping());
-  const obstacle = await findObstacle();
-  return obstacle === undefined ? ok({ status: "ok" }, {}) : refuse(obstacle);
+export async function checkReadiness(_ctx: RequestContext, context: Context): Promise<Answer> {
+  await requireReady(context);
+  return ok({ status: "ok" }, {});
+}
+
+/** Throws why the service is not ready. */
+export async function requireReady({ inFlight, findObstacle }: Context): Promise<void> {
+  const obstacle = inFlight.isDraining() ? stopping() : await findObstacle();
+  if (obstacle !== undefined) throw obstacle;
 }
 
 /** GET /metrics, in the text format of Prometheus. Its routes decide who may read it. */

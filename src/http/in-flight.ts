@@ -1,4 +1,6 @@
 // Counts the requests in flight, and waits for them.
+import { overloaded, stopping } from "../common/errors.ts";
+import type { Refusal } from "../common/errors.ts";
 
 export type InFlight = {
   /** Counts a request. Returns a function that ends it. */
@@ -11,6 +13,12 @@ export type InFlight = {
   /** Announces that new requests are refused. Resolves when all earlier requests have been answered. */
   close(): Promise<void>;
 };
+
+const maxInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
+
+/** Why no request is accepted now; undefined if one is. */
+export const findRefusal = ({ isClosing, count }: InFlight): Refusal | undefined =>
+  isClosing() ? stopping() : count() > maxInFlight ? overloaded() : undefined;
 
 export function createInFlight(): InFlight {
   let total = 0;

@@ -5,7 +5,7 @@ import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { withTimeout } from "../common/timeout.ts";
 import type { Slots } from "../common/slots.ts";
-import { ExportText } from "../management/export.ts";
+import { ExportText, isExport } from "../management/export.ts";
 import type { Export, ExportFormat } from "../management/export.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
@@ -94,9 +94,6 @@ async function* logStreamErrors(
 }
 
 const isClientGone = (error: unknown) => error instanceof Refusal && error.kind === "client_gone";
-
-const isExport = (output: unknown): output is Export =>
-  typeof output === "object" && output !== null && "format" in output && "text" in output;
 
 const mediaTypes: Record<ExportFormat, string> = {
   ndjson: "application/x-ndjson",

@@ -4,11 +4,13 @@ import { invalidAdminToken, missingAuthorization, Refusal } from "../common/erro
 import { isToken, sha256 } from "../common/ids.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findTokenCaller } from "../management/tokens.ts";
-import { isSame, readBearer } from "./authorization.ts";
+import { headerOf, isSame, readBearer } from "./authorization.ts";
 import type { Face } from "./face.ts";
 
-/** The face of management. `access` says who may use it, and is undefined if it is off. */
-export type ManagementFace = Face & { readonly access: { readonly adminToken: string | undefined } | undefined };
+/** A face of management. `access` says who may use it, and is undefined if it is off. */
+export type ManagementFace<Members extends object = object> = Face<Members> & {
+  readonly access: { readonly adminToken: string | undefined } | undefined;
+};
 
 /** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
 export type Authenticated = { caller: Caller } | { retryAfter: number };
@@ -72,9 +74,9 @@ export function createGate(adminToken: string | undefined): Gate {
 }
 
 /** The bearer token of a request, if it has one. */
-export function tokenOf({ headers }: Request): string | undefined {
+export function tokenOf(request: Request): string | undefined {
   try {
-    return readBearer(headers.get("Authorization") ?? "");
+    return readBearer(headerOf(request));
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -1,15 +1,10 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
 import {
-  fieldInUrl,
-  givenTwice,
-  invalidRevision,
   invalidTokenOption,
   managementContended,
   managementOff,
   managementOverloaded,
-  noRevision,
   Refusal,
-  revisionInBody,
   tooManyFailures,
 } from "../common/errors.ts";
 import { adminTokenFault } from "../common/config.ts";
@@ -17,25 +12,27 @@ import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createSlots } from "../common/slots.ts";
 import type { Slots } from "../common/slots.ts";
+import { adminOf } from "../management/admin.ts";
+import type { Admin } from "../management/admin.ts";
 import { groups, operations } from "../management/index.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
-import { parseObject } from "../schema/parse.ts";
-import type { Unchecked } from "../schema/parse.ts";
-import { schemaOf } from "../schema/struct.ts";
-import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
-import type { FaceDescription } from "./face.ts";
+import type { FaceDescription, FaceHost } from "./face.ts";
 import { createLongAnswer } from "./long-answer.ts";
 import type { LongAnswer } from "./long-answer.ts";
 import { createGate, tokenOf } from "./management-access.ts";
 import type { Gate, ManagementFace } from "./management-access.ts";
-import { adminPath, describeOperations, pathMembers } from "./management-openapi.ts";
+import { readInput } from "./management-input.ts";
+import { adminPath, describeOperations } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
-import { readQuery } from "./query.ts";
 import { created, ok, refuse } from "./respond.ts";
+import type { HeaderValues } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
+
+/** Long work has a queue of its own, so that short requests do not wait for its slices. */
+type Stores = { store: Store; longStore: Store };
 
 /** The state of the face in one service. */
 type Shared = { store: Store; answerLong: LongAnswer };
@@ -53,11 +50,19 @@ const defaultQuietMs = 20_000;
 /** `adminToken` is the operator's own and may do everything. It has at least 32 printable ASCII characters. */
 type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | undefined };
 
+/** What management adds to a service: every operation as a function, for the embedder, who needs no token. */
+export type ManagementMembers = { admin: Admin };
+
 /**
- * The management API, under `/admin/v1`. Every request needs `adminToken` or a management token. With `tokens` it is on
- * without `adminToken` too. With neither every request gets 404 with the code `management_off`.
+ * Management. Its API is under `/admin/v1`, where every request needs `adminToken` or a management token. With `tokens` it
+ * is on without `adminToken` too. With neither every request gets 404 with the code `management_off`. Code of the same
+ * process needs no token: each operation is a function of `service.admin`.
+ *
+ * @example
+ * const service = createService({ database: "file:ledger.db", faces: [management()] });
+ * const { id } = await service.admin.createWorkspace({ name: "Acme", monthlyLimit: 10_000 });
  */
-export const management = (options: ManagementOptions): ManagementFace =>
+export const management = (options: ManagementOptions = {}): ManagementFace<ManagementMembers> =>
   managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
 
 /** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
@@ -66,10 +71,24 @@ export function managementWith(
   boundLongWork: () => Slots,
   { quietMs = defaultQuietMs, changeTimeout = slotTimeout }: { quietMs?: number | undefined; changeTimeout?: number } =
     {},
-): ManagementFace {
+): ManagementFace<ManagementMembers> {
   const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalidTokenOption(fault);
+  const all = new WeakMap<FaceHost, Stores>();
+
+  /** The stores of a service, which its requests and its code share. */
+  function storesOf(host: FaceHost): Stores {
+    const known = all.get(host);
+    if (known !== undefined) return known;
+    const { database, clock } = host;
+    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
+    const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
+    const stores = { store: { ...openStore(), changes }, longStore: openStore() };
+    all.set(host, stores);
+    return stores;
+  }
+
   return {
     path: adminPath,
     access: isOn ? { adminToken } : undefined,
@@ -78,14 +97,11 @@ export function managementWith(
       const router = createRouter(basePath);
       if (isOn) addOperations(router, createGate(adminToken));
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
-      return ({ database, clock, metrics }) => {
-        // Long work has a queue of its own, so that short requests do not wait for its slices.
-        const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
-        const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
-        const answerLong = createLongAnswer(openStore(), boundLongWork(), quietMs);
-        const shared: Shared = { store: { ...openStore(), changes }, answerLong };
+      return (host) => {
+        const { store, longStore } = storesOf(host);
+        const shared: Shared = { store, answerLong: createLongAnswer(longStore, boundLongWork(), quietMs) };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
-        const count = metrics.counter(
+        const count = host.metrics.counter(
           "promptledger_management_refusals_total",
           "Management requests refused for their token: missing, invalid, a role too low, or too many failures",
           ["reason"],
@@ -105,8 +121,18 @@ export function managementWith(
       };
     },
     describe: () => isOn ? describeOperations(groups) : nothing,
+    extend: (open) => ({
+      admin: adminOf(({ isLong }, call) => {
+        const host = open();
+        const { store, longStore } = storesOf(host);
+        return host.run(() => call({ ...isLong ? longStore : store, caller: embedder }));
+      }),
+    }),
   };
 }
+
+/** Code of the embedder's may do what the admin token may. */
+const embedder: Caller = { source: "api", actor: "", role: "owner" };
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 
@@ -143,7 +169,7 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   const input = await readInput(operation, ctx, context);
   if (operation.isLong) return await state.answerLong(operation, input, state.caller, ctx, context);
   const output = await perform(operation, { ...state.store, caller: state.caller }, input);
-  const headers = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
+  const headers: HeaderValues = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });
@@ -157,57 +183,6 @@ function toReference(path: string, operation: AnyOperation, { url }: Request): s
   const [trailingSlashes] = /\/*$/.exec(new URL(url).pathname)!;
   const levels = operation.path.split("/").length - 2 + trailingSlashes.length;
   return "../".repeat(levels) + path.slice(1);
-}
-
-/** The input of an operation as the text of a JSON object. JSON that the client sent stays as written. */
-async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<Unchecked> {
-  const { request, params } = ctx;
-  const { method, input: { schema } } = operation;
-  const sent: Unchecked = method === "GET" || method === "DELETE"
-    ? { value: readQueryMembers(operation, request) }
-    : parseObject(await readText(ctx, context) || "{}");
-  const inUrl = pathMembers(operation);
-  for (const name of inUrl) if (Object.hasOwn(sent.value, name)) throw fieldInUrl(name);
-  if (Object.hasOwn(sent.value, "ifRevision")) throw revisionInBody();
-  const others = inUrl.map((name) => [name, toValue(schema[name]!, decode(params[name]!))]);
-  const match = request.headers.get("If-Match")?.trim() ?? "*";
-  if (match !== "*" && method !== "GET") {
-    if (!("ifRevision" in schema)) throw noRevision();
-    others.push(["ifRevision", readRevision(match)]);
-  }
-  return { ...sent, value: { ...sent.value, ...Object.fromEntries(others) } };
-}
-
-function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): object {
-  const members = new Map<string, string | number | boolean>();
-  for (const [name, text] of readQuery(request)) {
-    if (members.has(name)) throw givenTwice(name);
-    members.set(name, Object.hasOwn(schema, name) ? toValue(schema[name]!, text) : text);
-  }
-  return Object.fromEntries(members);
-}
-
-/** A text of the URL as JSON: a number or a boolean if the schema expects one and the text is one, else a string. */
-function toValue(struct: object, text: string): string | number | boolean {
-  const { type } = schemaOf(struct);
-  if (type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
-  return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
-}
-
-/** A malformed encoding stays as it is. It matches no id. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** The revision that an entity tag names, or 0, which no deployment has, for a weak tag or one from elsewhere. */
-function readRevision(header: string): number {
-  const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
-  if (tag === undefined) throw invalidRevision();
-  return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : 0;
 }
 
 const hasRevision = (output: unknown): output is { revision: number } =>

@@ -173,7 +173,12 @@ function pathsOf(all: Described[]): Part {
   return Object.fromEntries(paths);
 }
 
-/** The description of the service that it is handed to, at `/openapi.json`. */
+/**
+ * The description of the service that it is handed to, at `/openapi.json`.
+ *
+ * @example
+ * const service = createService({ database: "file:ledger.db", faces: [openapi()] });
+ */
 export const openapi = (): Face => ({
   path: openApiPath,
   secrets: [],

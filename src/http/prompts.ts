@@ -1,7 +1,7 @@
 // GET /v1/prompts: the active prompt of a deployment.
 import type { JsonText } from "../common/json-text.ts";
-import { admit } from "./admit.ts";
-import { readAuthorized, readKeyHash } from "./authorization.ts";
+import { admitRead } from "./admit.ts";
+import { headerOf, readKeyHash } from "./authorization.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { isAmong, tagOf } from "./etag.ts";
 import { readDeployId } from "./query.ts";
@@ -11,16 +11,8 @@ import type { Answer } from "./respond.ts";
 /** A read costs one request even if the client's copy is current. */
 export async function readPrompt(ctx: RequestContext, context: Context): Promise<Answer> {
   const { request } = ctx;
-  const keyHash = await readKeyHash(request, context);
-  const deployId = await readAuthorized(ctx, context, keyHash, () => readDeployId(ctx));
-  const workspaceId = context.validKeys.get(keyHash);
-  const decision = await admit(ctx, context, {
-    operation: "read",
-    keyHash,
-    workspaceId,
-    deployId,
-    isGone: ctx.isGone,
-  });
+  const keyHash = await readKeyHash(headerOf(request), context);
+  const decision = await admitRead(ctx, context, keyHash, () => readDeployId(ctx));
   if (decision.outcome !== "read") return refuseDecision(decision, context.clock());
   const tag = tags.get(decision.prompt) ?? await makeTag(decision.prompt);
   const headers = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(decision.quota) };

@@ -12,7 +12,7 @@ import {
   submitForbidden,
   versionNotFound,
 } from "../common/errors.ts";
-import type { ErrorKind } from "../common/errors.ts";
+import type { ErrorKind, QuotaDetails } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { failureOf } from "../database/database.ts";
 import type { Quota, Refused } from "../ledger/admission.ts";
@@ -139,13 +139,16 @@ export const refusalOf = ({ outcome }: Refused): Refusal => refusals[outcome];
 export const refuseDecision = (decision: Refused, now: number): Answer =>
   decision.outcome === "quota_exhausted" ? refuseQuota(decision.quota, now) : refuse(refusalOf(decision));
 
+/** A quota as responses and refusals show it. */
+export const detailsOf = ({ limit, used, resetsAt, upgradeUrl }: Quota): QuotaDetails => ({
+  ...{ limit, used, resetTime: resetsAt / 1000, upgradeUrl },
+});
+
 function refuseQuota(quota: Quota, now: number): Answer {
   const { kind, message } = refusals.quota_exhausted;
-  const { limit, used, resetsAt, upgradeUrl } = quota;
-  const details = { limit, used, resetTime: resetsAt / 1000, upgradeUrl };
-  const wait = Math.max(1, Math.ceil((resetsAt - now) / 1000));
+  const wait = Math.max(1, Math.ceil((quota.resetsAt - now) / 1000));
   const headers = { ...quotaHeaders(quota), "Retry-After": String(wait) };
-  return { ...json(statusOf[kind], { error: message, details }, headers), error: kind };
+  return { ...json(statusOf[kind], { error: message, details: detailsOf(quota) }, headers), error: kind };
 }
 
 /** The refusal that a client gets for an error. It says nothing about the cause of an unexpected error. */
@@ -154,6 +157,10 @@ export function toRefusal(error: unknown): Refusal {
   const failure = failureOf(error);
   return failure === "retryable" ? databaseBusy() : failure === "unavailable" ? databaseAway() : internalError();
 }
+
+/** The same for code that calls, which also gets the error itself, as the `cause`. */
+export const asRefusal = (error: unknown): Refusal =>
+  error instanceof Refusal ? error : Object.assign(toRefusal(error), { cause: error });
 
 /** The rate-limit headers of the specification; reset is Unix seconds. */
 export const quotaHeaders = (quota: Quota): HeaderValues => ({

@@ -6,14 +6,21 @@ import type { Clock } from "../common/domain.ts";
 import { createApp, createProbes, serveApp } from "./app.ts";
 import type { App } from "./app.ts";
 import type { Context } from "./context.ts";
+import { readPromptOf, recordDiagnosisOf, runIn } from "./direct.ts";
+import type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./direct.ts";
 import type { Handler } from "./edge.ts";
-import type { Face } from "./face.ts";
+import { extend } from "./face.ts";
+import type { Extensions, Face, FaceHost } from "./face.ts";
+import { requireReady } from "./health.ts";
 import { createInFlight } from "./in-flight.ts";
 import type { InFlight } from "./in-flight.ts";
+import { Refusal } from "../common/errors.ts";
 import { consoleLog } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
-import { checkSettings } from "./settings.ts";
+import { asRefusal } from "./respond.ts";
+import { checkSchemaMode, checkSettings } from "./settings.ts";
+import type { SchemaMode } from "./settings.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
 import { failureOf, onError } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
@@ -26,7 +33,7 @@ import { createTelemetry } from "../common/telemetry.ts";
 import { withTimeout } from "../common/timeout.ts";
 
 /** The settings with a default. */
-export type ServiceSettings = {
+export type ServiceSettings<Faces extends readonly Face[] = readonly Face[]> = {
   /** The path that the service is mounted under and sees in its requests, such as `/llm`. */
   basePath?: `/${string}` | "" | undefined;
   /** The largest request body that the service accepts, in bytes. Default: 1 MiB. */
@@ -34,7 +41,7 @@ export type ServiceSettings = {
   /** How many bytes of request bodies may be held at once. Beyond it requests get 503. Default: 64 MiB. */
   bodyBudgetBytes?: number | undefined;
   /** What the service has besides the data plane. Default: nothing. */
-  faces?: readonly Face[] | undefined;
+  faces?: Faces | undefined;
   /** How long a request body may take to arrive, in ms. Default: 30 s. */
   bodyTimeout?: number | undefined;
   /** How long a client may read nothing of a long response before it is aborted, in ms. Default: 60 s. */
@@ -53,13 +60,27 @@ export type ServiceSettings = {
  * The database: a URL, a URL with its token, or a libSQL client that the embedder owns and closes. A client of a file needs
  * `concurrency: 1`, because pragmas apply to one connection.
  */
-export type ServiceOptions =
-  & ServiceSettings
+export type ServiceOptions<Faces extends readonly Face[] = readonly Face[]> =
+  & ServiceSettings<Faces>
   & ({ database: string | DatabaseLocation; client?: undefined } | { client: Client; database?: undefined });
 
+/** The service, to be mounted in a server or called from code. */
 export type Service = {
   /** Answers a request; never rejects. */
   fetch(this: void, request: Request): Promise<Response>;
+  /**
+   * Reads the active prompt of a deployment without HTTP. Rejects with a `Refusal`; its `kind` is `quota_exhausted`,
+   * `not_found`, `unauthorized` and so on.
+   */
+  readPrompt(this: void, target: Target): Promise<ReadResult>;
+  /** Stores a record without HTTP, once for each `idempotencyKey`. Rejects as `readPrompt` does. */
+  recordDiagnosis(
+    this: void,
+    target: Target & { idempotencyKey?: string | undefined },
+    record: DiagnosisRecord,
+  ): Promise<RecordResult>;
+  /** Resolves if the service is ready, as `/readyz` says. Otherwise rejects with a `Refusal` that says why not. */
+  ready(this: void): Promise<void>;
   /** How many requests are being answered. */
   countInFlight(this: void): number;
   /** Turns `/readyz` to 503. Resolves when every request that is in flight now has been answered. */
@@ -83,12 +104,51 @@ export type OwnService = Service & {
   refuseNew(): Promise<void>;
 };
 
+/** Makes a service with what its faces add. Throws if an option is invalid. */
+export type CreateService = <const Faces extends readonly Face[] = []>(
+  options: ServiceOptions<Faces>,
+) => Service & Extensions<Faces>;
+
 /** Makes `createService` for a platform that opens databases with `open`. */
-export const serviceOver = (open: (source: DatabaseSource) => Database) => (options: ServiceOptions): Service => {
-  const source = checkSettings(options);
-  const { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose } = serveDatabase(open(source), options);
-  return { fetch, countInFlight, drain, close, [Symbol.asyncDispose]: dispose };
+export const serviceOver = (open: (source: DatabaseSource) => Database): CreateService => (options) => {
+  const { service, context } = assemble(open(checkSettings(options)), options);
+  return extend(service, options.faces, () => context.host);
 };
+
+/** The options of `createService`, and what to do about the schema of the database. */
+export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = ServiceOptions<Faces> & {
+  /**
+   * `migrate` brings the schema up to date, and creates a file that does not exist. `check` rejects if the database is away
+   * or has another schema. `trust` does neither, and opens nothing yet. Default: `migrate`.
+   */
+  schema?: SchemaMode | undefined;
+};
+
+/** Makes a service when its database is as `schema` says. Rejects with a `Refusal`. */
+export type OpenService = <const Faces extends readonly Face[] = []>(
+  options: OpenOptions<Faces>,
+) => Promise<Service & Extensions<Faces>>;
+
+/** Opens a service with the `createService` and `migrate` of a platform. */
+export async function openWith<Faces extends readonly Face[]>(
+  createService: CreateService,
+  migrate: (source: DatabaseSource) => Promise<unknown>,
+  { schema = "migrate", ...rest }: OpenOptions<Faces>,
+): Promise<Service & Extensions<Faces>> {
+  const options = rest as ServiceOptions<Faces>;
+  checkSchemaMode(schema);
+  const service = createService(options);
+  try {
+    if (schema === "migrate") await migrate(options.database ?? options.client!);
+    if (schema !== "trust") await service.ready();
+    return service;
+  } catch (error) {
+    // A driver's error says less than the service does of what is wrong with its database.
+    const reason = error instanceof Refusal ? error : await service.ready().then(() => asRefusal(error), asRefusal);
+    await service.close();
+    throw reason === error ? error : Object.assign(reason, { cause: error });
+  }
+}
 
 /** What all requests of a service share, even on Workers, where none may wait for another. */
 export type Shared = {
@@ -114,13 +174,16 @@ export const createShared = ({ basePath, metricsToken, faces }: ServiceSettings)
 const closeTimeout = 10_000; // ms
 
 /** Makes a service on an open database, which it closes. The settings have been checked. */
-export function serveDatabase(
-  database: Database,
-  settings: ServiceSettings,
-  shared: Shared = createShared(settings),
-): OwnService {
+export function serveDatabase(database: Database, settings: ServiceSettings, shared?: Shared): OwnService {
+  const { service, context, handle } = assemble(database, settings, shared);
+  const { inFlight, telemetry: { metrics } } = context;
+  return { ...service, handle, probe: createProbes(context), metrics, refuseNew: inFlight.close };
+}
+
+/** Makes a service, and what its handlers work with. */
+export function assemble(database: Database, settings: ServiceSettings, shared: Shared = createShared(settings)) {
   const context = createContext(database, settings, {}, shared);
-  const { inFlight, log } = context;
+  const { inFlight, log, host: { run } } = context;
   database.watch?.((cause) => log.error("Database is unavailable until the service is restarted", { cause }));
 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
@@ -129,26 +192,26 @@ export function serveDatabase(
   }
 
   const handle = serveApp(shared.app, context);
-  return {
-    handle,
+  const service: Service = {
     fetch: (request) => handle(request),
-    probe: createProbes(context),
-    metrics: context.telemetry.metrics,
+    readPrompt: (target) => run(() => readPromptOf(context, target)),
+    recordDiagnosis: (target, record) => run(() => recordDiagnosisOf(context, target, record)),
+    ready: () => requireReady(context),
     countInFlight: inFlight.count,
     drain: inFlight.drain,
-    refuseNew: inFlight.close,
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+  return { service, context, handle };
 }
 
-/** Creates what handlers work with. */
+/** Creates what handlers work with, and what faces do. */
 export function createContext(
   database: Database,
   settings: ServiceSettings,
   groupLimits: Partial<GroupLimits> = {},
   { app, inFlight, keyHashes, validKeys, prompts }: Shared = createShared(settings),
-): Context {
+): Context & { host: FaceHost } {
   const { maxBodyBytes = defaultMaxBodyBytes, bodyTimeout = 30_000, clock = Date.now, metricsToken } = settings;
   const {
     bodyBudgetBytes = defaultBodyBudgetBytes,
@@ -167,12 +230,14 @@ export function createContext(
   gauge("promptledger_waiting_requests", "Requests that wait for a transaction", ledger.countWaiting);
   gauge("promptledger_body_bytes", "Bytes of request bodies held", () => bodyBudget.used);
   gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudget.limit);
-  const host = { database: observed, clock, metrics, faces, hasMetrics: metricsToken !== undefined };
+  const hasMetrics = metricsToken !== undefined;
+  const host: FaceHost = { database: observed, clock, metrics, faces, hasMetrics, run: runIn(inFlight) };
   return {
     ledger,
     keyHashes,
     validKeys,
     secrets: [...faces.flatMap(({ secrets }) => secrets), ...(metricsToken === undefined ? [] : [metricsToken])],
+    host,
     faces: new Map(Array.from(app.faces, ([path, open]) => [path, open(host)])),
     clock,
     log,

@@ -39,7 +39,7 @@ function logFault(value: unknown): string | undefined {
     ["debug", "info", "warn", "error"].every((level) => typeof log[level] === "function");
   if (!isLog) return "must have the functions debug, info, warn and error, or be made with createLog";
   // pino, bunyan and winston have the same functions, but take their arguments in the reverse order.
-  return "child" in log ? "must take (message, fields): wrap a logger that takes (fields, message)" : undefined;
+  return "child" in log ? "must take (message, fields): wrap a logger such as pino in fromPino" : undefined;
 }
 
 const isClient = (value: unknown): value is Client => typeof value === "object" && value !== null && "execute" in value;
@@ -70,6 +70,15 @@ export function checkSettings(options: object): DatabaseSource {
   if (maxBodyBytes > max) throw invalid(`maxBodyBytes must be at most ${max} on this database`);
   if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
   return source;
+}
+
+/** What `openService` does about the schema of the database, before the service is used. */
+export type SchemaMode = "migrate" | "check" | "trust";
+
+const schemaModes: SchemaMode[] = ["migrate", "check", "trust"];
+
+export function checkSchemaMode(mode: SchemaMode): void {
+  if (!schemaModes.includes(mode)) throw invalid(`schema must be one of ${schemaModes.join(", ")}`);
 }
 
 /** Returns the largest body that the database can store, in bytes. */

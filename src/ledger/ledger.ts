@@ -6,7 +6,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, monthOf } from "../common/month.ts";
 import { createTelemetry } from "../common/telemetry.ts";
 import type { Telemetry } from "../common/telemetry.ts";
-import { failureOf } from "../database/database.ts";
+import { afterCommit, failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { idempotencyOf, toBatches, toSubmitSlots } from "./admission.ts";
 import type { Admission, Check, Checked, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
@@ -121,8 +121,10 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     ]);
     commitSeconds((performance.now() - began) / 1000);
     groupSize(admissions.length);
-    const states = readStates(results.at(-1)!, attempt);
-    readBeforeWrite = !states.some(hasRoom);
-    return await answer(states);
+    return await afterCommit(() => {
+      const states = readStates(results.at(-1)!, attempt);
+      readBeforeWrite = !states.some(hasRoom);
+      return answer(states);
+    });
   };
 }

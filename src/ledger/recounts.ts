@@ -24,16 +24,15 @@ export type Recount = {
 
 export type Recounts = Map<string, Recount>;
 
-export function recountOf(recounts: Recounts, row: Row): Recount {
-  const workspaceId = text<WorkspaceId>(row, "workspace_id");
-  const month = text(row, "month");
+export function recountOf(recounts: Recounts, workspaceId: string, month: string): Recount {
   const key = `${workspaceId} ${month}`;
+  const known = recounts.get(key);
+  if (known !== undefined) return known;
   const none = { reads: 0, submits: 0 };
-  const recount = recounts.get(key) ??
-    {
-      ...{ workspaceId, month, counted: none, pruned: none, ...none },
-      ...{ prunedRecords: 0, records: 0, deleted: 0, nextSequence: 1, discrepancies: 0 },
-    };
+  const recount = {
+    ...{ workspaceId: workspaceId as WorkspaceId, month, counted: none, pruned: none, ...none },
+    ...{ prunedRecords: 0, records: 0, deleted: 0, nextSequence: 1, discrepancies: 0 },
+  };
   recounts.set(key, recount);
   return recount;
 }
@@ -69,12 +68,17 @@ export async function readCounts(database: Database, workspaces: Workspaces, pag
 }
 
 function addCounts(recounts: Recounts, row: Row): void {
-  const counts = { reads: integer(row, "reads"), submits: integer(row, "submits") };
-  if (row.kind === "counted") recountOf(recounts, row).counted = counts;
-  else {
-    const nextSequence = counts.reads + counts.submits + 1;
-    Object.assign(recountOf(recounts, row), { pruned: counts, prunedRecords: counts.submits, nextSequence });
-  }
+  const recount = recountOf(recounts, text(row, "workspace_id"), text(row, "month"));
+  if (row.kind === "counted") recount.counted = countsOf(row);
+  else setPruned(recount, countsOf(row));
+}
+
+const countsOf = (row: Row) => ({ reads: integer(row, "reads"), submits: integer(row, "submits") });
+
+/** Begins a recount with what was pruned. */
+function setPruned(recount: Recount, pruned: { reads: number; submits: number }): void {
+  const nextSequence = pruned.reads + pruned.submits + 1;
+  Object.assign(recount, { pruned, prunedRecords: pruned.submits, nextSequence });
 }
 
 /** Reads the counts of the first workspaces, with all months of each, and the workspace that the next page begins with. */
@@ -128,37 +132,40 @@ async function readPage(
  * the slice begins. It is part of the query that counts the slice, so that both read the same state. The month is null if the
  * workspace has been deleted.
  */
-export const newlyPruned = (isSelected: (id: string) => string): string => `
+export const newlyPruned = `
   select 'pruned' as kind, s.workspace_id, u.month, sum(u.reads) as reads, sum(u.submits) as submits,
     s.position
   from prunings s left join pruned_calls u on u.workspace_id = s.workspace_id
-  where s.sequence > :sequence and (s.position > :first or :first = :start) and ${isSelected("s.workspace_id")}
+  where s.sequence > :sequence and (s.position > :first or :first = :start)
   group by s.workspace_id, u.month`;
 
 /**
- * Restarts the recounts of newly pruned workspaces, since everything before the slice was pruned meanwhile. `reset` gets the
- * pruned counts of the recount's month, if there are any. Workspaces pruned beyond `end`, where counting ends, become stale:
- * their pruned counts may include requests that the quota does not. In rows of `newlyPruned`, `discrepancies` is the position.
- * Returns the other rows.
+ * Restarts the recounts of newly pruned workspaces, since everything before the slice was pruned meanwhile. Workspaces pruned
+ * beyond `end`, where counting ends, become stale: their pruned counts may include requests that the quota does not.
  */
 export function applyPruned(
   { recounts, stale, end }: { recounts: Recounts; stale: Set<WorkspaceId>; end: number },
   rows: Row[],
-  reset: (recount: Recount, row: Row | undefined) => void,
-): Row[] {
+): void {
   const pruned = new Map<string, Map<string, Row>>();
   for (const row of rows.filter(({ kind }) => kind === "pruned")) {
     const id = text<WorkspaceId>(row, "workspace_id");
     const months = pruned.get(id) ?? new Map<string, Row>();
     pruned.set(id, months);
     if (row.month === null) continue;
-    months.set(recountOf(recounts, row).month, row);
-    if (integer(row, "discrepancies") > end) stale.add(id);
+    months.set(recountOf(recounts, id, text(row, "month")).month, row);
+    if (integer(row, "position") > end) stale.add(id);
   }
+  if (pruned.size === 0) return;
   for (const [name, recount] of recounts) {
     const months = pruned.get(recount.workspaceId);
-    if (months?.size === 0) recounts.delete(name);
-    else if (months !== undefined) reset(recount, months.get(recount.month));
+    if (months === undefined) continue;
+    if (months.size === 0) {
+      recounts.delete(name);
+      continue;
+    }
+    const row = months.get(recount.month);
+    Object.assign(recount, { reads: 0, submits: 0, records: 0, deleted: 0 });
+    setPruned(recount, row === undefined ? { reads: 0, submits: 0 } : countsOf(row));
   }
-  return rows.filter(({ kind }) => kind !== "pruned");
 }

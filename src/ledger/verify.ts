@@ -2,14 +2,13 @@
 // that a long log takes no more memory, and other requests run in between.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
-import { commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
 import { allWorkspaces, applyPruned, defaultPageRows, newlyPruned, readCounts, recountOf } from "./recounts.ts";
 import type { Recount, Recounts, Workspaces } from "./recounts.ts";
-import type { Database } from "../database/database.ts";
-import { integer, integerOrNull } from "../database/row.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
 
-const sliceLength = 1_024; // positions that one query scans: some 5 ms, in which nothing else runs
+const sliceLength = 2_048; // positions that one query scans: some 5 ms
 
 /**
  * Recounts every month of one workspace, or of all. A record counts only if the call that stored it is in the log, and a call
@@ -52,107 +51,145 @@ type Count = {
 /** Counts all of a range of the log, slice by slice. */
 async function countRange(count: Count, { first, end }: LogRange, report: (share: number) => void): Promise<void> {
   for (let start = first; start < end;) {
-    const range = { first: start, end: await findSliceEnd(count.database, start, end) };
-    await countCalls(count, range);
-    await countRecords(count, range);
-    start = range.end;
+    start = await countSlice(count, { first: start, end });
     report((start - first) / (end - first));
   }
 }
 
-/** The condition that a workspace is selected. Rows of no workspace count if all are. */
-const isSelected = (workspaces: Workspaces, id: string): string =>
-  workspaces === allWorkspaces ? "true" : `${id} between :from and :to`;
+const inSlice = (column: string): string => `${column} >= :first and ${column} < (select end from slice)`;
 
-const argsOf = (workspaces: Workspaces) => workspaces === allWorkspaces ? {} : workspaces;
+/** The condition that a record or a deleted one (d) is of a submit (c). */
+const isOfCall = `d.position >= c.position and d.position < c.position + c.count
+  and d.deployment_id = c.deployment_id and d.prompt_version = c.prompt_version`;
 
-/** Where a slice of the log ends: at a commit, so that no commit is split. */
-async function findSliceEnd(database: Database, first: number, end: number): Promise<number> {
-  const sql = "select min(position) as position from commits where position >= ? and position < ?";
-  const [row] = await database.read({ sql, args: [first + sliceLength, end] });
-  return integerOrNull(row!, "position") ?? end;
+const countOfCall = (table: string, condition = "true"): string =>
+  `iif(c.operation = 'submit', (select count(*) from ${table} d where ${isOfCall} and ${condition}), 0)`;
+
+/**
+ * A query for the first slice of a range, which ends at a commit, so that no commit is split. `text` has `columns` values of each
+ * call, since rows would take several times as long. Commits, calls and records are scanned side by side, which leaves out
+ * calls without a commit and records without a call. The counts of all show whether there are any. `thorough` finds them too.
+ */
+const sliceSql = (thorough: boolean): string => `
+  with slice as materialized (
+    select coalesce((select min(position) from commits where position >= :first + ${sliceLength} and position < :end), :end)
+      as end
+  ),
+  committed as materialized (
+    select position, next_position - 1 as last,
+      -- The month is unknown if the time of the commit is in another one.
+      iif(month = strftime('%Y-%m', created_at / 1000, 'unixepoch'), month, 'unknown') as month
+    from commits where ${inSlice("position")}
+    ${thorough ? `union all ${callsWithoutCommit}` : ""}
+  )
+  select 'calls' as kind, null as workspace_id, null as month, 0 as reads, 0 as submits,
+    (select end from slice) as position,
+    (select count(*) from calls where ${inSlice("position")}) as calls,
+    (select count(*) from diagnoses where ${inSlice("position")}) +
+      (select count(*) from deleted_diagnoses where ${inSlice("position")}) as records,
+    (
+      select group_concat(format('%s,"%s",%d,%d,%d,%d,%d,%d,%d', json_quote(c.workspace_id),
+        iif(c.position + c.count - 1 <= m.last, m.month, 'unknown'), c.position, c.count, c.number, c.operation = 'submit',
+        ${countOfCall("diagnoses")},
+        ${countOfCall("deleted_diagnoses", "not exists (select 1 from diagnoses where position = d.position)")},
+        not exists (
+          select 1 from deployments indexed by deployments_by_workspace
+          where workspace_id = c.workspace_id and id = c.deployment_id
+        ) or not exists (
+          select 1 from api_keys indexed by api_keys_by_workspace where workspace_id = c.workspace_id and id = c.api_key_id
+        )))
+      from committed m cross join calls c on c.position between m.position and m.last
+    ) as text
+  ${thorough ? `union all ${recordsWithoutCall}` : ""}
+  union all
+  select *, 0, 0, null from (${newlyPruned})`;
+
+const callsWithoutCommit = `
+  select position, position, 'unknown' from calls
+  where ${inSlice("position")} and not exists (
+    select 1 from commits m
+    where m.position = (select max(position) from commits where position <= calls.position)
+      and calls.position < m.next_position
+  )`;
+
+const recordsWithoutCall = `
+  select 'stray', coalesce(p.workspace_id, 'unknown'), coalesce(m.month, 'unknown'), 0, 0, is_deleted, 0, 0, null
+  from (
+    select position, deployment_id, prompt_version, 0 as is_deleted from diagnoses where ${inSlice("position")}
+    union all
+    select position, deployment_id, prompt_version, 1 from deleted_diagnoses where ${inSlice("position")}
+  ) d
+  left join deployments p on p.id = d.deployment_id
+  left join committed m on d.position between m.position and m.last
+  where is_deleted and d.position in (select position from diagnoses) or not exists (
+    select 1 from calls c
+    where c.position = (select max(position) from calls where position <= d.position)
+      and c.operation = 'submit' and ${isOfCall}
+  )`;
+
+/** Counts the first slice of a range. Returns where it ends. */
+async function countSlice(count: Count, range: LogRange, thorough = false): Promise<number> {
+  const { database, recounts, workspaces, since } = count;
+  const rows = await database.read({ sql: sliceSql(thorough), args: { ...range, ...since } });
+  const slice = rows.find(({ kind }) => kind === "calls")!;
+  const calls: Cells = JSON.parse(`[${textOrNull(slice, "text") ?? ""}]`);
+  if (!thorough && !isComplete(slice, calls)) return await countSlice(count, range, true);
+  const selected = rows.filter((row) => row !== slice && isSelected(workspaces, text(row, "workspace_id")));
+  applyPruned(count, selected.filter(({ kind }) => kind === "pruned"));
+  addCalls(count, range, calls);
+  for (const row of selected.filter(({ kind }) => kind === "stray")) {
+    const recount = recountOf(recounts, text(row, "workspace_id"), text(row, "month"));
+    recount.records++;
+    recount.deleted += integer(row, "position");
+    recount.discrepancies++;
+  }
+  return integer(slice, "position");
 }
 
-/** The commits of a range. The month of a commit is `unknown` if its time is in another one. */
-const committed = `committed as materialized (
-  select position, next_position,
-    iif(month = strftime('%Y-%m', created_at / 1000, 'unixepoch'), month, 'unknown') as month
-  from commits where position >= :first and position < :end
-)`;
+/** Whether the calls of a slice are all that it has, and have all of its records. */
+function isComplete(slice: Row, calls: Cells): boolean {
+  let records = 0;
+  for (let at = 0; at < calls.length; at += columns) {
+    const { kept, deleted } = callAt(calls, at);
+    records += kept + deleted;
+  }
+  return calls.length === columns * integer(slice, "calls") && records === integer(slice, "records");
+}
 
-async function countCalls(count: Count, range: LogRange): Promise<void> {
-  const { database, workspaces, since } = count;
-  const rows = await database.read({
-    sql: `
-      with ${committed}, called as (
-        select c.workspace_id, coalesce(m.month, 'unknown') as month, c.operation, c.count, c.number,
-          p.id is null or k.id is null as is_dangling,
-          lag(c.number + c.count) over (partition by c.workspace_id, m.month order by c.position) as next_number
-        from calls c
-        left join ${commitAt("c.position", "committed")} and c.position + c.count <= m.next_position
-        left join deployments p on p.id = c.deployment_id and p.workspace_id = c.workspace_id
-        left join api_keys k on k.id = c.api_key_id and k.workspace_id = c.workspace_id
-        where c.position >= :first and c.position < :end
-          and ${isSelected(workspaces, "c.workspace_id")}
-      )
-      select 'counted' as kind, workspace_id, month, sum(iif(operation = 'read', count, 0)) as reads,
-        sum(iif(operation = 'submit', count, 0)) as submits,
-        sum(number <> coalesce(next_number, number) or is_dangling) as discrepancies,
-        min(number) as first_number, max(number + count) as next_number
-      from called group by 2, 3
-      union all
-      select *, 0, 0 from (${newlyPruned((id) => isSelected(workspaces, id))})`,
-    args: { ...range, ...since, ...argsOf(workspaces) },
-  });
-  const counted = applyPruned(count, rows, (recount, row) => {
-    const pruned = { reads: row ? integer(row, "reads") : 0, submits: row ? integer(row, "submits") : 0 };
-    Object.assign(recount, { pruned, reads: 0, submits: 0, nextSequence: pruned.reads + pruned.submits + 1 });
-  });
-  for (const row of counted) {
-    const recount = recountOf(count.recounts, row);
-    recount.reads += integer(row, "reads");
-    recount.submits += integer(row, "submits");
-    recount.discrepancies += integer(row, "discrepancies") +
-      (integer(row, "first_number") === recount.nextSequence ? 0 : 1);
-    recount.nextSequence = integer(row, "next_number");
+/** Adds the calls of a slice, which are in order. */
+function addCalls({ recounts, workspaces }: Count, { first }: LogRange, calls: Cells): void {
+  let end = first;
+  for (let at = 0; at < calls.length; at += columns) {
+    const { workspaceId, month, position, count, number, isSubmit, kept, deleted, isDangling } = callAt(calls, at);
+    if (!isSelected(workspaces, workspaceId)) continue;
+    const recount = recountOf(recounts, workspaceId, month);
+    if (isSubmit) recount.submits += count;
+    else recount.reads += count;
+    recount.records += kept + deleted;
+    recount.deleted += deleted;
+    if (position < end || number !== recount.nextSequence || isDangling) recount.discrepancies++;
+    recount.nextSequence = number + count;
+    end = position + count;
   }
 }
 
-async function countRecords(count: Count, range: LogRange): Promise<void> {
-  const { database, workspaces, since } = count;
-  const columns = "select position, deployment_id, prompt_version,";
-  const rows = await database.read({
-    sql: `
-      with ${committed}
-      select 'counted' as kind, coalesce(c.workspace_id, p.workspace_id, 'unknown') as workspace_id,
-        coalesce(m.month, 'unknown') as month, count(*) as records, sum(d.is_deleted) as deleted,
-        sum(c.position is null or d.is_deleted and d.position in (select position from diagnoses)) as discrepancies
-      from (
-        ${columns} 0 as is_deleted from diagnoses where position >= :first and position < :end
-        union all
-        ${columns} 1 from deleted_diagnoses where position >= :first and position < :end
-      ) d
-      left join deployments p on p.id = d.deployment_id
-      left join ${commitAt("d.position", "committed")} and d.position < m.next_position
-      left join calls c on c.position = (select max(position) from calls where position <= d.position)
-        and d.position < c.position + c.count and c.operation = 'submit'
-        and c.deployment_id = d.deployment_id and c.prompt_version = d.prompt_version
-      where ${isSelected(workspaces, "coalesce(c.workspace_id, p.workspace_id)")}
-      group by 2, 3
-      union all
-      select kind, workspace_id, month, submits, 0, position from (${newlyPruned((id) => isSelected(workspaces, id))})`,
-    args: { ...range, ...since, ...argsOf(workspaces) },
-  });
-  const counted = applyPruned(count, rows, (recount, row) => {
-    Object.assign(recount, { prunedRecords: row ? integer(row, "records") : 0, records: 0, deleted: 0 });
-  });
-  for (const row of counted) {
-    const recount = recountOf(count.recounts, row);
-    recount.records += integer(row, "records");
-    recount.deleted += integer(row, "deleted");
-    recount.discrepancies += integer(row, "discrepancies");
-  }
-}
+/** The calls of a slice, as a flat list with so many values of each. */
+type Cells = (string | number)[];
+const columns = 9;
+
+const callAt = (calls: Cells, at: number) => ({
+  workspaceId: calls[at] as string,
+  month: calls[at + 1] as string,
+  position: calls[at + 2] as number,
+  count: calls[at + 3] as number,
+  number: calls[at + 4] as number,
+  isSubmit: calls[at + 5] === 1,
+  kept: calls[at + 6] as number,
+  deleted: calls[at + 7] as number,
+  isDangling: calls[at + 8] === 1,
+});
+
+const isSelected = ({ from, to }: Workspaces, id: string): boolean => from <= id && id <= to;
 
 function toBalance(
   { workspaceId, month, counted, pruned, prunedRecords, discrepancies, ...log }: Recount,

@@ -26,13 +26,23 @@ export type Head = { position: number; hash: string };
 
 const start: Head = { position: 0, hash: "" };
 
-/** The head after one more entry. */
-const append = async ({ hash }: Head, entry: StoredEntry): Promise<Head> => {
-  const { position, createdAt, source, actor, tokenId, action, targetId, workspaceId, before, after } = entry;
-  const { note, requestId } = entry;
-  const members = [position, createdAt, source, actor, tokenId, action, targetId, workspaceId, before, after];
-  return { position, hash: await sha256(JSON.stringify([hash, ...members, note, requestId])) };
-};
+/** The hash of an entry after another one with the hash `before`. */
+function hashOf(before: string, entry: StoredEntry): Promise<string> {
+  const { position, createdAt, source, actor, tokenId, action, targetId, workspaceId, note, requestId } = entry;
+  const members = [
+    position,
+    createdAt,
+    source,
+    actor,
+    tokenId,
+    action,
+    targetId,
+    workspaceId,
+    entry.before,
+    entry.after,
+  ];
+  return sha256(JSON.stringify([before, ...members, note, requestId]));
+}
 
 /** The statements that add entries after a head. They break a constraint if another entry follows it already. */
 export async function addEntries(
@@ -44,7 +54,7 @@ export async function addEntries(
   let last = head.hash === "" ? { ...head, hash: (await walk(database, head)).head.hash } : head;
   for (const entry of entries) {
     const added = { position: last.position + 1, ...entry };
-    last = await append(last, added);
+    last = { position: added.position, hash: await hashOf(last.hash, added) };
     statements.push(insertInto("audit_log", { ...added, hash: last.hash }));
   }
   const { position, hash } = last;
@@ -93,9 +103,14 @@ async function walk(database: Database, { position: end }: Head, report?: (share
       args: [head.position, end],
     });
     if (rows.length === 0) return { head, hasHash, brokenAt: head.position + 1 };
-    for (const row of rows) {
-      const { position, hash } = await append(head, toEntry(row));
-      const stored = text(row, "hash");
+    // Each hash needs only the one before, which is stored too, so those of a page are computed side by side.
+    const hashes = rows.map((row, index) => {
+      const before = index === 0 ? head.hash : text(rows[index - 1]!, "hash");
+      return index > 0 && before === "" ? undefined : hashOf(before, toEntry(row));
+    });
+    for (const [index, row] of rows.entries()) {
+      const position = integer(row, "position"), stored = text(row, "hash");
+      const hash = await (hashes[index] ?? hashOf(head.hash, toEntry(row)));
       hasHash ||= stored !== "";
       if (position !== head.position + 1 || hasHash && stored !== hash) {
         return { head, hasHash, brokenAt: head.position + 1 };

@@ -8,6 +8,9 @@ export type ExportFormat = (typeof exportFormats)[number];
 /** An export. `name` is the name for a file of it, without an extension. The text comes in parts, one per page. */
 export type Export = { name: string; format: ExportFormat; text: AsyncGenerator<string> };
 
+export const isExport = (output: unknown): output is Export =>
+  typeof output === "object" && output !== null && "format" in output && "text" in output;
+
 /** The output of an operation that exports. It is never held in memory as a whole. */
 export const ExportText = predicate<Export>("the text of an export", () => true, { type: "string" });
 

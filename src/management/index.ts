@@ -25,7 +25,7 @@ import { workspaceOperations } from "./workspaces.ts";
 /** Operations that the description shows together, under a tag with a sentence about it. */
 export type Group = { tag: string; about: string; operations: readonly AnyOperation[] };
 
-export const groups: readonly Group[] = [
+export const groups = [
   {
     tag: "Workspaces",
     about: "Tenants. Each has its own keys, prompts and deployments, and a monthly quota.",
@@ -63,6 +63,11 @@ export const groups: readonly Group[] = [
     operations: [...callOperations, ...usageOperations, ...upkeepOperations, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
-];
+] as const satisfies readonly Group[];
 
-export const operations: readonly AnyOperation[] = groups.flatMap(({ operations }) => operations);
+/** The type of every operation. */
+export type Operations = (typeof groups)[number]["operations"][number];
+
+export const operations: readonly AnyOperation[] = groups.flatMap(({ operations }): readonly AnyOperation[] =>
+  operations
+);

@@ -70,9 +70,9 @@ export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** Why an operation may refuse, besides invalid input. */
 export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
-export type Operation<Input extends object, Output> = {
-  /** Its unique name in the OpenAPI description: `createWorkspace`. */
-  id: string;
+export type Operation<Input extends object, Output, Id extends string = string> = {
+  /** Its unique name, in the OpenAPI description and in code: `createWorkspace`. */
+  id: Id;
   summary: string;
   method: Method;
   /** Below `/admin/v1`, with input members in braces: `/workspaces/{workspaceId}`. */
@@ -103,9 +103,9 @@ export type Operation<Input extends object, Output> = {
 export type AnyOperation = Omit<Operation<object, unknown>, "output"> & { output: object };
 
 /** Defines an operation. Its input has only the members of a schema. What `run` returns must fit `output`. */
-export const operation = <S extends Schema, Output>(
-  { input, ...declared }: Omit<Operation<Members<S>, Output>, "input"> & { input: S },
-): Operation<Members<S>, Output> => ({ ...declared, input: exactly<Schema>(input) });
+export const operation = <const Id extends string, S extends Schema, Output>(
+  { input, ...declared }: Omit<Operation<Members<S>, Output, Id>, "input"> & { input: S },
+): Operation<Members<S>, Output, Id> => ({ ...declared, input: exactly<Schema>(input) });
 
 type Performed<Output> = Pick<
   Operation<never, Output>,

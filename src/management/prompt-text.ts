@@ -2,19 +2,19 @@
 // validated: `messages` holds objects with role and content.
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import { invalid } from "../common/errors.ts";
-import type { JsonText } from "../common/json-text.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { fillText } from "../common/template.ts";
+import type { LlmConfig, Messages } from "../schema/serving.ts";
 
 /** The content of a version. `messages` is an array, `llmConfig` an object, both as JSON text. */
-export type PromptContent = { title: string; description: string; messages: JsonText; llmConfig: JsonText };
+export type PromptContent = { title: string; description: string; messages: Messages; llmConfig: LlmConfig };
 
 const maxFilled = 16 * 1024 * 1024; // characters
 // A brace may also be written as an escape.
 const mayHoldPlaceholder = /\{\{|\\u007b/i;
 
 /** The names of the `{{name}}` placeholders in the strings of messages, each once, in order of first appearance. */
-export const variablesOf = (messages: JsonText): string[] => fillVariables(messages, {}).missing;
+export const variablesOf = (messages: Messages): string[] => fillVariables(messages, {}).missing;
 
 /**
  * Replaces `{{name}}` placeholders by values. Placeholders in a value are not replaced. Keys, and strings without
@@ -22,9 +22,9 @@ export const variablesOf = (messages: JsonText): string[] => fillVariables(messa
  * the messages become longer than 16 Mi characters.
  */
 export function fillVariables(
-  messages: JsonText,
+  messages: Messages,
   values: Record<string, string>,
-): { messages: JsonText; missing: string[] } {
+): { messages: Messages; missing: string[] } {
   const missing = new Set<string>();
   let length = messages.text.length;
   const text = mapStrings(messages.text, (string) => {

@@ -172,8 +172,12 @@ export async function openConfigured(
   }
 }
 
-// npm sets this variable for the scripts of a checkout. An installed package has its own command.
-export const command = process.env.npm_lifecycle_event === undefined ? "promptledger" : "npm run -s cli --";
+/** How the user calls the command line: npm sets variables for the scripts of a package, and for npx. */
+export const command = process.env.npm_lifecycle_event === undefined
+  ? "promptledger"
+  : process.env.npm_package_name === "promptledger"
+  ? "npm run -s cli --"
+  : "npx promptledger";
 
 const setupHint = `
 The database is empty. Three commands set it up; each prints the id or key that is needed next:

@@ -63,12 +63,14 @@ const Message = named(
   ),
 );
 export const Messages = rawJson(described(listOf(Message), "In the order in which the model gets them"));
+export type Messages = Infer<typeof Messages>;
 export const LlmConfig = rawJson(
   described(
     v.anyObject,
     "Any JSON object, stored as sent. By convention it has provider, model, temperature and so on",
   ),
 );
+export type LlmConfig = Infer<typeof LlmConfig>;
 
 export const DiagnosisResponse = named(
   "DiagnosisResponse",

@@ -205,9 +205,9 @@ export const described = <T, S>(struct: Struct<T, S>, description: string, more:
   extend(struct, { schema: { ...schemaOf(struct), description, ...more } });
 
 /** A struct of JSON that `readObject` returns as its text. The text fits too. */
-export const rawJson = (struct: object): Struct<JsonText, null> => {
+export const rawJson = <T>(struct: Struct<T, unknown>): Struct<JsonText<T>, null> => {
   const { findFault } = metaOf(struct);
-  return extend(struct as Struct<JsonText, null>, {
+  return extend(struct as unknown as Struct<JsonText<T>, null>, {
     findFault: (value) => isJsonText(value) ? undefined : findFault(value),
     isRawJson: true,
   });

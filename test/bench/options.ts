@@ -17,6 +17,7 @@ const scenarios = [
   "records",
   "deletion",
   "client",
+  "embedded",
   "looking",
 ] as const;
 

@@ -4,6 +4,7 @@ import process from "node:process";
 import { batches } from "./batches.ts";
 import { client } from "./client.ts";
 import { deletion } from "./deletion.ts";
+import { embedded } from "./embedded.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
 import { hasWrk } from "./load.ts";
@@ -34,6 +35,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   records,
   deletion,
   client,
+  embedded,
   looking,
 };
 

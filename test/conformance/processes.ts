@@ -85,9 +85,14 @@ export async function startFile(
   return { ...child, seen: await child.seen(pattern), until: child.seen };
 }
 
-/** Starts a program, and resolves with what the pattern captures. */
-export async function startProgram(command: string[], settings: Record<string, string>, pattern: RegExp) {
-  const child = launch(command, settings);
+/** Starts a program in a folder, by default this repository's, and resolves with what the pattern captures. */
+export async function startProgram(
+  command: string[],
+  settings: Record<string, string>,
+  pattern: RegExp,
+  cwd = pathOf("."),
+) {
+  const child = launch(command, settings, "", undefined, cwd);
   return { ...child, seen: await child.seen(pattern) };
 }
 
@@ -170,13 +175,14 @@ function launch(
   settings: Record<string, string>,
   input: string | null = "",
   logFile?: string,
+  cwd = pathOf("."),
 ) {
   // A child collects coverage through the environment, so it inherits that variable. It inherits no settings.
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
   const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
   const log = logFile === undefined ? "pipe" : openSync(logFile, "a");
   const env = { ...inherited, ...settings };
-  const child = spawn(command!, args, { cwd: pathOf("."), env, stdio: ["pipe", "pipe", log] });
+  const child = spawn(command!, args, { cwd, env, stdio: ["pipe", "pipe", log] });
   if (typeof log === "number") closeSync(log);
   children.add(child);
   child.once("exit", () => children.delete(child));

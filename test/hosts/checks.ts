@@ -99,6 +99,9 @@ const closes: Check = {
 /** In the order in which a host goes through them. */
 export const checks: Check[] = [readsAndSubmits, framesAnswers, ...bodyChecks, endsExports, survivesPipelines, closes];
 
+/** The checks of a host that reads bodies itself, and keeps them. What is too large or too slow is its own affair. */
+export const checksOfRawBody: Check[] = [readsAndSubmits, framesAnswers, endsExports, survivesPipelines];
+
 /** What must hold after every check: the host runs, answers nothing any more, and its ledger balances. */
 export async function settle(stage: Stage): Promise<void> {
   assert.equal(stage.ended(), undefined);

@@ -1,19 +1,13 @@
-// Fastify 5. Its body parsers are taken out of the scope that the service is in.
-import { getRequestListener } from "@hono/node-server";
+// Fastify 5. The hook runs before its body parsers.
 import { fastify } from "fastify";
+import { toNodeHandler } from "../../src/node.ts";
 import { announce, createService } from "./service.ts";
 
 const service = createService({ basePath: "/llm" });
-const listener = getRequestListener(service.fetch);
+const handler = toNodeHandler(service);
 const app = fastify();
-app.register((scope, _options, done) => {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
-  scope.all("/llm/*", (request, reply) => {
-    reply.hijack();
-    return listener(request.raw, reply.raw);
-  });
-  done();
-});
+app.all("/llm/*", {
+  onRequest: (request, reply) => handler(request.raw, reply.hijack().raw),
+}, () => {});
 await app.listen({ port: 0, host: "127.0.0.1" });
 announce(app.server, "/llm");

@@ -5,8 +5,8 @@ import { suite } from "uvu";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { checksAfterParser } from "./body-checks.ts";
-import { checks, settle } from "./checks.ts";
-import { hosts, hostsAfterParser } from "./hosts.ts";
+import { checks, checksOfRawBody, settle } from "./checks.ts";
+import { hosts, hostsAfterParser, hostsWithRawBody } from "./hosts.ts";
 import type { Host } from "./hosts.ts";
 import { createStages } from "./stage.ts";
 import type { Check, Stage } from "./stage.ts";
@@ -65,6 +65,7 @@ const canRun = ({ name, isWorker }: Host) => {
 
 const planned = [
   ...hosts.filter(isWanted).filter(canRun).map((host) => planOf(host, checks)),
+  ...hostsWithRawBody.filter(isWanted).map((host) => planOf(host, checksOfRawBody)),
   ...hostsAfterParser.filter(isWanted).map((host) => planOf(host, checksAfterParser)),
 ];
 

@@ -29,6 +29,12 @@ export const hosts: Host[] = [
   { name: "Deno.serve", file: "deno-serve", runtimes: ["Deno"] },
 ];
 
+/** Hosts whose body parser comes first, and keeps the raw body for the service. */
+export const hostsWithRawBody: Host[] = [
+  { name: "Express after a parser that keeps the raw body", file: "express-raw-body", runtimes: ["Node"] },
+  { name: "Express after its raw parser", file: "express-raw-parser", runtimes: ["Node"] },
+];
+
 /** Hosts that are set up wrongly: their body parser takes the body before the service can read it. */
 export const hostsAfterParser: Host[] = [
   { name: "Express after its parser", file: "express-after-parser", runtimes: ["Node"] },

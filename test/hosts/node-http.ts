@@ -1,8 +1,8 @@
-// Plain node:http, which @hono/node-server translates.
+// Plain node:http.
 import { createServer } from "node:http";
-import { getRequestListener } from "@hono/node-server";
+import { toNodeHandler } from "../../src/node.ts";
 import { announce, createService } from "./service.ts";
 
 const service = createService();
-const server = createServer(getRequestListener(service.fetch));
+const server = createServer(toNodeHandler(service));
 server.listen(0, "127.0.0.1", () => announce(server));

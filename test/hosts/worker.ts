@@ -1,23 +1,17 @@
-// Cloudflare Workers: the service in a Worker of one's own. The bindings come with the first request.
+// Cloudflare Workers: the service in a Worker of one's own, made at module scope, where the bindings are known too.
+import { env } from "cloudflare:workers";
 import { management } from "../../src/management.ts";
 import { createService } from "../../src/runtime/workers.ts";
-import type { Service } from "../../src/runtime/workers.ts";
 import { limits } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 
-type Env = { DATABASE_URL: string; ADMIN_TOKEN: string };
+const { DATABASE_URL: database, ADMIN_TOKEN: adminToken } = env;
+const service = createService({
+  database,
+  basePath: "/llm",
+  metricsToken: adminToken,
+  faces: [management({ adminToken })],
+  ...limits,
+});
 
-let service: Service | undefined;
-
-export default {
-  fetch(request: Request, { DATABASE_URL: database, ADMIN_TOKEN: adminToken }: Env): Promise<Response> {
-    service ??= createService({
-      database,
-      basePath: "/llm",
-      metricsToken: adminToken,
-      faces: [management({ adminToken })],
-      ...limits,
-    });
-    return withMiddleware(service.fetch)(request);
-  },
-};
+export default { fetch: withMiddleware(service.fetch) };

@@ -81,7 +81,7 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
   ["a clock that stands still", { clock: 1 }, "clock must be a function that returns Unix milliseconds"],
   ["origins that are none", { corsOrigins: "https://a.test" }, "corsOrigins must be * or origins"],
   ["a log that is none", { log: console.log }, "log must have the functions debug, info, warn and error"],
-  ["a log of pino's", { log: pino }, "log must take (message, fields): wrap a logger that takes (fields, message)"],
+  ["a log of pino's", { log: pino }, "log must take (message, fields): wrap a logger such as pino in fromPino"],
 ];
 
 for (const [name, options, error] of unusable) {

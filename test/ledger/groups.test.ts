@@ -335,6 +335,25 @@ test("of many uncached prompts, four are read with their group, and the others f
   }
 });
 
+test("a group is counted once if the texts of its prompts cannot be read after its commit", async () => {
+  const memory = await openMemory();
+  let failures = 0;
+  const database = classifyErrors({
+    ...memory,
+    read: (statement) => failures-- > 0 ? Promise.reject(new Error("The disk failed")) : memory.read(statement),
+  }, () => "rejected");
+  const world = await createWorld({ database });
+  const tenants: Tenant[] = [];
+  for (const index of upTo(5)) tenants.push(await createTenant(world.admin, 1000, `Tenant ${index}`));
+  const admissions = await Promise.all(tenants.map(readBy));
+  const ledger = ledgerOf(world);
+  failures = 1;
+  const decisions = await Promise.all(admissions.map((admission) => ledger.admit(admission)));
+  assert.equal(decisions.map(({ outcome }) => outcome), upTo(5).map(() => "read"));
+  const ledgers = await verifyBalanced(world.admin);
+  assert.equal(ledgers.map(({ used }) => used), [1, 1, 1, 1, 1]);
+});
+
 test("after a database is restored, a version is served as it is there, even if its number is cached", async () => {
   const world = await createWorld();
   const { promptId, deployId } = world;

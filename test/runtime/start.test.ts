@@ -35,7 +35,10 @@ const managed = (settings: Record<string, string> = {}) => settingsOf({ ADMIN_TO
 const readMetrics = (base: string) => send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
 
 test("starts on an empty database without management or metrics, and shows the three commands that set it up", async () => {
-  const service = await startService(currentRuntime, settingsOf({ npm_lifecycle_event: "start" }));
+  const service = await startService(
+    currentRuntime,
+    settingsOf({ npm_lifecycle_event: "start", npm_package_name: "promptledger" }),
+  );
   assert.is((await send(service.url, "/v1/prompts")).status, 401);
   assert.is((await readMetrics(service.url)).status, 404);
   assert.is(await service.stop(), 0);
@@ -269,13 +272,9 @@ test("exits 1 if the port is taken, and says so", async () => {
 
 if (currentRuntime === "Node") {
   test("the link that the demo prints signs in once, and its commands get 200 and 201", async () => {
-    const demo = await startFile(
-      "Node",
-      "src/cli.ts",
-      { PORT: "0", TMPDIR: folder.path, npm_lifecycle_event: "demo" },
-      /(Ctrl-C stops)/,
-      ["demo"],
-    );
+    const npm = { npm_lifecycle_event: "demo", npm_package_name: "promptledger" };
+    const settings = { PORT: "0", TMPDIR: folder.path, ...npm };
+    const demo = await startFile("Node", "src/cli.ts", settings, /(Ctrl-C stops)/, ["demo"]);
     const [link] = /http.*sign-in.*/.exec(demo.out())!;
     const visits = [await fetch(link, { redirect: "manual" }), await fetch(link, { redirect: "manual" })];
     assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [200, false]]);

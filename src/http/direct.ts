@@ -1,0 +1,85 @@
+// The data plane without HTTP, for code that embeds the service: the same rules and the same ledger.
+import { bodyTooLarge, invalidDeployId, notJson, renewed } from "../common/errors.ts";
+import type { QuotaDetails, Refusal } from "../common/errors.ts";
+import type { DiagnosisItem, ServedPrompt } from "../client/shapes.ts";
+import type { Refused } from "../ledger/admission.ts";
+import { isDeployId } from "../schema/values.ts";
+import { admitRead, admitSubmit } from "./admit.ts";
+import { findKey, readKeyHash } from "./authorization.ts";
+import type { CallContext, Context } from "./context.ts";
+import { findRefusal } from "./in-flight.ts";
+import type { InFlight } from "./in-flight.ts";
+import { asRefusal, detailsOf, refusalOf } from "./respond.ts";
+
+/** Who calls, and which deployment: its id, or `NAME@DEPLOYMENT`. */
+export type Target = { key: string; deployId: string };
+
+/** A record, as the body of a submit. */
+export type DiagnosisRecord = Omit<DiagnosisItem, "deployId" | "idempotencyKey">;
+
+/** The prompt as a response has it, and the quota. What is left of that is `limit - used`. */
+export type ReadResult = ServedPrompt & { quota: QuotaDetails };
+/** The id of the record, and the quota. */
+export type RecordResult = { id: string; quota: QuotaDetails };
+
+/** Counts a call as in flight, and makes every error of it a `Refusal`, with what it makes one of as its `cause`. */
+export type Run = <T>(work: () => Promise<T>) => Promise<T>;
+
+export const runIn = (inFlight: InFlight): Run => async (work) => {
+  const end = inFlight.begin();
+  try {
+    const refusal = findRefusal(inFlight);
+    if (refusal !== undefined) throw refusal;
+    return await work();
+  } catch (error) {
+    throw asRefusal(error);
+  } finally {
+    end();
+  }
+};
+
+/** GET /v1/prompts without HTTP. */
+export async function readPromptOf(context: Context, { key, deployId }: Target): Promise<ReadResult> {
+  const keyHash = await readKeyHash(`Bearer ${key}`, context);
+  const decision = await admitRead(newCall(), context, keyHash, () => checkDeployId(deployId));
+  if (decision.outcome !== "read") throw refusalFor(decision);
+  return { ...JSON.parse(decision.prompt.text), quota: detailsOf(decision.quota) };
+}
+
+/** POST /v1/diagnosis without HTTP. */
+export async function recordDiagnosisOf(
+  context: Context,
+  { key, deployId, idempotencyKey }: Target & { idempotencyKey?: string | undefined },
+  record: DiagnosisRecord,
+): Promise<RecordResult> {
+  const ctx = newCall();
+  const decision = await admitSubmit(ctx, context, await findKey(ctx, context, `Bearer ${key}`), () => ({
+    deployId: checkDeployId(deployId),
+    text: toText(record, context.bodyLimit.bytes),
+    idempotencyKey,
+  }));
+  if (decision.outcome !== "recorded") throw refusalFor(decision);
+  return { id: decision.recordId, quota: detailsOf(decision.quota) };
+}
+
+const newCall = (): CallContext => ({ logContext: {}, isGone: undefined, isKeyValid: false });
+
+function checkDeployId(deployId: unknown) {
+  if (!isDeployId(deployId)) throw invalidDeployId();
+  return deployId;
+}
+
+function toText(record: unknown, limit: number): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(record);
+  } catch (error) {
+    throw Object.assign(notJson("Record"), { cause: error });
+  }
+  if (text === undefined) throw notJson("Record");
+  if (3 * text.length > limit && new TextEncoder().encode(text).length > limit) throw bodyTooLarge(limit);
+  return text;
+}
+
+const refusalFor = (decision: Refused): Refusal =>
+  renewed(refusalOf(decision), "quota" in decision ? { details: detailsOf(decision.quota) } : {});

@@ -1,0 +1,61 @@
+// Reads the input of an operation from path, query, headers and body.
+import { fieldInUrl, givenTwice, invalidRevision, noRevision, revisionInBody } from "../common/errors.ts";
+import type { AnyOperation } from "../management/operation.ts";
+import { parseObject } from "../schema/parse.ts";
+import type { Unchecked } from "../schema/parse.ts";
+import { schemaOf } from "../schema/struct.ts";
+import { readText } from "./body.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { pathMembers } from "./management-openapi.ts";
+import { readQuery } from "./query.ts";
+
+/** The input of an operation as the text of a JSON object. JSON that the client sent stays as written. */
+export async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<Unchecked> {
+  const { request, params } = ctx;
+  const { method, input: { schema } } = operation;
+  const sent: Unchecked = method === "GET" || method === "DELETE"
+    ? { value: readQueryMembers(operation, request) }
+    : parseObject(await readText(ctx, context) || "{}");
+  const inUrl = pathMembers(operation);
+  for (const name of inUrl) if (Object.hasOwn(sent.value, name)) throw fieldInUrl(name);
+  if (Object.hasOwn(sent.value, "ifRevision")) throw revisionInBody();
+  const others = inUrl.map((name) => [name, toValue(schema[name]!, decode(params[name]!))]);
+  const match = request.headers.get("If-Match")?.trim() ?? "*";
+  if (match !== "*" && method !== "GET") {
+    if (!("ifRevision" in schema)) throw noRevision();
+    others.push(["ifRevision", readRevision(match)]);
+  }
+  return { ...sent, value: { ...sent.value, ...Object.fromEntries(others) } };
+}
+
+function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): object {
+  const members = new Map<string, string | number | boolean>();
+  for (const [name, text] of readQuery(request)) {
+    if (members.has(name)) throw givenTwice(name);
+    members.set(name, Object.hasOwn(schema, name) ? toValue(schema[name]!, text) : text);
+  }
+  return Object.fromEntries(members);
+}
+
+/** A text of the URL as JSON: a number or a boolean if the schema expects one and the text is one, else a string. */
+function toValue(struct: object, text: string): string | number | boolean {
+  const { type } = schemaOf(struct);
+  if (type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
+}
+
+/** A malformed encoding stays as it is. It matches no id. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The revision that an entity tag names, or 0, which no deployment has, for a weak tag or one from elsewhere. */
+function readRevision(header: string): number {
+  const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
+  if (tag === undefined) throw invalidRevision();
+  return weak === undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : 0;
+}

@@ -1,0 +1,33 @@
+// The requests of a Worker. Each has a service of its own, because none may wait for another one.
+import { databaseUrlFault, isFileUrl } from "../common/config.ts";
+import { invalid } from "../common/errors.ts";
+import { openRemote } from "../database/client.ts";
+import type { DatabaseSource } from "../database/client.ts";
+import { createInFlight } from "../http/in-flight.ts";
+import { assemble } from "../http/service.ts";
+import type { ServiceSettings, Shared } from "../http/service.ts";
+
+/** Answers one request of a Worker of its own. */
+export const answer = (request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) =>
+  openOne(source, settings, shared).service.fetch(request);
+
+/** A Worker stops a request whose client resets the connection, without running `finally`. So each has a count of its own. */
+export function openOne(
+  source: DatabaseSource,
+  settings: ServiceSettings,
+  shared: Shared,
+  { isDraining = false, isClosed = false } = {},
+) {
+  const inFlight = createInFlight();
+  if (isDraining) void inFlight.drain();
+  if (isClosed) void inFlight.close();
+  return assemble(openRemote(source, "serve"), settings, { ...shared, inFlight });
+}
+
+export function requireRemote(source: DatabaseSource): DatabaseSource {
+  if (typeof source === "object" && "execute" in source) return source;
+  const url = typeof source === "string" ? source : source.url;
+  const fault = databaseUrlFault(url) ?? (isFileUrl(url) ? "must be remote: there are no files here" : undefined);
+  if (fault !== undefined) throw invalid(`database ${fault}`);
+  return source;
+}

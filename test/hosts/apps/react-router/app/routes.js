@@ -1,0 +1,1 @@
+export default [{ path: "llm/*", file: "routes/llm.js" }];

@@ -1,0 +1,107 @@
+// openService: what each `schema` does before the service is used, and why a service is not ready.
+import { access, mkdir } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createService, openService, Refusal } from "../../src/index.ts";
+import { migrate } from "../../src/migrate.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { createFolder } from "../conformance/processes.ts";
+import { createTenant, managementOf } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+
+const test = suite(`openService on ${currentRuntime}`);
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+let count = 0;
+const newPath = () => `${folder.path}/${++count}.db`;
+const isThere = (path: string) => access(path).then(() => true, () => false);
+
+/** What a promise is refused with. */
+async function refusedWith(promise: Promise<unknown>): Promise<[kind: string, message: string]> {
+  const error = await promise.then(() => undefined, (error: unknown) => error);
+  assert.instance(error, Refusal);
+  const { kind, message } = error as Refusal;
+  return [kind, message];
+}
+
+async function change(url: string, sql: string): Promise<void> {
+  const database = openDatabase(url);
+  await database.write([{ sql }]);
+  database.close();
+}
+
+const newer = "insert into promptledger_migrations values ('999-later', 0, 'x')";
+const outdated = "delete from promptledger_migrations where name like '002%'";
+
+test("migrates unless told otherwise, and makes the file", async () => {
+  const url = `file:${newPath()}`;
+  const service = await openService({ database: url, log });
+  const database = openDatabase(url);
+  const { key, deployId } = await createTenant(managementOf(database, Date.now));
+  database.close();
+  assert.is((await service.readPrompt({ key, deployId })).quota.used, 1);
+  await service.close();
+});
+
+test("check makes nothing, and rejects with the reason", async () => {
+  const path = newPath();
+  const database = `file:${path}`;
+  const check = () => openService({ database, log, schema: "check" });
+  assert.equal(await refusedWith(check()), ["unavailable", "The database file does not exist"]);
+  assert.not.ok(await isThere(path));
+  await migrate(database);
+  await (await check()).close();
+  await change(database, newer);
+  assert.equal(await refusedWith(check()), [
+    "unavailable",
+    "Database is newer than this service: it has migration 999-later",
+  ]);
+  await change(database, outdated);
+  assert.match((await refusedWith(check()))[1], /^Database lacks migration 002-/);
+});
+
+test("migrate rejects a newer database, and one that cannot be opened", async () => {
+  const database = `file:${newPath()}`;
+  await migrate(database);
+  await change(database, newer);
+  assert.match((await refusedWith(openService({ database, log })))[1], /^The database is newer than this promptledger/);
+  const path = newPath();
+  await mkdir(path);
+  assert.is((await refusedWith(openService({ database: `file:${path}`, log })))[0], "unavailable");
+});
+
+test("trust opens nothing", async () => {
+  const path = newPath();
+  const service = await openService({ database: `file:${path}`, log, schema: "trust" });
+  assert.not.ok(await isThere(path));
+  assert.equal(await refusedWith(service.ready()), ["unavailable", "The database file does not exist"]);
+  await service.close();
+});
+
+test("a server that is away is a reason too", async () => {
+  for (const schema of ["migrate", "check"] as const) {
+    const refused = await refusedWith(openService({ database: "http://127.0.0.1:1", log, schema }));
+    assert.equal(refused, ["unavailable", "Database cannot be reached"]);
+  }
+});
+
+test("an unknown schema and invalid options are refused", async () => {
+  const database = `file:${newPath()}`;
+  const wrong = openService({ database, schema: "guess" as "trust" });
+  assert.equal(await refusedWith(wrong), ["invalid", "schema must be one of migrate, check, trust"]);
+  assert.is((await refusedWith(openService({ database: "nowhere" })))[0], "invalid");
+});
+
+test("a service that is closed is not ready", async () => {
+  const database = `file:${newPath()}`;
+  await migrate(database);
+  const service = createService({ database, log });
+  await service.ready();
+  await service.close();
+  assert.equal(await refusedWith(service.ready()), ["unavailable", "Service is stopping"]);
+});
+
+test.run();
