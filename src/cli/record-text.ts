@@ -1,6 +1,7 @@
 // Formats a record for people: its input and output as written, or as a conversation if they hold messages.
 import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
 import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
 import { isObject } from "../schema/struct.ts";
 import { format } from "./format.ts";
 
@@ -50,3 +51,27 @@ const isMessage = (value: unknown) => isObject(value) && typeof value.role === "
 const isMessages = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isMessage);
 
 const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
+
+/** The first line of the output of a record, or else of its input. */
+export function previewOf({ content }: Diagnosis): string {
+  const json = stringify(content);
+  if (!json.startsWith("{")) return "";
+  const { input, output } = JSON.parse(json) as { input?: unknown; output?: unknown };
+  return String(output || input || "").trim().split("\n")[0]!;
+}
+
+/** A status with its name. */
+export const statusOf = ({ status, statusName }: Diagnosis): string =>
+  statusName === null ? stringify(status) : `${stringify(status)} ${statusName}`;
+
+/** A record on one line. People look for its time and what came of it first. */
+export const toRecordRow = (record: Diagnosis) => ({
+  createdAt: record.createdAt,
+  status: statusOf(record),
+  version: record.promptVersion,
+  latency: record.latency,
+  sessionId: record.sessionId,
+  text: previewOf(record),
+  keyId: record.keyId,
+  id: record.id,
+});

@@ -2,7 +2,7 @@
 import { monthOf } from "../common/month.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { compareStats } from "../management/compare.ts";
-import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis } from "../management/records.ts";
+import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis, listDiagnoses } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
 import { reindex } from "../management/reindex.ts";
 import { readStats } from "../management/stats.ts";
@@ -15,7 +15,7 @@ import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
 import { format, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
-import { recordText } from "./record-text.ts";
+import { recordText, toRecordRow } from "./record-text.ts";
 import { comparisonText, statsText } from "./stats-text.ts";
 
 /** `support/assistant@production:7` */
@@ -28,6 +28,7 @@ const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
 export const recordPresentations = [
+  present(listDiagnoses, { row: toRecordRow }),
   present(getDiagnosis, { show: (data) => ({ data, text: () => stripControls(recordText(data)) }) }),
   present(deleteDiagnosis, { show: showDeletion }),
   present(deleteSession, { show: showDeletion }),

@@ -1,12 +1,12 @@
 // How the command line shows sessions: a list, and the records of one as a tree.
 import type { RecordId } from "../common/ids.ts";
-import { stringify } from "../common/json-text.ts";
 import { deleteWorkspaceSession, listSessions, showSession } from "../management/sessions.ts";
 import type { Session } from "../management/sessions.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { show } from "./command.ts";
 import { listNewest } from "./lists.ts";
 import { present } from "./operation-commands.ts";
+import { previewOf, statusOf } from "./record-text.ts";
 
 const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, firstAt }: Session) => ({
   lastAt,
@@ -30,18 +30,6 @@ function toTree(items: Item[]): { record: Diagnosis; depth: number }[] {
   ];
   return (children.get(null) ?? []).flatMap((record) => visit(record, 0));
 }
-
-/** The first line of the output of a record, or else of its input. */
-export function previewOf({ content }: Diagnosis): string {
-  const json = stringify(content);
-  if (!json.startsWith("{")) return "";
-  const { input, output } = JSON.parse(json) as { input?: unknown; output?: unknown };
-  return String(output || input || "").trim().split("\n")[0]!;
-}
-
-/** A status with its name. */
-export const statusOf = ({ status, statusName }: Diagnosis): string =>
-  statusName === null ? stringify(status) : `${stringify(status)} ${statusName}`;
 
 export const sessionPresentations = [
   present(listSessions, { row: toRow }),

@@ -1,48 +1,51 @@
 // What statistics know of a record besides its status: latency, tokens, model and cost. They are read from the record when
 // it is stored, and again by `reindex`. src/http/README.md has the rule in words.
-import { readMembers } from "../common/json-text.ts";
 import { isObject } from "../schema/struct.ts";
+import { isCount } from "../schema/values.ts";
 
 // How providers name their counts: input, output, and the input tokens that came from a cache. `+` joins what is counted
-// side by side, `|` names for the same, and `/` leads into an object.
+// side by side, and in the third part names for the same. `/` leads into an object.
 const schemes = [
   "prompt_tokens,completion_tokens,prompt_tokens_details/cached_tokens",
-  "input_tokens+cache_creation_input_tokens+cache_read_input_tokens,output_tokens,cache_read_input_tokens|input_tokens_details/cached_tokens",
-  "inputTokens+cacheReadInputTokens+cacheWriteInputTokens,outputTokens,cacheReadInputTokens|cachedInputTokens|inputTokenDetails/cacheReadTokens",
+  "input_tokens+cache_creation_input_tokens+cache_read_input_tokens,output_tokens,cache_read_input_tokens+input_tokens_details/cached_tokens",
+  "inputTokens+cacheReadInputTokens+cacheWriteInputTokens,outputTokens,cacheReadInputTokens+cachedInputTokens",
   "promptTokenCount+toolUsePromptTokenCount,candidatesTokenCount+thoughtsTokenCount,cachedContentTokenCount",
   "gen_ai.usage.input_tokens,gen_ai.usage.output_tokens,gen_ai.usage.cache_read.input_tokens",
-].map((scheme) => scheme.split(",").map((names) => names.split(/[+|]/).map((name) => name.split("/"))));
+].map((scheme) => scheme.split(",").map((names) => names.split("+").map((name) => name.split("/"))));
 
 const maxTokens = 1e12; // of one count. More is no count of tokens
 
 type Values = Record<string, unknown>;
 
-/** The counts of one scheme as `input,output,cached`: NaN if they are inconsistent, undefined if an object has none. */
-function countBy([inputNames, outputNames, cachedNames]: string[][][], holder: Values): string | undefined {
+/** The counts of one scheme as `input,output,cached`, with NaN if they are inconsistent. */
+function countBy([inputNames, outputNames, cachedNames]: string[][][], holder: Values): string {
   // Absent and null are the same.
   const read = ([name, inner]: string[]): number | null => {
     const outer = holder[name!] ?? null;
     const value = inner && outer !== null ? isObject(outer) ? outer[inner] ?? null : NaN : outer;
-    return value === null || Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxTokens
-      ? value as number | null
-      : NaN;
+    return value === null || isCount(value) && value <= maxTokens ? value : NaN;
   };
-  const sum = (values: (number | null)[]) =>
-    values.reduce((all, value) => value === null ? all : (all ?? 0) + value, null);
-  const inputs = inputNames!.map(read), input = sum(inputs), output = sum(outputNames!.map(read));
-  if (inputs[0] === null && output === null) return undefined;
+  const sum = (values: (number | null)[]) => values.reduce((all, value) => value === null ? all : all! + value, null);
+  const inputs = inputNames!.map(read), input = sum(inputs);
   const cached = cachedNames!.map(read).find((value) => value !== null) ?? 0;
-  const isComplete = (inputs[0] ?? input) === inputs[0] && cached <= (input ?? 0);
-  return isComplete ? `${input},${output},${cached}` : "NaN";
+  // Without its first count, the input is unknown. NaN is not equal to itself.
+  const isKnown = (inputs[0] ?? input) === inputs[0] && cached <= (input ?? 0);
+  return `${isKnown ? input : NaN},${sum(outputNames!.map(read))},${cached}`;
 }
 
 /** The tokens of a record as `input,output,cached`. They stand in the first object that has consistent ones. */
 function findTokens(holders: unknown[]): string {
   for (const holder of holders) {
     if (!isObject(holder)) continue;
-    // Some gateways send the names of two providers, which must agree.
-    const [counts, other] = new Set(schemes.map((scheme) => countBy(scheme, holder)).filter((found) => found));
-    if (counts && !other && !counts.includes("NaN")) return counts;
+    let found = "";
+    for (const scheme of schemes) {
+      // Most objects have none of the names.
+      if (![scheme[0]![0]!, ...scheme[1]!].some(([name]) => (holder[name!] ?? null) !== null)) continue;
+      const counts = countBy(scheme, holder);
+      // Some gateways send the names of two providers, which must agree.
+      found = found === "" || found === counts ? counts : "NaN";
+    }
+    if (found && !found.includes("NaN")) return found;
   }
   return "null,null,0";
 }
@@ -56,19 +59,20 @@ const toName = (value: unknown) => typeof value === "string" && value.length <= 
  * decimal text. `value` is the record, and `members` has the JSON text of each member.
  */
 export function measuresOf(value: Values, members: Map<string, string>): string {
-  const { latency, startAt, endAt, additional_properties: additional, usage, model, provider, cost } = value;
-  const own = isObject(additional) ? additional : {};
-  const took = Number(endAt) - Number(startAt);
+  const { latency, startAt, endAt, additional_properties, usage, model, provider } = value;
+  const own = (additional_properties ?? {}) as Values;
+  const took = (endAt as number) - (startAt as number);
   const [input, output, cached] = findTokens([own, ...Object.values(own), usage]).split(",");
-  // The text has every digit that was sent.
-  const costText = cost === undefined && "cost" in own ? readMembers(members.get("additional_properties")!) : members;
   const rest = [
     Number(cached),
-    toName(model ?? own.model),
-    toName(provider ?? own.provider),
-    /^"?(\d{1,20}(\.\d{1,40})?([eE][+-]?\d\d?)?)"?$/.exec(costText.get("cost") ?? "")?.[1] ?? "",
+    toName(model),
+    toName(provider),
+    // The text of the record's own cost has every digit that was sent.
+    /^"?(\d[\d.e+-]{0,59})"?$/i.exec(
+      members.get("cost") ?? "",
+    )?.[1] ?? "",
   ];
-  while (rest.length > 0 && !rest.at(-1)) rest.pop();
-  return [latency ?? (took >= 0 ? took : null), input, output, ...rest.length > 0 ? [JSON.stringify(rest)] : []]
-    .map(String).join();
+  while (rest.length && !rest.at(-1)) rest.pop();
+  const known = `${latency ?? (took >= 0 ? took : null)},${input},${output}`;
+  return rest.length ? known + "," + JSON.stringify(rest) : known;
 }
