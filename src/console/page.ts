@@ -89,9 +89,9 @@ export const link = (visit: Visit, path: readonly string[] = [], query: Query = 
 /** The query of an address, without members that are missing or empty. */
 export function queryText(query: Query): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === null || value === "" ? [] : [[name, String(value)]]
+    value === undefined || value === null || value === "" ? [] : [[name, String(value)] as const]
   );
-  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+  return given.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(given))}`;
 }
 
 /** The input of an operation, checked as strictly as that of a request to the API. */

@@ -45,7 +45,7 @@ const algorithmOf = (id: string, iv: Uint8Array<ArrayBuffer>) => ({
   additionalData: new TextEncoder().encode(id),
 });
 
-async function keyOf(hash: string): Promise<CryptoKey> {
+async function keyOf(hash: string) {
   const bytes = new TextEncoder().encode(`promptledger console session ${hash}`);
   const key = await crypto.subtle.digest("SHA-256", bytes);
   return await crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
