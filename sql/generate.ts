@@ -35,10 +35,28 @@ async function versionModule(): Promise<string> {
   return `// Generated from package.json by \`npm run generate\`.\n\n/** The version of this package. */\nexport const version = "${version}";\n`;
 }
 
+/** The assets of the console. Their addresses have the beginning of their hash. */
+async function assetsModule(): Promise<string> {
+  const all = await readdir(new URL("src/console/assets/", root));
+  const files = all.filter((file) => /\.(css|js|svg)$/.test(file)).sort();
+  const entries = await Promise.all(files.map(async (file) => {
+    const text = await readText(`src/console/assets/${file}`);
+    const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+    return `  "${file}": {\n    hash: "${hash}",\n    text: ${literal(text)},\n  },\n`;
+  }));
+  return [
+    "// Generated from the files in assets/ by `npm run generate`; edit those.\n",
+    "// deno-fmt-ignore-file\n\n",
+    "/** The files that pages link to, by name. */\n",
+    `export const assets = {\n${entries.join("")}} as const;\n`,
+  ].join("");
+}
+
 /** The generated files by their path in the repository, and what makes each. */
 export const generated: Record<string, () => Promise<string>> = {
   "src/database/migrations.ts": migrationsModule,
   "src/common/version.ts": versionModule,
+  "src/console/assets.ts": assetsModule,
   // deno-lint-ignore require-await -- a generator returns a promise
   "src/client/shapes.ts": async () => shapesModule(),
 };

@@ -2,6 +2,7 @@
 import { readConfig } from "./common/config.ts";
 import type { Config } from "./common/config.ts";
 import { createLog } from "./common/log.ts";
+import { consolePages } from "./console/face.ts";
 import { management } from "./http/management.ts";
 import { openapi } from "./http/openapi.ts";
 import { createShared } from "./http/service.ts";
@@ -33,7 +34,7 @@ function serviceOf(env: object) {
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
   const { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const faces = [management({ adminToken, tokens: config.management }), openapi()];
+  const faces = [management({ adminToken, tokens: config.management }), openapi(), consolePages()];
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces };
   return known = { config, settings, shared: createShared(settings) };
 }

@@ -33,7 +33,9 @@ if (currentRuntime === "Node") {
     const { gzipped, files } = await bundle("createService", "src/runtime/workers.ts");
     assert.ok(files.includes("src/ledger/ledger.ts"));
     assert.equal(
-      files.filter((file) => /^src\/(management|cli|deploy)\/|^src\/http\/(management|openapi)|^node:/.test(file)),
+      files.filter((file) =>
+        /^src\/(management|console|cli|deploy)\/|^src\/http\/(management|openapi)|^node:/.test(file)
+      ),
       [],
     );
     assert.ok(gzipped <= maxKiB * 1024, `${gzipped} bytes`);

@@ -9,6 +9,7 @@ import { openDatabase } from "../src/database/open.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
 import type { Handler } from "../src/http/edge.ts";
+import { consolePages } from "../src/console/face.ts";
 import { management } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
 import type { Context } from "../src/http/context.ts";
@@ -24,7 +25,7 @@ export { managementOf, noon };
 export const adminToken = "admin-token-of-at-least-32-characters";
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [management({ adminToken }), openapi()];
+export const withManagement = [management({ adminToken }), openapi(), consolePages()];
 
 export const promptFile = {
   title: "Greeting",

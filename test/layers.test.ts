@@ -15,9 +15,11 @@ const layers = [
   "ledger/",
   "management/",
   "http/",
+  "console/",
   "migrate.ts",
   "index.ts",
   "management.ts",
+  "console.ts",
   "openapi.ts",
   "testing.ts",
   "runtime/",
@@ -89,6 +91,9 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["diff", "management/prompt-text.ts"],
+  ["hono/html", "console/html.ts"],
+  ["d3-scale", "console/parts/chart.ts"],
+  ["d3-shape", "console/parts/chart.ts"],
 ];
 
 for (const [packageName, ...importers] of soleImporters) {
@@ -153,7 +158,9 @@ test("no class but error types, no any, and nothing left to do", () => {
 test("a file opens by saying what lives in it, and is at most 300 lines long", () => {
   for (const [file, source] of sources) {
     assert.match(source, /^(#!.*\n)?\/\/ [A-Z`]/, file);
-    if (file !== "database/migrations.ts") assert.ok(source.split("\n").length <= 300, file);
+    if (!["database/migrations.ts", "console/assets.ts"].includes(file)) {
+      assert.ok(source.split("\n").length <= 300, file);
+    }
   }
 });
 

@@ -59,7 +59,7 @@ const serviceCommands: Command[] = [
   },
   {
     usage: "demo",
-    summary: "Start the service on a throw-away database with one of everything, and print calls to paste",
+    summary: "Serve a throw-away database with a small history, and print a link to its console",
     async runLocally() {
       await demo();
       return {};

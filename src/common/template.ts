@@ -13,3 +13,7 @@ export const fillText = (text: string, valueOf: (name: string) => string | undef
 
 /** The name in a text that is nothing but one placeholder, and white space around it. */
 export const soleVariable = (text: string): string | undefined => solePlaceholder.exec(text)?.[1];
+
+/** Where the placeholders of a text begin and end. */
+export const findPlaceholders = (text: string): { start: number; end: number }[] =>
+  Array.from(text.matchAll(placeholder), ({ index, 0: whole }) => ({ start: index, end: index + whole.length }));

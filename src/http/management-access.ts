@@ -5,11 +5,18 @@ import { isToken, sha256 } from "../common/ids.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findTokenCaller } from "../management/tokens.ts";
 import { headerOf, isSame, readBearer } from "./authorization.ts";
+import type { Face } from "./face.ts";
+
+/** A face of management. `access` says who may use it, and is undefined if it is off. */
+export type ManagementFace<Members extends object = object> = Face<Members> & {
+  readonly access: { readonly adminToken: string | undefined } | undefined;
+};
 
 /** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
 export type Authenticated = { caller: Caller } | { retryAfter: number };
 
-export type Gate = (request: Request, store: Store) => Promise<Authenticated>;
+/** Authenticates the bearer of a token, which is undefined for a request without one. */
+export type Gate = (token: string | undefined, store: Store) => Promise<Authenticated>;
 
 const maxFailures = 30; // in a minute, of all clients together
 const minute = 60_000; // ms
@@ -36,8 +43,7 @@ export function createGate(adminToken: string | undefined): Gate {
     return lookup;
   }
 
-  return async (request, store) => {
-    const token = tokenOf(request);
+  return async (token, store) => {
     if (token !== undefined && adminToken !== undefined && await isSame(token, adminToken)) {
       return { caller: { source: "api", actor: "", role: "owner" } };
     }
@@ -68,7 +74,7 @@ export function createGate(adminToken: string | undefined): Gate {
 }
 
 /** The bearer token of a request, if it has one. */
-function tokenOf(request: Request): string | undefined {
+export function tokenOf(request: Request): string | undefined {
   try {
     return readBearer(headerOf(request));
   } catch (error) {

@@ -18,11 +18,11 @@ import { groups, operations } from "../management/index.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
 import type { Context, RequestContext } from "./context.ts";
-import type { Face, FaceDescription, FaceHost } from "./face.ts";
+import type { FaceDescription, FaceHost } from "./face.ts";
 import { createLongAnswer } from "./long-answer.ts";
 import type { LongAnswer } from "./long-answer.ts";
-import { createGate } from "./management-access.ts";
-import type { Gate } from "./management-access.ts";
+import { createGate, tokenOf } from "./management-access.ts";
+import type { Gate, ManagementFace } from "./management-access.ts";
 import { readInput } from "./management-input.ts";
 import { adminPath, describeOperations } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
@@ -62,7 +62,7 @@ export type ManagementMembers = { admin: Admin };
  * const service = createService({ database: "file:ledger.db", faces: [management()] });
  * const { id } = await service.admin.createWorkspace({ name: "Acme", monthlyLimit: 10_000 });
  */
-export const management = (options: ManagementOptions = {}): Face<ManagementMembers> =>
+export const management = (options: ManagementOptions = {}): ManagementFace<ManagementMembers> =>
   managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
 
 /** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
@@ -71,7 +71,7 @@ export function managementWith(
   boundLongWork: () => Slots,
   { quietMs = defaultQuietMs, changeTimeout = slotTimeout }: { quietMs?: number | undefined; changeTimeout?: number } =
     {},
-): Face<ManagementMembers> {
+): ManagementFace<ManagementMembers> {
   const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalidTokenOption(fault);
@@ -91,6 +91,7 @@ export function managementWith(
 
   return {
     path: adminPath,
+    access: isOn ? { adminToken } : undefined,
     secrets: adminToken === undefined ? [] : [adminToken],
     mount(basePath) {
       const router = createRouter(basePath);
@@ -144,7 +145,7 @@ function reasonOf({ kind, code }: Refusal): string | undefined {
 /** Every path below `adminPath` requires a token, even one that does not exist. */
 function addOperations(router: RouterType, authenticate: Gate): void {
   router.all(`${adminPath}/*`, async ({ request, requestId, logContext }: RequestContext, _: Context, state: State) => {
-    const authenticated = await authenticate(request, state.store);
+    const authenticated = await authenticate(tokenOf(request), state.store);
     if ("retryAfter" in authenticated) {
       return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
     }

@@ -2,7 +2,7 @@
 import { archived, notFound, promptNameTaken, roleRequired } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer, text } from "../database/row.ts";
-import { described, exactly, listOf, named } from "../schema/struct.ts";
+import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
@@ -49,15 +49,34 @@ export const listPrompts = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/prompts",
   role: "viewer",
-  command: "prompt list --workspace ID [--archived]",
-  input: { workspaceId: v.workspaceId, ...v.archivable, ...v.page },
+  command: "prompt list --workspace ID [--text TEXT] [--archived]",
+  input: {
+    workspaceId: v.workspaceId,
+    text: optional(
+      described(
+        v.needle,
+        "Only prompts with this text in the name, or in the title or the messages of the newest version. The case of ASCII letters does not matter",
+      ),
+    ),
+    ...v.archivable,
+    ...v.page,
+  },
   output: pageOf(Prompt),
   refusals: ["not_found"],
-  async run(management, { workspaceId, archived: all, ...page }) {
-    await requireWorkspace(management, workspaceId);
-    return await table.list(management.database, { workspaceId }, page, v.isListed(all));
+  async run({ database, ...management }, { workspaceId, text, archived: all, ...page }) {
+    await requireWorkspace({ database, ...management }, workspaceId);
+    const listed = v.isListed(all);
+    if (text === undefined) return await table.list(database, { workspaceId }, page, listed);
+    // The messages are JSON, in which a quote or a line break is an escape.
+    const json = JSON.stringify(text).slice(1, -1);
+    return await table.list(database, { workspaceId }, page, `${listed} and ${hasText}`, { text, json });
   },
 });
+
+const hasText = `(instr(lower(name), lower(:text)) > 0 or instr(lower(title), lower(:text)) > 0 or exists (
+  select 1 from prompt_versions where prompt_id = id and version = latest_version
+    and instr(lower(messages), lower(:json)) > 0
+))`;
 
 export const renamePrompt = operation({
   id: "renamePrompt",

@@ -3,6 +3,7 @@
 import { invalid } from "../common/errors.ts";
 import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
+import { text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -184,6 +185,15 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
     }]).catch(() => {});
   }
   return { source: "api", actor, role, tokenId, workspaceId: workspaceId ?? undefined };
+}
+
+/** The hashes of a token's secrets that are valid now. */
+export async function findTokenHashes({ database, clock }: Store, id: string): Promise<string[]> {
+  const rows = await database.read({
+    sql: "select hash from management_token_secrets where token_id = :id and (expires_at is null or expires_at > :now)",
+    args: { id, now: clock() },
+  });
+  return rows.map((row) => text(row, "hash"));
 }
 
 export const tokenOperations = [createToken, listTokens, getToken, revokeToken, rotateToken];

@@ -1,5 +1,5 @@
 // Versions of prompts. A version never changes, and content that equals the newest version makes no new one.
-import { notFound } from "../common/errors.ts";
+import { notFound, outdated } from "../common/errors.ts";
 import { newId, sha256 } from "../common/ids.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
@@ -156,12 +156,17 @@ export const pushPrompt = operation({
   method: "POST",
   path: "/prompts/{id}/versions",
   role: "editor",
-  input: { ...ofPrompt, ...newVersion },
+  input: {
+    ...ofPrompt,
+    ...newVersion,
+    ifLatest: optional(described(v.positive, "Push only if this is still the newest version")),
+  },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
-  refusals: ["not_found", "conflict"],
-  async run(management, { id, ...input }) {
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, { id, ifLatest, ...input }) {
     const prompt = await requireOpenPrompt(management, id);
+    if (![undefined, prompt.latestVersion].includes(ifLatest)) throw outdated("Prompt", prompt.name);
     const { pushed, added, statements } = await planVersion(management, prompt, input);
     if (added !== undefined) await management.commit([added], statements);
     return pushed;

@@ -6,6 +6,7 @@ import type { Clock } from "../common/domain.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { createLog, describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
+import { consolePages, consolePath } from "../console/face.ts";
 import { management } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 import { serveDatabase } from "../http/service.ts";
@@ -26,8 +27,11 @@ import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
 import { startUpkeep } from "./upkeep.ts";
 
-/** Starts the service with the settings in the environment. Returns its base URL, or prints what failed and exits 1. */
-export async function boot(listen: Listen): Promise<string> {
+/** A service that runs: its base URL, and a function that makes a link to its console, which signs in once with a token. */
+export type Started = { url: string; createLink(token: string): string };
+
+/** Starts the service with the settings in the environment, or prints what failed and exits 1. */
+export async function boot(listen: Listen): Promise<Started> {
   try {
     return await start(listen, readConfig(process.env));
   } catch (error) {
@@ -36,7 +40,7 @@ export async function boot(listen: Listen): Promise<string> {
   }
 }
 
-async function start(listen: Listen, config: Config): Promise<string> {
+async function start(listen: Listen, config: Config): Promise<Started> {
   const { host, port, metricsHost, metricsPort, adminToken, corsOrigins, shutdownDelay, shutdownTimeout } = config;
   const { maxBodyBytes, bodyBudgetBytes } = config;
   const clock = Date.now;
@@ -48,7 +52,8 @@ async function start(listen: Listen, config: Config): Promise<string> {
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
-  const faces = [management({ adminToken, tokens: config.management }), openapi()];
+  const pages = consolePages();
+  const faces = [management({ adminToken, tokens: config.management }), openapi(), pages];
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
@@ -69,19 +74,21 @@ async function start(listen: Listen, config: Config): Promise<string> {
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = urlOf(host, server);
   const metrics = probes === undefined ? undefined : `${urlOf(metricsHost, probes)}/metrics`;
+  const isManaged = adminToken !== undefined || config.management;
   log.info("Listening", {
     url,
+    console: isManaged ? url + consolePath : undefined,
     metrics,
     database: describeDatabase(config.database.url),
     version,
     runtime: runtimeName(),
-    management: adminToken === undefined && !config.management ? "off" : "on",
+    management: isManaged ? "on" : "off",
     maxBodyBytes,
     bodyBudgetBytes,
     shutdownTimeoutMs: shutdownTimeout,
   });
   if (isEmpty) config.logFormat === "text" ? output.write(setupHint) : log.info("The database is empty");
-  return url;
+  return { url, createLink: (token) => url + pages.createLink(token) };
 }
 
 function runtimeName(): string {

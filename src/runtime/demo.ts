@@ -1,50 +1,34 @@
-// `promptledger demo`: serves a throw-away database with one of everything, and prints commands to paste.
+// `promptledger demo`: serves a throw-away database with a small history, and prints a link to its console and commands to
+// paste.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { createApiKey } from "../management/api-keys.ts";
-import { createDeployment } from "../management/deployments.ts";
-import { perform } from "../management/operation.ts";
-import type { Operation } from "../management/operation.ts";
-import { createPrompt } from "../management/versions.ts";
-import { createWorkspace } from "../management/workspaces.ts";
 import { readConfig } from "../common/config.ts";
-import { jsonText } from "../common/json-text.ts";
 import { command, openConfigured } from "./boot.ts";
+import { writeHistory } from "./demo-history.ts";
 import { serve } from "./serve.ts";
 
-const prompt = {
-  title: "Support assistant",
-  description: "Answers customers of the demo shop",
-  messages: jsonText(JSON.stringify([
-    { role: "system", content: "You are a friendly assistant of {{shop}}. Answer in one paragraph." },
-    { role: "user", content: "{{question}}" },
-  ])),
-  llmConfig: jsonText(JSON.stringify({ provider: "openai", model: "gpt-4o", temperature: 0.2 })),
-};
-
-/** Makes the database, serves it, and prints the commands. */
+/** Serves the demo until a signal arrives. */
 export async function demo(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
   process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
-
+  // The link signs in with a token of the database.
+  process.env.MANAGEMENT = "true";
   const { database } = await openConfigured(readConfig(process.env), "manage");
-  const caller = { source: "command line", actor: "demo", role: "owner" } as const;
-  const call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) =>
-    perform(operation, { database, clock: Date.now, caller }, { value: input });
-  const { id: workspaceId } = await call(createWorkspace, { name: "Demo", monthlyLimit: 1000 });
-  const { key } = await call(createApiKey, { workspaceId, name: "demo" });
-  const { id: promptId } = await call(createPrompt, { workspaceId, name: "support/assistant", ...prompt });
-  const { id: deployId } = await call(createDeployment, { workspaceId, name: "production", promptId });
+  const { workspaceId, deployId, key, token } = await writeHistory(database, Date.now());
   database.close();
 
-  const url = await serve();
+  const { url, createLink } = await serve();
 
   // An exported variable would outlast the demo in the shell, and point `npm start` at its database.
   const cli = `DATABASE_URL='${process.env.DATABASE_URL}' ${command}`;
 
   process.stdout.write(`
+Look at it. This link signs in once:
+
+${createLink(token)}
+
 Read the active prompt:
 
 curl -i '${url}/v1/prompts?deployId=${deployId}' -H 'Authorization: Bearer ${key}'
@@ -57,7 +41,7 @@ curl -i '${url}/v1/diagnosis?deployId=${deployId}' -H 'Authorization: Bearer ${k
 
 See what is recorded and counted, and check that the ledger balances:
 
-${cli} diagnosis list --deploy support/assistant@production
+${cli} diagnosis list --deploy support/assistant@production --session demo-1
 ${cli} usage --workspace ${workspaceId}
 ${cli} verify
 

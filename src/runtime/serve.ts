@@ -1,9 +1,10 @@
 // Starts the service on the runtime that this process runs on.
 import { boot } from "./boot.ts";
+import type { Started } from "./boot.ts";
 import type { Listen } from "./server.ts";
 
-/** Serves until a signal arrives. Returns the base URL. */
-export const serve = async (): Promise<string> => boot(await findListen());
+/** Serves until a signal arrives. */
+export const serve = async (): Promise<Started> => boot(await findListen());
 
 async function findListen(): Promise<Listen> {
   if ("Bun" in globalThis) return (await import("./bun.ts")).listen;

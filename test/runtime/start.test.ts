@@ -79,8 +79,9 @@ test("with an admin token management and metrics are on and require it, and the 
   const service = await startService(currentRuntime, settings);
   assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
   assert.is(await service.stop(), 0);
+  const pages = `${service.url}/console`;
   const changed = { database: settings.DATABASE_URL, management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
-  assert.equal(readEvents(service).fields, { ...listening, ...changed });
+  assert.equal(readEvents(service).fields, { ...listening, console: pages, ...changed });
 });
 
 test("METRICS_PORT serves probes and metrics on METRICS_HOST", async () => {
@@ -270,10 +271,14 @@ test("exits 1 if the port is taken, and says so", async () => {
 });
 
 if (currentRuntime === "Node") {
-  test("the commands that the demo prints get 200 and 201", async () => {
+  test("the link that the demo prints signs in once, and its commands get 200 and 201", async () => {
     const npm = { npm_lifecycle_event: "demo", npm_package_name: "promptledger" };
     const settings = { PORT: "0", TMPDIR: folder.path, ...npm };
     const demo = await startFile("Node", "src/cli.ts", settings, /(Ctrl-C stops)/, ["demo"]);
+    const [link] = /http.*sign-in.*/.exec(demo.out())!;
+    const visits = [await fetch(link, { redirect: "manual" }), await fetch(link, { redirect: "manual" })];
+    assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [200, false]]);
+
     const [read, submit] = [
       ...demo.out().matchAll(/^curl -i '(http[^']+)' -H '([^']+)'(?:[^']*'([^']+)' \\\n {2}-d '([^']+)')?/gm),
     ];
@@ -292,7 +297,7 @@ if (currentRuntime === "Node") {
     }));
     const [records, usage, verified] = outputs;
     assert.match(records!, "demo-1");
-    assert.match(usage!, /used +2$/m);
+    assert.match(usage!, /used +[1-9]\d\d$/m);
     assert.match(verified!, /balance/);
     assert.is(await demo.stop(), 0);
   });

@@ -1,0 +1,172 @@
+// @ts-check
+// Comfort for the pages, which work without it: times in the reader's zone, a preview while one writes, what a change will do
+// before it is sent, and keys.
+
+const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000]];
+
+/** How long ago a moment was, for the last week. @param {number} ms */
+function ago(ms) {
+  const past = Date.now() - ms;
+  if (past < 0 || past > 7 * 86_400_000) return undefined;
+  const [unit, size] = units.find(([, size]) => past >= size) ?? ["minute", 60_000];
+  return relative.format(-Math.floor(past / size), unit);
+}
+
+/** Shows the times of a part of the page in the zone of its reader. @param {ParentNode} part */
+function showTimes(part) {
+  for (const element of part.querySelectorAll("time[datetime]:not([title])")) {
+    const time = /** @type {HTMLTimeElement} */ (element);
+    const at = new Date(time.dateTime);
+    time.title = [time.textContent, ago(at.getTime())].filter(Boolean).join(", ");
+    time.textContent = zoned.format(at);
+  }
+}
+
+showTimes(document);
+
+// On a narrow screen the navigation scrolls, and shows where one is.
+const current = /** @type {HTMLElement | null} */ (document.querySelector(".side [aria-current]"));
+const bar = current?.closest("nav");
+if (current && bar) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
+
+// A button that copies the secret before it.
+for (const secret of document.querySelectorAll(".secret")) {
+  if (!navigator.clipboard) break;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(secret.textContent ?? "");
+    button.textContent = "Copied";
+  });
+  secret.after(button);
+}
+
+// A form that was sent is not sent twice.
+document.addEventListener("submit", (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (form.method !== "post") return;
+  if (form.dataset.sent) return void event.preventDefault();
+  form.dataset.sent = "yes";
+  event.submitter?.setAttribute("aria-busy", "true");
+});
+addEventListener("pageshow", () => {
+  for (const form of document.forms) delete form.dataset.sent;
+  for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
+});
+
+// The preview of an edited prompt follows what is written.
+const editor = /** @type {HTMLFormElement | null} */ (document.querySelector("form[data-live]"));
+if (editor) {
+  /** @type {number | undefined} */
+  let timer;
+  let isChanged = false, latest = 0;
+  const refresh = async () => {
+    const number = ++latest;
+    const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(editor)]));
+    body.set("do", "preview");
+    const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
+    if (!response || number !== latest) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
+    if (!fresh || !shown) return;
+    const focused = document.activeElement?.id;
+    /** @type {Map<string, string>} */
+    const values = new Map();
+    for (const input of shown.querySelectorAll("input")) values.set(input.id, input.value);
+    for (const input of fresh.querySelectorAll("input")) input.value = values.get(input.id) ?? input.value;
+    shown.replaceWith(fresh);
+    if (focused) document.getElementById(focused)?.focus();
+  };
+  // The example values stand outside of the form that they belong to.
+  document.addEventListener("input", (event) => {
+    if (/** @type {HTMLInputElement} */ (event.target).form !== editor) return;
+    isChanged = true;
+    clearTimeout(timer);
+    timer = setTimeout(refresh, 500);
+  });
+  editor.addEventListener("submit", () => isChanged = false);
+  addEventListener("beforeunload", (event) => {
+    if (isChanged) event.preventDefault();
+  });
+}
+
+// `/` goes to the search, `g` and a letter to a part of the console, `?` shows the keys. A person can turn them off.
+const off = "promptledger-keys-off";
+/** @type {Storage | undefined} */
+let storage;
+try {
+  storage = localStorage;
+} catch {
+  // The person has forbidden it. The keys stay on.
+}
+let isGoing = false;
+
+/** @param {EventTarget | null} target */
+const isWriting = (target) =>
+  target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+  if (event.key === "?") return showKeys();
+  if (storage?.getItem(off)) return;
+  if (event.key === "/") {
+    const search = /** @type {HTMLInputElement | null} */ (document.querySelector("main input[type=search]"));
+    if (search) event.preventDefault();
+    search?.focus();
+  } else if (event.key === "g") {
+    isGoing = true;
+    setTimeout(() => isGoing = false, 1_200);
+  } else if (isGoing) {
+    isGoing = false;
+    linkOf(event.key)?.click();
+  }
+});
+
+const navigation = () => /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"));
+
+/** The part of the console that begins with a letter. @param {string} key */
+const linkOf = (key) => [...navigation()].find((link) => link.text.toLowerCase().startsWith(key));
+
+function showKeys() {
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", "keys");
+  const rows = [["/", "Search"], ["?", "These keys"]];
+  for (const link of navigation()) rows.push([`g ${link.text[0]?.toLowerCase()}`, link.text]);
+  const list = document.createElement("dl");
+  list.className = "facts";
+  for (const [key, what] of rows) {
+    const pair = document.createElement("div"),
+      term = document.createElement("dt"),
+      text = document.createElement("dd");
+    const mark = document.createElement("kbd");
+    mark.textContent = key ?? "";
+    text.textContent = what ?? "";
+    term.append(mark);
+    pair.append(term, text);
+    list.append(pair);
+  }
+  const title = document.createElement("h2");
+  title.id = "keys";
+  title.textContent = "Keys";
+  const close = document.createElement("button"), toggle = document.createElement("button");
+  close.textContent = "Close";
+  close.className = "primary";
+  toggle.textContent = storage?.getItem(off) ? "Turn keys on" : "Turn keys off";
+  toggle.addEventListener("click", () => {
+    if (storage?.getItem(off)) storage.removeItem(off);
+    else storage?.setItem(off, "yes");
+    dialog.close();
+  });
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  const actions = document.createElement("p");
+  actions.className = "actions";
+  actions.append(close, toggle);
+  dialog.append(title, list, actions);
+  document.body.append(dialog);
+  dialog.showModal();
+}

@@ -1,0 +1,132 @@
+// A prompt as a form has it: a box for each message, and JSON where a box cannot hold what is there. What is not changed stays
+// as it was, to the byte.
+import { invalid } from "../common/errors.ts";
+import { indent, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import type { PromptContent } from "../management/prompt-text.ts";
+import { parseObject } from "../schema/parse.ts";
+
+/** A message in a form. `content` is JSON text with `isJson`. `more` is the JSON text of its other members, or empty. */
+export type DraftMessage = { role: string; content: string; isJson: boolean; more: string };
+
+export type Draft = {
+  name: string;
+  title: string;
+  description: string;
+  messages: DraftMessage[];
+  llmConfig: string;
+  note: string;
+};
+
+export const emptyDraft: Draft = {
+  name: "",
+  title: "",
+  description: "",
+  messages: [
+    { role: "system", content: "", isJson: false, more: "" },
+    { role: "user", content: "", isJson: false, more: "" },
+  ],
+  llmConfig: '{\n  "model": ""\n}',
+  note: "",
+};
+
+/** A version as a draft of the next one. */
+export const toDraft = ({ title, description, messages, llmConfig }: PromptContent): Draft => ({
+  ...{ name: "", title, description, note: "" },
+  messages: readItems(messages.text).map(toDraftMessage),
+  llmConfig: indent(llmConfig.text),
+});
+
+// A text box drops carriage returns, and a parser of HTML replaces control characters.
+const isForBox = (text: string): boolean => !/[^\P{Cc}\t\n]/u.test(text);
+
+function toDraftMessage(text: string): DraftMessage {
+  const members = readMembers(text);
+  const role = JSON.parse(members.get("role")!) as string, json = members.get("content")!;
+  members.delete("role");
+  members.delete("content");
+  const content = json.startsWith('"') ? JSON.parse(json) as string : undefined;
+  const more = members.size === 0 ? "" : indent(stringifyMembers(members));
+  return content !== undefined && isForBox(content)
+    ? { role, content, isJson: false, more }
+    : { role, content: indent(json), isJson: true, more };
+}
+
+const lines = (text: string | null): string => (text ?? "").replace(/\r\n?/g, "\n");
+
+/** The draft that a form sent. */
+export function readDraft(form: URLSearchParams): Draft {
+  const messages: DraftMessage[] = [];
+  for (let index = 0; form.has(`role-${index}`); index++) {
+    messages.push({
+      role: (form.get(`role-${index}`) ?? "").trim(),
+      content: lines(form.get(`content-${index}`)),
+      isJson: form.get(`json-${index}`) === "yes",
+      more: lines(form.get(`more-${index}`)).trim(),
+    });
+  }
+  const text = (name: string) => lines(form.get(name));
+  return {
+    ...{ name: text("name").trim(), title: text("title").trim(), description: text("description"), note: text("note") },
+    messages,
+    llmConfig: text("llmConfig"),
+  };
+}
+
+/** Changes the messages as a button of the form asks: `add`, `remove-1`, `up-1`, `down-1`. */
+export function rearrange(draft: Draft, action: string): Draft {
+  const messages = [...draft.messages];
+  const [, verb, at] = /^(add|remove|up|down)(?:-(\d+))?$/.exec(action) ?? [];
+  const index = Number(at ?? messages.length);
+  const role = messages.at(-1)?.role === "user" ? "assistant" : "user";
+  if (verb === "add") messages.push({ role, content: "", isJson: false, more: "" });
+  else if (verb !== undefined && index < messages.length) {
+    const [moved] = messages.splice(index, 1);
+    if (verb === "up") messages.splice(Math.max(index - 1, 0), 0, moved!);
+    else if (verb === "down") messages.splice(index + 1, 0, moved!);
+  }
+  return { ...draft, messages };
+}
+
+/** The content of a draft. Throws what is wrong with JSON in it. */
+export function contentOf(draft: Draft): PromptContent {
+  const messages = draft.messages.map(({ role, content, isJson, more }, index) => {
+    const whole = `Message ${index + 1}`;
+    const text = isJson ? parsed(content, `The content of message ${index + 1}`) : JSON.stringify(content);
+    const others = more === "" ? [] : [...parseObject(more, `${whole}, its other members,`).members];
+    return stringifyMembers([["role", JSON.stringify(role)], ["content", text], ...others]);
+  });
+  const { members } = parseObject(draft.llmConfig.trim() || "{}", "Model settings");
+  const { title, description } = draft;
+  return {
+    ...{ title, description },
+    messages: jsonText(`[${messages.join(",")}]`),
+    llmConfig: jsonText(stringifyMembers(members)),
+  };
+}
+
+/** JSON text of any kind, checked. */
+const parsed = (text: string, whole: string): string =>
+  parseObject(`{"value":${text.trim() || "null"}}`, whole).members.get("value")!;
+
+/** The content with the texts of another one wherever a form shows both alike, so that only what was edited changes. */
+export function keepUnchanged(content: PromptContent, base: PromptContent): PromptContent {
+  const before = readItems(base.messages.text), shown = before.map((text) => JSON.stringify(toDraftMessage(text)));
+  const messages = readItems(content.messages.text).map((text) => {
+    const same = shown.indexOf(JSON.stringify(toDraftMessage(text)));
+    return same < 0 ? text : before[same]!;
+  });
+  const isSameConfig = indent(content.llmConfig.text) === indent(base.llmConfig.text);
+  const isSameDescription = lines(base.description) === content.description;
+  return {
+    title: content.title,
+    description: isSameDescription ? base.description : content.description,
+    messages: jsonText(`[${messages.join(",")}]`),
+    llmConfig: isSameConfig ? base.llmConfig : content.llmConfig,
+  };
+}
+
+/** Refuses a draft that has no name yet. */
+export function requireName({ name }: Draft): string {
+  if (name === "") throw invalid("Give the prompt a name, such as support/assistant");
+  return name;
+}

@@ -1,0 +1,231 @@
+// The console as a face: finds the page, signs people in and out, and shows what was refused as a page.
+import { managementContended, managementOverloaded, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { createSlots } from "../common/slots.ts";
+import type { Slots } from "../common/slots.ts";
+import { readingAside } from "../database/database.ts";
+import { yielding } from "../database/yielding.ts";
+import { readText } from "../http/body.ts";
+import type { Context, RequestContext } from "../http/context.ts";
+import type { Face } from "../http/face.ts";
+import { setId } from "../http/log-context.ts";
+import { untilGone } from "../http/long-work.ts";
+import { createGate } from "../http/management-access.ts";
+import type { Gate, ManagementFace } from "../http/management-access.ts";
+import { readQuery } from "../http/query.ts";
+import { toRefusal } from "../http/respond.ts";
+import type { Answer } from "../http/respond.ts";
+import { createRouter } from "../http/router.ts";
+import { perform } from "../management/operation.ts";
+import type { Caller, Store } from "../management/operation.ts";
+import { getWorkspace } from "../management/workspaces.ts";
+import { createLinks, findCaller, signIn } from "./access.ts";
+import type { Access, Links } from "./access.ts";
+import { exportAnswer, pageAnswer, redirectTo } from "./answers.ts";
+import type { Exports } from "./answers.ts";
+import { findAsset } from "./asset-paths.ts";
+import { errorView } from "./errors.ts";
+import { toInput } from "./page.ts";
+import type { Call, Page, Visit } from "./page.ts";
+import { pages } from "./pages.ts";
+import { bareLayout, layout } from "./parts/layout.ts";
+import { isFromElsewhere, requireOwnPage } from "./safety.ts";
+import { cookieHeader } from "./session-cookie.ts";
+import { againView, endedView, offView, safeNext, signInView } from "./sign-in.ts";
+
+/** Where the console is, below the base path of the service. */
+export const consolePath = "/console";
+
+export type ConsoleFace = Face & {
+  /** Makes a link that signs in once with a token: its path below the base path. Only this process knows it. */
+  createLink(token: string): string;
+};
+
+/** What the pages of one service share. */
+type State = Access & { longStore: Store; longWork: Slots; links: Links; exports: Exports; base: string };
+
+const maxLongWork = 4; // at once. Applications come first
+const slotTimeout = 5_000; // ms
+
+/** The console, under `/console`. It needs the face `management` beside it, whose tokens sign in. */
+export function consolePages(): ConsoleFace {
+  const links = createLinks();
+  return {
+    path: consolePath,
+    secrets: [],
+    createLink: (token) => `${consolePath}/sign-in?code=${links.create(token)}`,
+    mount(basePath) {
+      const base = basePath + consolePath;
+      const router = createRouter(base);
+      router.get("/a/:file", (ctx: RequestContext) => findAsset(ctx.params.file!) ?? undefined);
+      router.all("/sign-in", guarded(showSignIn)).all("/sign-out", guarded(signOut)).get("/continue", guarded(goOn));
+      for (const page of pages) router.all(page.path, guarded(showPage(page)));
+      router.all("/*", guarded(() => Promise.reject(unknownPath())));
+      const gates = new WeakMap<Face, Gate>();
+      return ({ database, clock, faces }) => {
+        const management = faces.find((face): face is ManagementFace => "access" in face);
+        const access = management?.access;
+        if (management === undefined || access === undefined) {
+          return (ctx) => Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
+        }
+        const gate = gates.get(management) ?? createGate(access.adminToken);
+        gates.set(management, gate);
+        const changes = createSlots(1, slotTimeout, managementContended);
+        // Long work has a queue of its own, so that short pages do not wait for its slices.
+        const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
+        const longWork = createSlots(maxLongWork, slotTimeout, managementOverloaded);
+        const limits = { longWork, exports: { count: 0 } };
+        const stores = { store: { ...openStore(), changes }, longStore: openStore() };
+        const state: State = { ...stores, ...limits, gate, adminToken: access.adminToken, links, base };
+        return (ctx, context) => router.fetch(ctx, context, state);
+      };
+    },
+    describe: () => ({ tags: {}, methods: [], structs: [], responses: {} }),
+  };
+}
+
+/** The relative path of the console from the page of a request. A host may have stripped the path that it is mounted under. */
+function rootOf({ request }: RequestContext, base: string): string {
+  const below = new URL(request.url).pathname.slice(base.length);
+  return below === "" ? "console/" : "../".repeat(below.split("/").length - 2) || "./";
+}
+
+/** The page of a request and its query, relative to the console. */
+const addressOf = ({ request }: RequestContext, base: string): string => {
+  const { pathname, search } = new URL(request.url);
+  return pathname.slice(base.length + 1) + search;
+};
+
+type Handler = (ctx: RequestContext, context: Context, state: State) => Promise<Answer>;
+
+/** Answers with a page about it if a request without a person is refused. */
+const guarded = (handler: Handler): Handler => async (ctx, context, state) => {
+  try {
+    return await handler(ctx, context, state);
+  } catch (error) {
+    const root = rootOf(ctx, state.base), refusal = refusalOf(ctx, error);
+    return pageAnswer(bareLayout(root, errorView(refusal, undefined, root, ctx.requestId)), refusal.kind);
+  }
+};
+
+function refusalOf(ctx: RequestContext, error: unknown): Refusal {
+  if (!(error instanceof Refusal)) ctx.logContext.failure = error;
+  return toRefusal(error);
+}
+
+const isChange = ({ method }: RequestContext): boolean => method !== "GET" && method !== "HEAD";
+
+async function showSignIn(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
+  const { request } = ctx;
+  const root = rootOf(ctx, state.base);
+  if (!isChange(ctx)) {
+    const query = readQuery(request), next = safeNext(query.get("next"));
+    const token = state.links.take(query.get("code") ?? "");
+    if (token !== undefined) return await enter(ctx, state, token, "");
+    if (await findCaller(state, request) !== undefined) return redirectTo(root + next);
+    return pageAnswer(bareLayout(root, signInView(next)));
+  }
+  requireOwnPage(request);
+  const form = new URLSearchParams(await readText(ctx, context));
+  const next = safeNext(form.get("next"));
+  try {
+    return await enter(ctx, state, (form.get("token") ?? "").trim(), next);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return pageAnswer(bareLayout(root, signInView(next, error)), error.kind);
+  }
+}
+
+const enter = async ({ request }: RequestContext, state: State, token: string, next: string): Promise<Answer> =>
+  redirectTo(next === "" ? "./" : next, { "Set-Cookie": cookieHeader(request, await signIn(state, token)) });
+
+// deno-lint-ignore require-await -- a handler returns a promise
+async function signOut(ctx: RequestContext): Promise<Answer> {
+  if (!isChange(ctx)) throw methodNotAllowed();
+  requireOwnPage(ctx.request);
+  return redirectTo("sign-in", { "Set-Cookie": cookieHeader(ctx.request, undefined) });
+}
+
+// deno-lint-ignore require-await
+const goOn = async ({ request }: RequestContext): Promise<Answer> =>
+  redirectTo(safeNext(readQuery(request).get("next")) || "./");
+
+/** Makes the handler of a page. */
+const showPage = (page: Page): Handler => async (ctx, context, state) => {
+  const { request, requestId, logContext, params: encoded } = ctx;
+  const root = rootOf(ctx, state.base);
+  const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decode(value)]));
+  if (isChange(ctx)) requireOwnPage(request);
+  const caller = await findCaller(state, request);
+  if (caller === undefined) return askToSignIn(ctx, state, root);
+  if (caller.tokenId !== undefined) logContext.tokenId = caller.tokenId;
+  for (const id of Object.values(params)) setId(logContext, id);
+  const call = callerOf(ctx, state, { ...caller, requestId });
+  const { clock } = state.store;
+  let visit: Visit = {
+    ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
+    ...{ query: readQuery(request), form: new URLSearchParams() },
+    download: (exported) => exportAnswer(exported, state.exports),
+  };
+  try {
+    const id = params.workspaceId as WorkspaceId | undefined;
+    if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
+    if (isChange(ctx)) visit = { ...visit, form: new URLSearchParams(await readText(ctx, context)) };
+    return await run(page, visit, isChange(ctx));
+  } catch (error) {
+    const refusal = refusalOf(ctx, error);
+    return pageAnswer(layout(visit, errorView(refusal, caller, root, requestId), page.section), refusal.kind);
+  }
+};
+
+/** Shows a page, or changes something. A change that is refused shows the page again, with the reason and what was entered. */
+async function run(page: Page, visit: Visit, isChange: boolean): Promise<Answer> {
+  const shown = isChange ? await change(page, visit) : { visit, shown: await page.show(visit) };
+  if ("answer" in shown.shown) return shown.shown.answer;
+  if ("redirect" in shown.shown) return redirectTo(shown.shown.redirect);
+  const kind = shown.visit.refusal?.kind ?? shown.shown.kind;
+  return pageAnswer(layout(shown.visit, shown.shown, page.section), kind);
+}
+
+async function change(page: Page, visit: Visit) {
+  if (page.act === undefined) throw methodNotAllowed();
+  try {
+    return { visit, shown: await page.act(visit) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const refused = { ...visit, refusal: error };
+    return { visit: refused, shown: await page.show(refused) };
+  }
+}
+
+/** Calls operations for a person. Few long ones run at once, and none for who has left. */
+const callerOf =
+  (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller): Call => async (operation, input) => {
+    if (!operation.isLong) return await perform(operation, { ...store, caller }, toInput(input));
+    const isGone = () => ctx.request.signal.aborted || ctx.isGone?.() === true;
+    const leave = await longWork.enter();
+    try {
+      const database = untilGone(longStore.database, isGone);
+      return await perform(operation, { ...store, database, caller }, toInput(input));
+    } finally {
+      leave();
+    }
+  };
+
+/** Asks to sign in, and comes back then. A link on another site leads here once more, because it brings no cookie. */
+function askToSignIn(ctx: RequestContext, { base }: State, root: string): Answer {
+  if (isChange(ctx)) return pageAnswer(bareLayout(root, endedView(root)), "unauthorized");
+  const next = new URLSearchParams({ next: safeNext(addressOf(ctx, base)) });
+  if (!isFromElsewhere(ctx.request)) return redirectTo(`${root}sign-in?${next}`);
+  const again = `${root}continue?${next}`;
+  return pageAnswer(bareLayout(root, againView(again)), undefined, { Refresh: `0; url=${again}` });
+}
+
+/** A malformed encoding stays as it is. It matches nothing. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

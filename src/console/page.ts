@@ -1,0 +1,135 @@
+// What a page is, and what it works with: the operations of management, called by the person who is signed in.
+import type { Page as ListPage } from "../common/domain.ts";
+import type { Refusal } from "../common/errors.ts";
+import { stringify } from "../common/json-text.ts";
+import type { Answer } from "../http/respond.ts";
+import { hasRole, protectedRole } from "../management/operation.ts";
+import type { Export } from "../management/export.ts";
+import type { Caller, Operation } from "../management/operation.ts";
+import type { Workspace } from "../management/workspaces.ts";
+import { parseObject } from "../schema/parse.ts";
+import type { Unchecked } from "../schema/parse.ts";
+import type { Html } from "./html.ts";
+
+/** The parts of the console, as its navigation names them. */
+export const sections = {
+  overview: "Overview",
+  prompts: "Prompts",
+  deployments: "Deployments",
+  records: "Records",
+  sessions: "Sessions",
+  usage: "Usage",
+  keys: "Keys",
+  tokens: "Tokens",
+  prices: "Prices",
+  settings: "Settings",
+  audit: "Audit",
+} as const;
+export type Section = keyof typeof sections;
+
+/** One request of a person who is signed in. */
+export type Visit = {
+  caller: Caller;
+  /** The workspace in the path of the page. */
+  workspace: Workspace | undefined;
+  params: Record<string, string>;
+  query: URLSearchParams;
+  /** What a form sent. It is empty for a page that is only looked at. */
+  form: URLSearchParams;
+  /** Why the change that the form asked for was refused. The page is shown again with what was entered. */
+  refusal: Refusal | undefined;
+  /** The relative path of the console: `../`. */
+  root: string;
+  /** Now, in Unix ms. */
+  now: number;
+  /** Calls an operation as the person who is signed in. */
+  call: Call;
+  /** Answers with the text of an export, as a file to keep. */
+  download(exported: Export): Answer;
+};
+
+export type Call = <Input extends object, Output>(
+  operation: Operation<Input, Output>,
+  input: Input,
+) => Promise<Output>;
+
+/** What a page shows. The title tells its tab apart from others. */
+export type View = {
+  title: string;
+  body: Html;
+  /** The reason of a refusal that the page shows. */
+  kind?: Refusal["kind"];
+  /** Styles a page that is as wide as its window. */
+  isWide?: boolean;
+};
+
+/** A page, another page to go to, or an answer that is no page. */
+export type Shown = View | { redirect: string } | { answer: Answer };
+
+/** A page at a path below the console. A change is sent to the page that shows it, and is refused without `act`. */
+export type Page = {
+  path: string;
+  section?: Section;
+  show(visit: Visit): Promise<Shown>;
+  act?(visit: Visit): Promise<Shown>;
+};
+
+/** The workspace of a page whose path names one. */
+export function workspaceOf({ workspace }: Visit): Workspace {
+  if (workspace === undefined) throw new TypeError("The path of the page names no workspace");
+  return workspace;
+}
+
+type Query = Record<string, string | number | null | undefined>;
+
+/** The address of a page of this workspace, relative to the page that is shown. */
+export const link = (visit: Visit, path: readonly string[] = [], query: Query = {}): string =>
+  visit.root + [workspaceOf(visit).id, ...path].map(encodeURIComponent).join("/") + queryText(query);
+
+/** The query of an address, without members that are missing or empty. */
+export function queryText(query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === null || value === "" ? [] : [[name, String(value)] as const]
+  );
+  return given.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(given))}`;
+}
+
+/** The input of an operation, checked as strictly as that of a request to the API. */
+export const toInput = (input: object): Unchecked => parseObject(stringify(input));
+
+/** What a form sent under a name, without spaces around it; undefined if that is nothing. */
+export const sent = ({ form }: Visit, name: string): string | undefined => form.get(name)?.trim() || undefined;
+
+/** The same for the query. */
+export const asked = ({ query }: Visit, name: string): string | undefined => query.get(name)?.trim() || undefined;
+
+/** A positive number in the query. */
+export function askedNumber(visit: Visit, name: string): number | undefined {
+  const text = asked(visit, name) ?? "";
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+type Guarded = { role: Caller["role"] };
+
+/** Says what the caller lacks to call an operation, on a protected deployment if that is what it changes. */
+export function findLack({ caller }: Visit, { role }: Guarded, isProtected = false): string | undefined {
+  const least = isProtected && !hasRole({ role }, protectedRole) ? protectedRole : role;
+  if (hasRole(caller, least)) return undefined;
+  return `This needs the role ${least}${
+    isProtected ? " because the deployment is protected" : ""
+  }. You are signed in as ${caller.role}.`;
+}
+
+const pageSize = 1_000;
+const mostItems = 5_000;
+
+/** All items of a list, up to 5,000. */
+export async function listAll<T>(list: (page: { limit: number; cursor?: string }) => Promise<ListPage<T>>) {
+  const items: T[] = [];
+  for (let cursor: string | null = ""; cursor !== null && items.length < mostItems;) {
+    const page: ListPage<T> = await list({ limit: pageSize, ...(cursor === "" ? {} : { cursor }) });
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  }
+  return items;
+}

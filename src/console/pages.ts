@@ -1,0 +1,55 @@
+// The pages of the console by their paths. A page is registered only here.
+import type { Page } from "./page.ts";
+import { auditExport, auditPage } from "./pages/audit.ts";
+import { comparePage } from "./pages/compare.ts";
+import { deploymentChangePage } from "./pages/deployment-change.ts";
+import { deploymentPage } from "./pages/deployment.ts";
+import { deploymentsPage } from "./pages/deployments.ts";
+import { editPage, newPromptPage } from "./pages/edit.ts";
+import { keyPage } from "./pages/key.ts";
+import { keysPage } from "./pages/keys.ts";
+import { overviewPage } from "./pages/overview.ts";
+import { pricesPage } from "./pages/prices.ts";
+import { promptPage } from "./pages/prompt.ts";
+import { promptsPage } from "./pages/prompts.ts";
+import { recordPage, recordTextPage } from "./pages/record.ts";
+import { recordsExport, recordsPage } from "./pages/records.ts";
+import { sessionPage } from "./pages/session.ts";
+import { sessionsPage } from "./pages/sessions.ts";
+import { settingsPage } from "./pages/settings.ts";
+import { statsPage } from "./pages/stats.ts";
+import { tokenPage } from "./pages/token.ts";
+import { tokensPage } from "./pages/tokens.ts";
+import { usagePage } from "./pages/usage.ts";
+import { startPage, workspacesPage } from "./pages/workspaces.ts";
+
+/** A path with a word in the place of a parameter comes before the one with the parameter. */
+export const pages: readonly Page[] = [
+  startPage,
+  workspacesPage,
+  promptsPage,
+  newPromptPage,
+  editPage,
+  comparePage,
+  promptPage,
+  deploymentsPage,
+  statsPage,
+  deploymentChangePage,
+  deploymentPage,
+  recordsPage,
+  recordsExport,
+  recordTextPage,
+  recordPage,
+  sessionPage,
+  sessionsPage,
+  usagePage,
+  keysPage,
+  keyPage,
+  tokensPage,
+  tokenPage,
+  pricesPage,
+  settingsPage,
+  auditPage,
+  auditExport,
+  overviewPage,
+];

@@ -1,0 +1,130 @@
+// The audit log: who changed what, when and why, with filters and export.
+import { stringify } from "../../common/json-text.ts";
+import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
+import type { AuditEntry } from "../../management/audit.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import { listPrompts } from "../../management/prompts.ts";
+import { dash, time } from "../format.ts";
+import { breakable, isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, listAll, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { empty } from "../parts/empty.ts";
+import { checkbox, field, filters, select } from "../parts/form.ts";
+import { heading } from "../parts/heading.ts";
+import { pager, table } from "../parts/table.ts";
+import { rangeOf, spanOptions } from "./inputs.ts";
+
+const pageSize = 50;
+
+export const auditPage: Page = {
+  path: "/:workspaceId/audit",
+  section: "audit",
+  async show(visit) {
+    const [{ items, nextCursor }, names] = await Promise.all([
+      visit.call(listAuditEntries, { ...filterIn(visit), limit: pageSize, cursor: asked(visit, "cursor") }),
+      findNames(visit),
+    ]);
+    const query = Object.fromEntries(visit.query);
+    return {
+      title: "Audit",
+      isWide: true,
+      body: markup`${
+        heading({
+          title: "Audit log",
+          lede:
+            markup`Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.`,
+          actions: markup`<a class="button" href="${
+            link(visit, ["audit", "export"], { ...query, cursor: "" })
+          }" download>Export JSON</a>`,
+        })
+      }${
+        filters(
+          markup`${
+            field({
+              label: "Action",
+              name: "action",
+              value: asked(visit, "action"),
+              placeholder: "deployment.promoted",
+            })
+          }${field({ label: "Who", name: "actor", value: asked(visit, "actor") })}${
+            field({ label: "Id of what changed", name: "target", value: asked(visit, "target") })
+          }${select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions })}${
+            visit.caller.workspaceId === undefined && checkbox("All workspaces", "everywhere", isEverywhere(visit))
+          }`,
+          visit.query.size > 0 ? link(visit, ["audit"]) : undefined,
+        )
+      }${
+        items.length === 0 ? empty("No entry matches", "Take a filter away.") : changesTable(visit, items, names, true)
+      }${pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))}`,
+    };
+  },
+};
+
+export const auditExport: Page = {
+  path: "/:workspaceId/audit/export",
+  section: "audit",
+  async show(visit) {
+    return { answer: visit.download(await visit.call(exportAuditEntries, filterIn(visit))) };
+  },
+};
+
+const isEverywhere = (visit: Visit): boolean => asked(visit, "everywhere") === "yes";
+
+const filterIn = (visit: Visit) => ({
+  ...(isEverywhere(visit) ? {} : { workspaceId: workspaceOf(visit).id }),
+  action: asked(visit, "action"),
+  actor: asked(visit, "actor"),
+  target: asked(visit, "target"),
+  ...rangeOf(visit),
+});
+
+/** The names of prompts and deployments by their ids, for the log of changes, which has ids alone. */
+export type Names = ReadonlyMap<string, string>;
+
+export async function findNames(visit: Visit): Promise<Names> {
+  const input = { workspaceId: workspaceOf(visit).id, archived: true };
+  const [deployments, prompts] = await Promise.all([
+    listAll((page) => visit.call(listDeployments, { ...input, ...page })),
+    listAll((page) => visit.call(listPrompts, { ...input, ...page })),
+  ]);
+  return new Map([
+    ...deployments.map(({ id, reference }) => [id, reference] as const),
+    ...prompts.map(({ id, name }) => [id, name] as const),
+  ]);
+}
+
+/** Entries as a table. With `isWhole` each has the members that changed. */
+export const changesTable = (visit: Visit, entries: readonly AuditEntry[], names: Names, isWhole = false): Html =>
+  table("Changes", entries, [
+    { label: "When", cell: ({ createdAt }) => time(createdAt) },
+    { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
+    { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
+    { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+    ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
+  ]);
+
+/** What happened, and the thing that changed. */
+function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
+  const [noun, verb] = action.split(".") as [string, string];
+  const path = { deployment: "deployments", prompt: "prompts", key: "keys", token: "tokens" }[noun];
+  const from = before?.currentVersion, to = after?.currentVersion ?? after?.latestVersion;
+  const name = names.get(targetId ?? "") ?? [after?.name, before?.name].find((name) => typeof name === "string");
+  const words = markup`${noun} ${verb.replaceAll("_", " ")}${
+    typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`
+  }`;
+  const isHere = path !== undefined && targetId !== null && (workspaceId === visit.workspace?.id || noun === "token");
+  return markup`${isHere ? markup`<a href="${link(visit, [path, targetId])}">${words}</a>` : words}${
+    typeof name === "string" && markup`<p class="hint">${breakable(name)}</p>`
+  }`;
+}
+
+const maxJson = 2_000; // characters
+
+const membersOf = ({ before, after, position }: AuditEntry): Part =>
+  markup`<details><summary>Entry ${position}</summary><pre class="mono">${
+    before !== null && `before ${stringify(before).slice(0, maxJson)}\n`
+  }${
+    after !== null &&
+    `after ${stringify(after).slice(0, maxJson)}`
+  }</pre></details>`;

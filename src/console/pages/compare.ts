@@ -1,0 +1,99 @@
+// Two versions of a prompt: what differs, and the numbers of both in a deployment.
+import type { PromptId } from "../../common/ids.ts";
+import { compareStats } from "../../management/compare.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { diffVersions } from "../../management/renderings.ts";
+import { getPrompt, getPromptVersion } from "../../management/versions.ts";
+import { isolated, markup } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, askedNumber, link, listAll, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { diffView } from "../parts/diff.ts";
+import { empty } from "../parts/empty.ts";
+import { field, filters, select } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { comparisonView } from "../parts/stats.ts";
+import { variablesNotice } from "../parts/variables.ts";
+import { mainOf, spanOf, spanOptions } from "./inputs.ts";
+
+export const comparePage: Page = {
+  path: "/:workspaceId/prompts/:promptId/compare",
+  section: "prompts",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
+    const newest = await call(getPrompt, { id, workspaceId });
+    const to = askedNumber(visit, "to") ?? newest.version, from = askedNumber(visit, "from") ?? Math.max(to - 1, 1);
+    const [before, after, { diff }, all] = await Promise.all([
+      call(getPromptVersion, { id, workspaceId, version: from }),
+      call(getPromptVersion, { id, workspaceId, version: to }),
+      call(diffVersions, { id, workspaceId, from, to }),
+      listAll((page) => call(listDeployments, { workspaceId, ...page })),
+    ]);
+    const deployments = all.filter(({ promptId }) => promptId === id);
+    return {
+      title: `${newest.name} v${from} and v${to}`,
+      body: markup`${
+        heading({
+          title: `Version ${from} and ${to}`,
+          trail: [
+            { label: "Prompts", href: link(visit, ["prompts"]) },
+            { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
+          ],
+        })
+      }${filterOf(visit, { from, to, newest: newest.version }, deployments)}${
+        section(
+          "Difference",
+          markup`${variablesNotice(before.variables, after.variables)}${diffView(diff, `Version ${from} to ${to}`)}`,
+        )
+      }${section("Numbers", await numbersOf(visit, [from, to], deployments))}`,
+    };
+  },
+};
+
+const filterOf = (
+  visit: Visit,
+  { from, to, newest }: { from: number; to: number; newest: number },
+  deployments: readonly Deployment[],
+): Html =>
+  filters(
+    markup`${field({ label: "Version", name: "from", type: "number", value: from })}${
+      field({ label: "with", name: "to", type: "number", value: to, hint: `1 to ${newest}` })
+    }${
+      deployments.length > 0 && markup`${
+        select({
+          label: "Numbers of",
+          name: "deployment",
+          value: chosen(visit, deployments)?.id,
+          options: deployments.map(({ id, name }) => [id, name] as const),
+        })
+      }${
+        select({
+          label: "and",
+          name: "other",
+          value: asked(visit, "other"),
+          options: [["", "the same"], ...deployments.map(({ id, name }) => [id, name] as const)],
+        })
+      }${select({ label: "Records of", name: "last", value: asked(visit, "last"), options: spanOptions })}`
+    }`,
+  );
+
+/** The deployment that the query names, else the one that matters most. */
+const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
+  deployments.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(deployments);
+
+async function numbersOf(
+  visit: Visit,
+  [from, to]: [number, number],
+  deployments: readonly Deployment[],
+): Promise<Html> {
+  const deployment = chosen(visit, deployments);
+  if (deployment === undefined) return empty("Not deployed", "Numbers come from the records of a deployment.");
+  const other = deployments.find(({ id }) => id === asked(visit, "other")) ?? deployment;
+  const comparison = await visit.call(compareStats, {
+    ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
+    ...spanOf(visit),
+  });
+  return comparisonView(comparison);
+}

@@ -1,0 +1,165 @@
+// A deployment: what it serves, what can be done, and its history.
+import type { DeploymentId } from "../../common/ids.ts";
+import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { findRollbackTargets } from "../../management/history.ts";
+import type { DeploymentChange } from "../../management/history.ts";
+import { listPromptVersions } from "../../management/versions.ts";
+import { dash, time } from "../format.ts";
+import { breakable, isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { chip, stateOf, versionLink } from "../parts/chips.ts";
+import { field, form, guarded, noteField } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
+import { facts, pager, table } from "../parts/table.ts";
+import { changes } from "./deployment-changes.ts";
+import type { ChangeName } from "./deployment-changes.ts";
+
+const pageSize = 50;
+
+export const deploymentPage: Page = {
+  path: "/:workspaceId/deployments/:deployId",
+  section: "deployments",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    const cursor = asked(visit, "cursor");
+    const deployment = await call(getDeployment, { id, workspaceId });
+    const [versions, shown, all] = await Promise.all([
+      call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
+      call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
+      listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
+    ]);
+    const { previous, served } = findRollbackTargets([...all].reverse());
+    const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
+    return {
+      title: reference,
+      body: markup`${doneNotice(visit, deployment)}${
+        heading({
+          title: breakable(reference),
+          trail: [{ label: "Deployments", href: link(visit, ["deployments"]) }],
+          actions: markup`<a class="button" href="${
+            link(visit, ["deployments", id, "stats"])
+          }">Statistics</a><a class="button" href="${link(visit, ["records"], { deployment: id })}">Records</a>`,
+        })
+      }${
+        facts([
+          [
+            "Serves",
+            markup`${versionLink(visit, promptId, currentVersion)} ${
+              chip(stateOf(deployment)?.trim() ?? "live", stateOf(deployment) === undefined ? "live" : "off")
+            }`,
+          ],
+          ["Protected", isProtected ? "yes, changes need the role publisher" : "no"],
+          ["Created", time(createdAt)],
+          ["Id", markup`<code>${id}</code>`],
+        ])
+      }${section("Change", actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous))}${
+        section(
+          "History",
+          markup`${historyOf(visit, deployment, shown.items, served)}${
+            pager(shown.nextCursor, (next) => `?cursor=${next}`)
+          }`,
+        )
+      }<details><summary>Rename ${isolated(name)}</summary>${
+        guarded(visit, renameDeployment, () =>
+          form({
+            submit: "Rename",
+            body: markup`${field({ label: "New name", name: "name", value: name, isRequired: true })}${
+              noteField(visit)
+            }<p class="hint">Applications that use the reference must change too.</p>`,
+          }), isProtected)
+      }</details>`,
+    };
+  },
+  async act(visit) {
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    await visit.call(renameDeployment, { id, workspaceId, name: sent(visit, "name") ?? "", note: sent(visit, "note") });
+    return { redirect: link(visit, ["deployments", id], { done: "renamed" }) };
+  },
+};
+
+function doneNotice(visit: Visit, { reference, currentVersion }: Deployment): Part {
+  const done = asked(visit, "done") ?? "";
+  const texts: Record<string, Part> = {
+    created: markup`The deployment is there. Applications read it as <code>${reference}</code>.`,
+    renamed: markup`It is renamed. Applications read it as <code>${reference}</code> from now on.`,
+    promote: markup`Version ${currentVersion} is live from now on.`,
+    rollback: markup`Version ${currentVersion} is live again.`,
+    deactivate: "It is off. Requests are refused from the next one on.",
+    activate: markup`It is on. Version ${currentVersion} is live.`,
+    archive: "It is archived. Requests are refused from the next one on.",
+    unarchive: "It is no longer archived.",
+    protect: "It is protected. Changes need the role publisher.",
+    unprotect: "It is no longer protected.",
+    unchanged: "Nothing had to be changed.",
+  };
+  return Object.hasOwn(texts, done) && notice("done", texts[done]);
+}
+
+function actionsOf(
+  visit: Visit,
+  deployment: Deployment,
+  versions: readonly number[],
+  previous: number | undefined,
+): Html {
+  const { id, isActive, isProtected, archivedAt, currentVersion } = deployment;
+  const href = (change: ChangeName, version?: number) => link(visit, ["deployments", id, change], { version });
+  const offered = (change: ChangeName, label: string, version?: number) => {
+    const lack = findLack(visit, changes[change].operation, isProtected);
+    return lack === undefined
+      ? markup`<a class="button" href="${href(change, version)}">${label}</a>`
+      : markup`<span class="button" aria-disabled="true" title="${lack}">${label}<span class="hide"> (${lack})</span></span>`;
+  };
+  const [newest = currentVersion] = versions;
+  const all = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
+    newest > currentVersion
+      ? offered("promote", `Promote v${newest}`, newest)
+      : newest > 1 && offered("promote", "Promote another version"),
+    previous !== undefined && offered("rollback", `Roll back to v${previous}`, previous),
+    isActive ? offered("deactivate", "Switch off") : offered("activate", "Switch on"),
+    isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
+    offered("archive", "Archive"),
+  ];
+  const lack = findLack(visit, changes.promote.operation, isProtected);
+  return markup`<p class="actions">${all}</p>${lack !== undefined && markup`<p class="lack">${lack}</p>`}`;
+}
+
+/** Each version that was live can be made live again, where it was last. */
+function historyOf(
+  visit: Visit,
+  deployment: Deployment,
+  all: readonly DeploymentChange[],
+  served: readonly number[],
+): Html {
+  const { id, promptId } = deployment;
+  const marked = new Set<unknown>();
+  const targetOf = ({ to }: DeploymentChange): Part => {
+    const isTarget = typeof to === "number" && served.includes(to) && !marked.has(to);
+    marked.add(to);
+    return isTarget
+      ? markup`<a class="button small" href="${
+        link(visit, ["deployments", id, "rollback"], { version: to })
+      }">Return to v${to}</a>`
+      : "";
+  };
+  return table("History", all, [
+    { label: "When", cell: ({ createdAt }) => time(createdAt) },
+    { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
+    { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
+    { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+    { label: "Return", cell: targetOf },
+  ]);
+}
+
+function whatChanged(visit: Visit, promptId: string, { action, from, to }: DeploymentChange): Part {
+  const word = action.replace("_", " ");
+  if (typeof to === "number") {
+    return markup`${word} ${typeof from === "number" && markup`v${from} → `}${versionLink(visit, promptId, to)}`;
+  }
+  return typeof to === "string" ? markup`${word} ${String(from)} → ${to}` : word;
+}

@@ -1,0 +1,74 @@
+// All deployments: a row for each prompt, a column for each name.
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { groupBy } from "../group-by.ts";
+import { isolated, markup } from "../html.ts";
+import type { Part } from "../html.ts";
+import { asked, link, listAll, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { chip, stateOf } from "../parts/chips.ts";
+import { empty } from "../parts/empty.ts";
+import { checkbox, filters } from "../parts/form.ts";
+import { heading } from "../parts/heading.ts";
+import { table } from "../parts/table.ts";
+
+export const deploymentsPage: Page = {
+  path: "/:workspaceId/deployments",
+  section: "deployments",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const archived = asked(visit, "archived") === "yes";
+    const all = await listAll((page) => visit.call(listDeployments, { workspaceId, archived, ...page }));
+    const rows = [...groupBy(all, ({ promptId }) => promptId).values()]
+      .sort(([a], [b]) => promptName(a!) < promptName(b!) ? -1 : 1);
+    const counts = groupBy(all, ({ name }) => name);
+    const names = [...counts.keys()].sort((a, b) => counts.get(b)!.length - counts.get(a)!.length || (a < b ? -1 : 1));
+    return {
+      title: "Deployments",
+      isWide: true,
+      body: markup`${
+        heading({
+          title: "Deployments",
+          lede: "What each name serves. Choose one to promote, roll back or switch it off.",
+        })
+      }${
+        all.length === 0
+          ? empty(
+            "No deployment yet",
+            markup`A deployment has a name such as <code>production</code> and serves one version of a prompt. <a href="${
+              link(visit, ["prompts"])
+            }">Choose a prompt</a> to deploy it.`,
+          )
+          : boardOf(visit, rows, names)
+      }<p></p>${filters(checkbox("Archived too", "archived", archived))}`,
+    };
+  },
+};
+
+const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
+
+const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[]): Part =>
+  table("Deployments by prompt", rows, [
+    {
+      label: "Prompt",
+      isHead: true,
+      cell: ([first]) =>
+        markup`<a href="${link(visit, ["prompts", first!.promptId])}">${isolated(promptName(first!))}</a>`,
+    },
+    ...names.map((name) => ({
+      label: name,
+      cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
+    })),
+  ]);
+
+const cellOf = (visit: Visit, deployment: Deployment | undefined): Part =>
+  deployment === undefined
+    ? markup`<span class="none">–</span>`
+    : markup`<span class="chips"><a class="chip ${stateOf(deployment) === undefined ? "live" : "off"}" href="${
+      link(visit, [
+        "deployments",
+        deployment.id,
+      ])
+    }"><b>v${deployment.currentVersion}</b>${
+      stateOf(deployment)
+    }<span class="hide"> in ${deployment.reference}</span></a>${deployment.isProtected && chip("protected")}</span>`;

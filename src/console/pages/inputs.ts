@@ -1,0 +1,62 @@
+// Reads what people enter into forms and filters: numbers, times and spans.
+import { invalid } from "../../common/errors.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { asked, sent } from "../page.ts";
+import type { Visit } from "../page.ts";
+
+/** A number that a form sent. What is not one is refused under the name of its field. */
+export function numberIn(visit: Visit, name: string): number | undefined {
+  const text = sent(visit, name);
+  if (text === undefined) return undefined;
+  const value = /^-?\d{1,15}$/.test(text.replace(/[,\s]/g, "")) ? Number(text.replace(/[,\s]/g, "")) : NaN;
+  if (Number.isNaN(value)) throw invalid(`${name} must be a whole number`);
+  return value;
+}
+
+const day = 86_400_000; // ms
+
+/** Days that a form sent, in ms. Nothing means for ever. */
+export function daysIn(visit: Visit, name: string): number | null {
+  const days = numberIn(visit, name);
+  return days === undefined ? null : days * day;
+}
+
+/** Spans of time that filters offer, in ms. */
+export const spans = { "1h": 3_600_000, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
+export const spanOptions = [
+  ["", "Any time"],
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+] as const;
+
+type Range = { from?: number; to?: number };
+
+/** The range of time that the query asks for: a span up to now, or from one moment to another, in Unix ms. */
+export function rangeOf(visit: Visit): Range {
+  const from = momentOf(asked(visit, "from")), to = momentOf(asked(visit, "to"));
+  const asking = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  return { ...asking, ...spanOf(visit) };
+}
+
+/** The span up to now that the query asks for. */
+export function spanOf(visit: Visit): Range {
+  const last = asked(visit, "last") ?? "";
+  return Object.hasOwn(spans, last) ? { from: visit.now - spans[last as keyof typeof spans] } : {};
+}
+
+/** A moment in UTC as a browser sends it, or one with a zone. */
+export function momentOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const at = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : text.includes("T") ? `${text}Z` : text);
+  if (Number.isNaN(at) || at < 0 || !/^\d{4}-\d\d-\d\d/.test(text)) {
+    throw invalid("A time must look like 2026-11-15T12:00");
+  }
+  return at;
+}
+
+/** The deployment to begin with: the one named production, else the oldest, of a list with the newest first. */
+export const mainOf = (deployments: readonly Deployment[]): Deployment | undefined =>
+  deployments.find(({ name, archivedAt }) => name === "production" && archivedAt === null) ??
+    deployments.findLast(({ archivedAt }) => archivedAt === null) ?? deployments.at(-1);

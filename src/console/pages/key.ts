@@ -1,0 +1,48 @@
+// An API key: what it may do, its rotation and its revocation.
+import type { KeyId } from "../../common/ids.ts";
+import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
+import { time } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import { asked, link, sent } from "../page.ts";
+import type { Page } from "../page.ts";
+import { heading } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
+import { rotationForms } from "../parts/rotation.ts";
+import { isRevoked, secretView, stateChip } from "../parts/secret.ts";
+import { facts } from "../parts/table.ts";
+import { mayOf } from "./keys.ts";
+
+export const keyPage: Page = {
+  path: "/:workspaceId/keys/:keyId",
+  section: "keys",
+  async show(visit) {
+    const key = await visit.call(getApiKey, { id: visit.params.keyId as KeyId });
+    const { id, name, prefix, createdAt, lastUsedAt, rotatedAt } = key;
+    return {
+      title: `Key ${name || prefix}`,
+      body: markup`${asked(visit, "done") === "revoke" && notice("done", "The key is revoked.")}${
+        heading({ title: isolated(name || "Unnamed key"), trail: [{ label: "Keys", href: link(visit, ["keys"]) }] })
+      }${
+        facts([
+          ["State", stateChip(key, visit.now)],
+          ["May", mayOf(key, new Map())],
+          ["Begins with", markup`<code>${prefix}…</code>`],
+          ["Created", time(createdAt)],
+          ["Last used, to the hour", time(lastUsedAt)],
+          ["Rotated", time(rotatedAt)],
+          ["Id", markup`<code>${id}</code>`],
+        ])
+      }${!isRevoked(key) && rotationForms(visit, rotateApiKey, revokeApiKey, "applications")}`,
+    };
+  },
+  async act(visit) {
+    const id = visit.params.keyId as KeyId, back = link(visit, ["keys", id]);
+    if (visit.form.get("do") === "revoke") {
+      await visit.call(revokeApiKey, { id });
+      return { redirect: `${back}?done=revoke` };
+    }
+    const overlapMs = Number(sent(visit, "overlap") ?? 0);
+    const { key, name } = await visit.call(rotateApiKey, { id, overlapMs });
+    return secretView({ title: "The new secret", name, secret: key, back });
+  },
+};

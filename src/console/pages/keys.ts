@@ -1,0 +1,110 @@
+// API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
+import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
+import type { ApiKey } from "../../management/api-keys.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import type { DeploymentId } from "../../common/ids.ts";
+import { time } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, listAll, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { chip, chips } from "../parts/chips.ts";
+import { empty } from "../parts/empty.ts";
+import { field, form, guarded, select } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { secretView, stateChip } from "../parts/secret.ts";
+import { pager, table } from "../parts/table.ts";
+import { momentOf } from "./inputs.ts";
+
+const pageSize = 50;
+
+export const keysPage: Page = {
+  path: "/:workspaceId/keys",
+  section: "keys",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const [{ items, nextCursor }, deployments] = await Promise.all([
+      visit.call(listApiKeys, { workspaceId, limit: pageSize, cursor: asked(visit, "cursor") }),
+      listAll((page) => visit.call(listDeployments, { workspaceId, ...page })),
+    ]);
+    const references = new Map(deployments.map(({ id, reference }) => [id, reference]));
+    return {
+      title: "Keys",
+      body: markup`${
+        heading({
+          title: "Keys",
+          lede: "Applications authenticate with a key. Its secret is shown once and stored as a hash.",
+        })
+      }${
+        items.length === 0
+          ? empty("No key yet", "An application needs one to read prompts and to send records.")
+          : table("Keys", items, [
+            {
+              label: "Name",
+              isHead: true,
+              cell: ({ id, name, prefix }) =>
+                markup`<a href="${link(visit, ["keys", id])}">${
+                  isolated(name || "unnamed")
+                }</a><p class="hint mono">${prefix}…</p>`,
+            },
+            { label: "May", cell: (key) => mayOf(key, references) },
+            { label: "State", cell: (key) => stateChip(key, visit.now) },
+            { label: "Created", cell: ({ createdAt }) => time(createdAt) },
+            { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+          ])
+      }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("New key", newForm(visit, deployments))}`,
+    };
+  },
+  async act(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const may = sent(visit, "may"), deployId = sent(visit, "deployId") as DeploymentId | undefined;
+    const { id, key, name } = await visit.call(createApiKey, {
+      workspaceId,
+      name: sent(visit, "name"),
+      readOnly: may === "read",
+      submitOnly: may === "submit",
+      deployId,
+      expiresAt: momentOf(sent(visit, "expiresAt")) ?? null,
+    });
+    return secretView({ title: "The new key", name, secret: key, back: link(visit, ["keys", id]) });
+  },
+};
+
+/** What a key may do, and where. */
+export function mayOf({ readOnly, submitOnly, deployId }: ApiKey, references: ReadonlyMap<string, string>): Part {
+  return chips([
+    chip(readOnly ? "read" : submitOnly ? "submit" : "read and submit"),
+    deployId !== null && chip(isolated(references.get(deployId) ?? deployId)),
+  ]);
+}
+
+const newForm = (visit: Visit, deployments: readonly Deployment[]): Part =>
+  guarded(visit, createApiKey, () => form({ submit: "Create key", body: keyFields(visit, deployments) }));
+
+const keyFields = (visit: Visit, deployments: readonly Deployment[]): Html =>
+  markup`<div class="row">${
+    field({ label: "Name", name: "name", value: visit.form.get("name"), hint: "To tell keys apart." })
+  }${
+    select({
+      label: "May",
+      name: "may",
+      value: visit.form.get("may"),
+      options: [["", "Read and submit"], ["read", "Only read prompts"], ["submit", "Only submit records"]],
+    })
+  }${
+    select({
+      label: "Where",
+      name: "deployId",
+      value: visit.form.get("deployId"),
+      options: [["", "All deployments"], ...deployments.map(({ id, reference }) => [id, reference] as const)],
+    })
+  }${
+    field({
+      label: "Expires (UTC)",
+      name: "expiresAt",
+      type: "datetime-local",
+      value: visit.form.get("expiresAt"),
+      hint: "Never, if empty.",
+    })
+  }</div>`;

@@ -1,0 +1,115 @@
+// The prices of models. They are the operator's own, and the cost of every record follows from them.
+import type { PriceId } from "../../common/ids.ts";
+import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
+import type { Price } from "../../management/prices.ts";
+import { dash, time, usd } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import type { Part } from "../html.ts";
+import { asked, findLack, link, sent } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { empty } from "../parts/empty.ts";
+import { field, form, guarded, hiddenField } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
+import { pager, table } from "../parts/table.ts";
+import { momentOf } from "./inputs.ts";
+
+const pageSize = 100;
+
+export const pricesPage: Page = {
+  path: "/:workspaceId/prices",
+  section: "prices",
+  async show(visit) {
+    const { items, nextCursor } = await visit.call(listPrices, { limit: pageSize, cursor: asked(visit, "cursor") });
+    return {
+      title: "Prices",
+      body: markup`${
+        asked(visit, "done") !== undefined && notice("done", "The prices are stored. Costs follow at once.")
+      }${
+        heading({
+          title: "Prices",
+          lede:
+            "USD per million tokens, for all workspaces. Costs are computed when they are read, so that a corrected price corrects the past.",
+        })
+      }${
+        items.length === 0
+          ? empty(
+            "No price yet",
+            markup`Without prices, records have no cost unless they bring one. Set a price below, or import a list with <code>promptledger price import</code>.`,
+          )
+          : table("Prices", items, [
+            { label: "Model", isHead: true, cell: ({ model }) => isolated(model) },
+            { label: "Provider", cell: ({ provider }) => provider === "*" ? "every" : isolated(provider) },
+            { label: "Input", isNumber: true, cell: ({ input }) => usd(input) },
+            {
+              label: "Cached input",
+              isNumber: true,
+              cell: ({ cachedInput }) => cachedInput === null ? dash : usd(cachedInput),
+            },
+            { label: "Output", isNumber: true, cell: ({ output }) => usd(output) },
+            { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "the beginning" : time(validFrom) },
+            ...findLack(visit, removePrice) === undefined ? [{ label: "Remove", cell: removeForm }] : [],
+          ])
+      }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("Set a price", newForm(visit))}`,
+    };
+  },
+  async act(visit) {
+    const id = sent(visit, "remove") as PriceId | undefined;
+    if (id !== undefined) await visit.call(removePrice, { id });
+    else {
+      await visit.call(setPrice, {
+        model: sent(visit, "model") ?? "",
+        provider: sent(visit, "provider"),
+        input: sent(visit, "input") ?? "",
+        cachedInput: sent(visit, "cachedInput"),
+        output: sent(visit, "output") ?? "",
+        validFrom: momentOf(sent(visit, "validFrom")),
+      });
+    }
+    return { redirect: link(visit, ["prices"], { done: "stored" }) };
+  },
+};
+
+const removeForm = ({ id, model }: Price): Part =>
+  markup`<form method="post">${
+    hiddenField("remove", id)
+  }<button class="small danger">Remove<span class="hide"> the price of ${model}</span></button></form>`;
+
+const newForm = (visit: Visit): Part =>
+  guarded(visit, setPrice, () => {
+    const value = (name: string) => visit.form.get(name);
+    return form({
+      submit: "Set price",
+      body: markup`<div class="row">${
+        field({
+          label: "Model",
+          name: "model",
+          value: value("model"),
+          isRequired: true,
+          placeholder: "gpt-4o*",
+          hint: "* stands for any text.",
+        })
+      }${
+        field({ label: "Provider", name: "provider", value: value("provider"), hint: "Every one, if empty." })
+      }</div><div class="row">${
+        field({ label: "Input (USD)", name: "input", value: value("input"), isRequired: true, placeholder: "0.15" })
+      }${
+        field({
+          label: "Cached input (USD)",
+          name: "cachedInput",
+          value: value("cachedInput"),
+          hint: "As other input, if empty.",
+        })
+      }${
+        field({ label: "Output (USD)", name: "output", value: value("output"), isRequired: true, placeholder: "0.60" })
+      }</div>${
+        field({
+          label: "From (UTC)",
+          name: "validFrom",
+          type: "datetime-local",
+          value: value("validFrom"),
+          hint: "From the beginning, if empty. A later price of the same model ends it.",
+        })
+      }`,
+    });
+  });

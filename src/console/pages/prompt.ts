@@ -1,0 +1,215 @@
+// A prompt: the content of a version, its other versions, and where it is live.
+import type { PromptId } from "../../common/ids.ts";
+import { createDeployment, listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { readStats } from "../../management/stats.ts";
+import type { Stats } from "../../management/stats.ts";
+import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
+import type { Prompt } from "../../management/prompts.ts";
+import { getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
+import type { PromptVersion } from "../../management/versions.ts";
+import { time } from "../format.ts";
+import { breakable, isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, askedNumber, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { chip, chips, deploymentChip } from "../parts/chips.ts";
+import { contentView } from "../parts/content.ts";
+import { mainOf } from "./inputs.ts";
+import { field, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
+import { numbersLine } from "../parts/stats.ts";
+
+const mostVersions = 100;
+const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
+
+export const promptPage: Page = {
+  path: "/:workspaceId/prompts/:promptId",
+  section: "prompts",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit);
+    const id = visit.params.promptId as PromptId;
+    const [prompt, versions, all] = await Promise.all([
+      findPrompt(visit, id),
+      call(listPromptVersions, { id, workspaceId, limit: mostVersions }),
+      listAll((page) => call(listDeployments, { workspaceId, archived: true, ...page })),
+    ]);
+    const version = askedNumber(visit, "version") ?? prompt.latestVersion;
+    const shown = await call(getPromptVersion, { id, workspaceId, version });
+    const deployments = all.filter(({ promptId }) => promptId === id);
+    const open = deployments.filter(({ archivedAt }) => archivedAt === null);
+    const measured = mainOf(open);
+    const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
+    const isArchived = prompt.archivedAt !== null;
+    return {
+      title: `${prompt.name} v${version}`,
+      body: markup`${doneNotice(visit, prompt)}${
+        heading({
+          title: breakable(prompt.name),
+          trail: [{ label: "Prompts", href: link(visit, ["prompts"]) }],
+          lede: markup`${isolated(shown.title)}${
+            shown.description !== "" && markup` — ${isolated(shown.description)}`
+          }`,
+          actions: !isArchived && findLack(visit, pushPrompt) === undefined &&
+            markup`<a class="button primary" href="${link(visit, ["prompts", id, "edit"], { base: version })}">Edit${
+              version !== prompt.latestVersion && ` from v${version}`
+            }</a>`,
+        })
+      }${
+        isArchived && notice("warning", "This prompt is archived. Requests to its deployments are refused.")
+      }<div class="split"><div><div class="line"><h2>Version ${version}</h2><div class="actions">${
+        promoteLinks(
+          visit,
+          open,
+          version,
+        )
+      }</div></div><p class="hint">${time(shown.createdAt)}${
+        shown.note !== "" && markup` · ${isolated(shown.note)}`
+      }</p>${contentView(shown)}</div><div><h2>Versions</h2><p></p>${
+        versionsList(visit, prompt, versions.items, version, open, numbers)
+      }${section("Deployments", deploymentsOf(visit, prompt, open, version))}${
+        section("This prompt", changesOf(visit, prompt))
+      }</div></div>`,
+    };
+  },
+  async act(visit) {
+    const id = visit.params.promptId as PromptId, { id: workspaceId } = workspaceOf(visit);
+    const note = sent(visit, "note");
+    const action = visit.form.get("do");
+    if (action === "deploy") {
+      const version = Number(sent(visit, "version")), name = sent(visit, "name") ?? "";
+      const deployment = await visit.call(createDeployment, { workspaceId, promptId: id, name, version, note });
+      return { redirect: link(visit, ["deployments", deployment.id], { done: "created" }) };
+    }
+    if (action === "rename") await visit.call(renamePrompt, { id, workspaceId, name: sent(visit, "name") ?? "" });
+    else if (action === "archive") await visit.call(archivePrompt, { id, workspaceId, note });
+    else if (action === "unarchive") await visit.call(unarchivePrompt, { id, workspaceId, note });
+    return { redirect: link(visit, ["prompts", id], { done: action }) };
+  },
+};
+
+/** The prompt with this id in the workspace, also if it is archived. */
+async function findPrompt({ call, ...visit }: Visit, id: PromptId): Promise<Prompt> {
+  const { id: workspaceId } = workspaceOf({ call, ...visit });
+  const { name } = await call(getPromptVersion, { id, workspaceId, version: 1 });
+  const found = await listAll((page) => call(listPrompts, { workspaceId, archived: true, text: name, ...page }));
+  return found.find((prompt) => prompt.id === id)!;
+}
+
+function doneNotice(visit: Visit, { latestVersion }: Prompt): Part {
+  const done = asked(visit, "done");
+  const texts: Record<string, Part> = {
+    published: markup`Version ${latestVersion} is published. It is not live yet: promote it where it should be served.`,
+    same: markup`Nothing differs from version ${latestVersion}, so no version was made.`,
+    rename: "The prompt is renamed. Its references have changed.",
+    archive: "The prompt is archived.",
+    unarchive: "The prompt is no longer archived.",
+  };
+  return done !== undefined && Object.hasOwn(texts, done) && notice("done", texts[done]);
+}
+
+const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version: number): Part =>
+  deployments.filter(({ currentVersion }) => currentVersion !== version).slice(0, 4).map(({ id, name }) =>
+    markup`<a class="button small" href="${link(visit, ["deployments", id, "promote"], { version })}">Promote to ${
+      isolated(name)
+    }</a>`
+  );
+
+function versionsList(
+  visit: Visit,
+  { id, latestVersion }: Prompt,
+  versions: readonly Pick<PromptVersion, "version" | "note" | "createdAt">[],
+  shown: number,
+  deployments: readonly Deployment[],
+  numbers: Stats | undefined,
+): Html {
+  const measured = deployments.find(({ id }) => id === numbers?.deployId);
+  return markup`${
+    measured &&
+    markup`<p class="hint">Numbers of ${isolated(measured.name)} in the last 30 days. <a href="${
+      link(visit, ["deployments", measured.id, "stats"])
+    }">All statistics</a></p>`
+  }<ol class="versions" reversed>${
+    versions.map(({ version, note, createdAt }) => {
+      const live = deployments.filter(({ currentVersion }) => currentVersion === version);
+      const compared = version === shown ? version - 1 : shown;
+      return markup`<li${version === shown && markup` aria-current="true"`}><div class="line"><a href="${
+        link(visit, ["prompts", id], { version })
+      }"><strong>v${version}</strong>${version === latestVersion && " newest"}</a>${
+        chips(live.map((deployment) => deploymentChip(visit, deployment)))
+      }</div>${note !== "" && markup`<p>${isolated(note)}</p>`}${
+        numbersLine(numbers?.versions.find((each) => each.version === version))
+      }<p class="hint">${time(createdAt)}${
+        compared > 0 &&
+        markup` · <a href="${
+          link(visit, ["prompts", id, "compare"], {
+            from: Math.min(version, compared),
+            to: Math.max(version, compared),
+          })
+        }">compare with v${compared}</a>`
+      }</p></li>`;
+    })
+  }</ol>${latestVersion > mostVersions && markup`<p class="hint">The newest ${mostVersions} are shown.</p>`}`;
+}
+
+const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[], version: number): Html =>
+  markup`${
+    open.length === 0
+      ? markup`<p class="hint">Applications read a deployment. Create one, such as <code>production</code>.</p>`
+      : markup`<p>${chips(open.map((deployment) => deploymentChip(visit, deployment)))}</p>`
+  }${
+    prompt.archivedAt === null &&
+    markup`<details${open.length === 0 && markup` open`}><summary>New deployment</summary>${
+      guarded(visit, createDeployment, () =>
+        form({
+          submit: "Create deployment",
+          body: markup`${hiddenField("do", "deploy")}${
+            field({
+              label: "Name of the deployment",
+              name: "name",
+              value: visit.form.get("name") ?? (open.length === 0 ? "production" : ""),
+              isRequired: true,
+            })
+          }${
+            select({
+              label: "Version",
+              name: "version",
+              value: version,
+              options: Array.from({ length: Math.min(prompt.latestVersion, mostVersions) }, (_, index) => {
+                const each = String(prompt.latestVersion - index);
+                return [each, `v${each}`] as const;
+              }),
+            })
+          }`,
+        }))
+    }</details>`
+  }`;
+
+const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): Html =>
+  markup`<p class="hint">Created ${
+    time(createdAt)
+  }. Its id is <code>${id}</code>.</p><details><summary>Rename</summary>${
+    guarded(visit, renamePrompt, () =>
+      form({
+        submit: "Rename",
+        body: markup`${
+          hiddenField("do", "rename")
+        }<div class="field"><label for="new-name">New name</label><input id="new-name" name="name" value="${name}" required><p class="hint">References such as ${
+          chip(
+            `${name}@production`,
+          )
+        } change. Applications that use them must change too.</p></div>`,
+      }))
+  }</details><details><summary>${archivedAt === null ? "Archive" : "Unarchive"}</summary>${
+    guarded(visit, archivedAt === null ? archivePrompt : unarchivePrompt, () =>
+      form({
+        submit: archivedAt === null ? "Archive prompt" : "Unarchive prompt",
+        kind: archivedAt === null ? "danger" : "primary",
+        body: markup`${hiddenField("do", archivedAt === null ? "archive" : "unarchive")}${
+          archivedAt === null &&
+          markup`<p>Lists hide it with its deployments, and requests to them are refused. Nothing is deleted.</p>`
+        }${noteField(visit)}`,
+      }))
+  }</details>`;

@@ -1,0 +1,88 @@
+// The prompts of a workspace as a tree by the slashes in their names, and a search over names and texts.
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { listPrompts } from "../../management/prompts.ts";
+import type { Prompt } from "../../management/prompts.ts";
+import { createPrompt } from "../../management/versions.ts";
+import { groupBy } from "../group-by.ts";
+import { isolated, markup } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, findLack, link, listAll, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { chip, chips, deploymentChip } from "../parts/chips.ts";
+import { empty } from "../parts/empty.ts";
+import { checkbox, field, filters } from "../parts/form.ts";
+import { heading } from "../parts/heading.ts";
+
+export const promptsPage: Page = {
+  path: "/:workspaceId/prompts",
+  section: "prompts",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit);
+    const text = asked(visit, "q"), archived = asked(visit, "archived") === "yes";
+    const [prompts, deployments] = await Promise.all([
+      listAll((page) => call(listPrompts, { workspaceId, archived, text, ...page })),
+      listAll((page) => call(listDeployments, { workspaceId, archived, ...page })),
+    ]);
+    const isFiltered = text !== undefined || archived;
+    const isEmpty = prompts.length === 0 && !isFiltered;
+    return {
+      title: "Prompts",
+      body: markup`${
+        heading({
+          title: "Prompts",
+          actions: findLack(visit, createPrompt) === undefined &&
+            markup`<a class="button primary" href="${link(visit, ["prompts", "new"])}">New prompt</a>`,
+        })
+      }${
+        !isEmpty && filters(
+          markup`${
+            field({ label: "Search", name: "q", type: "search", value: text, placeholder: "Name, title or text" })
+          }${checkbox("Archived too", "archived", archived)}`,
+          isFiltered ? link(visit, ["prompts"]) : undefined,
+        )
+      }${
+        prompts.length > 0 ? treeOf(visit, prompts, deployments) : isEmpty
+          ? empty(
+            "No prompt yet",
+            findLack(visit, createPrompt) ??
+              markup`<a href="${
+                link(visit, ["prompts", "new"])
+              }">Write the first one</a>, or push a file with <code>promptledger prompt push</code>.`,
+          )
+          : empty(
+            "No prompt has this text",
+            "The search looks at names, titles and the messages of the newest version.",
+          )
+      }`,
+    };
+  },
+};
+
+/** The prompts below their folders, both in the order of the alphabet. */
+function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: readonly Deployment[]): Html {
+  const byPrompt = groupBy(deployments, ({ promptId }) => promptId);
+  const sorted = [...prompts].sort((a, b) => a.name < b.name ? -1 : 1);
+  const folders = groupBy(sorted, ({ name }) => name.slice(0, name.lastIndexOf("/") + 1));
+  const inOrder = [...folders].sort(([a], [b]) => a < b ? -1 : 1);
+  return markup`<ul class="tree">${
+    inOrder.map(([folder, all]) =>
+      markup`<li>${folder !== "" && markup`<p class="folder mono">${isolated(folder)}</p>`}<ul>${
+        all.map((prompt) => leafOf(visit, prompt, folder, byPrompt.get(prompt.id) ?? []))
+      }</ul></li>`
+    )
+  }</ul>`;
+}
+
+const leafOf = (visit: Visit, prompt: Prompt, folder: string, deployments: readonly Deployment[]): Html =>
+  markup`<li class="leaf"><div><p><a href="${
+    link(visit, ["prompts", prompt.id])
+  }" aria-label="${prompt.name}"><strong>${
+    isolated(prompt.name.slice(folder.length))
+  }</strong></a></p><p class="hint">${isolated(prompt.title)} · v${prompt.latestVersion}</p></div>${
+    prompt.archivedAt !== null
+      ? chip("archived", "off")
+      : chips(deployments.map((deployment) => deploymentChip(visit, deployment))) ||
+        markup`<span class="hint">not deployed</span>`
+  }</li>`;

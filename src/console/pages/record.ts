@@ -1,0 +1,167 @@
+// A record: its input and output as a conversation where they hold messages, and everything else that was submitted. All of it
+// was written by strangers, and is shown as text.
+import { invalid } from "../../common/errors.ts";
+import type { RecordId } from "../../common/ids.ts";
+import { indent, stringify } from "../../common/json-text.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
+import { getPromptVersion } from "../../management/versions.ts";
+import type { Diagnosis } from "../../schema/ledger.ts";
+import { readConversation } from "../conversation.ts";
+import type { Message } from "../conversation.ts";
+import { dash, duration, sizeText, time } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { statusChip, versionLink } from "../parts/chips.ts";
+import { textOf, valuesOf } from "../record-values.ts";
+import type { PartName } from "../record-values.ts";
+import { contentView, messagesView } from "../parts/content.ts";
+import { form, guarded, hiddenField } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
+import { facts } from "../parts/table.ts";
+import { rawTextHeaders } from "../safety.ts";
+import { statusOf } from "../../http/respond.ts";
+
+// What stands above, or is of the service.
+const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
+shownMembers.push("deployId", "reference", "keyId", "statusName");
+const mostShown = 65_536; // characters of an input, an output, or all other members
+
+export const recordPage: Page = {
+  path: "/:workspaceId/records/:recordId",
+  section: "records",
+  async show(visit) {
+    const record = await findRecord(visit);
+    const { workspaceId, deployId } = { workspaceId: workspaceOf(visit).id, deployId: record.deployId };
+    const deployment = await visit.call(getDeployment, { id: deployId, workspaceId });
+    const { id, promptVersion, createdAt } = record;
+    const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
+    const { content, ...others } = record;
+    const more = without(others, shownMembers);
+    return {
+      title: `Record ${id}`,
+      isWide: true,
+      body: markup`${
+        heading({
+          title: markup`Record <span class="mono">…${id.slice(-10)}</span>`,
+          trail: [{ label: "Records", href: link(visit, ["records"], { deployment: deployId }) }],
+        })
+      }${
+        facts([
+          ["Recorded", time(createdAt)],
+          ["Status", statusChip(visit, status)],
+          ["Latency", duration(latency)],
+          [
+            "Version",
+            deployment === undefined ? `v${promptVersion}` : versionLink(visit, deployment.promptId, promptVersion),
+          ],
+          deployment &&
+          [
+            "Deployment",
+            markup`<a href="${link(visit, ["deployments", deployment.id])}">${isolated(deployment.reference)}</a>`,
+          ],
+          [
+            "Session",
+            markup`<a href="${link(visit, ["session"], { id: session })}">${isolated(session.slice(0, 200))}</a>`,
+          ],
+          startAt !== null ? ["Started", time(startAt)] : undefined,
+          endAt !== null ? ["Ended", time(endAt)] : undefined,
+          ["Key", markup`<a href="${link(visit, ["keys", record.keyId])}"><code>…${record.keyId.slice(-8)}</code></a>`],
+          ["Id", markup`<code>${id}</code>`],
+        ])
+      }<div class="halves">${section("Input", partView(visit, record, "input"))}${
+        section("Output", partView(visit, record, "output"))
+      }</div>${Object.keys(more).length > 0 && section("Submitted besides", jsonView(visit, more))}${
+        deployment && await versionView(visit, deployment, promptVersion)
+      }<details><summary>As it was submitted</summary><p></p>${
+        jsonView(visit, { content })
+      }</details><details><summary>Delete</summary>${
+        guarded(visit, deleteDiagnosis, () =>
+          form({
+            submit: "Delete this record",
+            kind: "danger",
+            body:
+              markup`<p>Its content is removed for good. The call stays in the ledger, so that it still balances.</p>${
+                hiddenField("do", "delete")
+              }`,
+          }))
+      }</details>`,
+    };
+  },
+  async act(visit) {
+    await visit.call(deleteDiagnosis, { id: visit.params.recordId as RecordId });
+    return { redirect: link(visit, ["records"], { deployment: asked(visit, "deployment") }) };
+  },
+};
+
+/** A part of a record as plain text, whole. */
+export const recordTextPage: Page = {
+  path: "/:workspaceId/records/:recordId/text",
+  async show(visit) {
+    const record = await findRecord(visit);
+    const part = asked(visit, "part") ?? "";
+    if (!["input", "output", "all"].includes(part)) throw invalid("part must be input, output or all");
+    const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
+    return { answer: { status: statusOf.ok, headers: rawTextHeaders(), body: text } };
+  },
+};
+
+const findRecord = (visit: Visit): Promise<Diagnosis> =>
+  visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
+
+/** An input or output as a conversation, and as it is. */
+function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
+  const text = textOf(record, name);
+  if (text === undefined) return markup`<p>${dash}</p>`;
+  const isCut = text.length > mostShown;
+  const messages = readConversation(text);
+  const plain = markup`<article class="message"><pre dir="auto">${text.slice(0, mostShown)}</pre></article>`;
+  return markup`${isCut && cutNotice(visit, record, name, text.length)}${
+    messages === undefined
+      ? plain
+      : markup`${messagesView(fitting(messages))}<details><summary>As text</summary>${plain}</details>`
+  }`;
+}
+
+/** The messages that fit, the last one cut. */
+function fitting(messages: readonly Message[]): Message[] {
+  let room = mostShown;
+  return messages.flatMap(({ role, content, more }) => {
+    if (room <= 0) return [];
+    const shown = { role: role.slice(0, 100), content: content.slice(0, room) };
+    room -= content.length;
+    const rest = more?.slice(0, Math.max(room, 0)) ?? "";
+    room -= rest.length;
+    return [rest === "" ? shown : { ...shown, more: rest }];
+  });
+}
+
+const cutNotice = (visit: Visit, { id }: Diagnosis, part: string, length: number): Html =>
+  notice(
+    "info",
+    markup`Cut after 64 kB. <a href="${link(visit, ["records", id, "text"], { part })}">Show all ${
+      sizeText(length, "characters")
+    }</a>`,
+  );
+
+function jsonView(visit: Visit, value: object): Part {
+  const text = indent(stringify(value));
+  const id = visit.params.recordId!;
+  return markup`${
+    text.length > mostShown && cutNotice(visit, { id } as Diagnosis, "all", text.length)
+  }<pre class="panel mono">${text.slice(0, mostShown)}</pre>`;
+}
+
+const without = (members: object, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(members).filter(([name, value]) => !names.includes(name) && value !== null));
+
+async function versionView(visit: Visit, { promptId }: Deployment, version: number): Promise<Html> {
+  const content = await visit.call(getPromptVersion, { id: promptId, workspaceId: workspaceOf(visit).id, version });
+  return markup`<details><summary>The prompt that was served: version ${version}</summary><p></p>${
+    contentView(content)
+  }</details>`;
+}

@@ -1,0 +1,141 @@
+// The records of a deployment with filters, and their export.
+import type { DeploymentId } from "../../common/ids.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
+import type { Diagnosis } from "../../schema/ledger.ts";
+import { dash, duration, excerpt, time } from "../format.ts";
+import { markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, listAll, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { statusChip } from "../parts/chips.ts";
+import { empty } from "../parts/empty.ts";
+import { filters, select } from "../parts/form.ts";
+import { heading } from "../parts/heading.ts";
+import { pager, table } from "../parts/table.ts";
+import { textOf, valuesOf } from "../record-values.ts";
+import type { PartName } from "../record-values.ts";
+import { lastMessage } from "../conversation.ts";
+import { mainOf } from "./inputs.ts";
+import { filterFields, filterIn } from "./record-filter.ts";
+
+const pageSize = 25;
+
+export const recordsPage: Page = {
+  path: "/:workspaceId/records",
+  section: "records",
+  async show(visit) {
+    const deployments = await findDeployments(visit);
+    const deployment = chosen(visit, deployments);
+    if (deployment === undefined) {
+      return {
+        title: "Records",
+        body: markup`${heading({ title: "Records" })}${
+          empty("No record yet", "Applications send records to a deployment, and there is none yet.")
+        }`,
+      };
+    }
+    const filter = inDeployment(visit, deployment.id);
+    const { items, nextCursor } = await visit.call(listDiagnoses, {
+      ...filter,
+      limit: pageSize,
+      cursor: asked(visit, "cursor"),
+    });
+    const query = Object.fromEntries(visit.query);
+    const exported = (format: string) =>
+      link(visit, ["records", "export"], { ...query, deployment: deployment.id, cursor: "", format });
+    return {
+      title: `Records of ${deployment.reference}`,
+      isWide: true,
+      body: markup`${
+        heading({
+          title: "Records",
+          lede: "What applications submitted, newest first.",
+          actions: items.length > 0 &&
+            markup`<a class="button" href="${
+              link(visit, ["deployments", deployment.id, "stats"])
+            }">Statistics</a><a class="button" href="${
+              exported("ndjson")
+            }" download>Export JSON</a><a class="button" href="${
+              exported(
+                "csv",
+              )
+            }" download>Export CSV</a>`,
+        })
+      }${filterForm(visit, deployments, deployment)}${
+        items.length > 0 ? recordsTable(visit, items) : noneFound(visit, nextCursor !== null)
+      }${pager(nextCursor, (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }))}`,
+    };
+  },
+};
+
+/** Records as a table, with a link to each. */
+export const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
+  table("Records", records, [
+    {
+      label: "When",
+      isHead: true,
+      cell: (record) => markup`<a href="${link(visit, ["records", record.id])}">${time(record.createdAt)}</a>`,
+    },
+    { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
+    { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
+    { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
+    { label: "Session", cell: (record) => excerpt(valuesOf(record).sessionId, 40) },
+    { label: "Input", isMain: true, cell: (record) => excerptOf(record, "input") },
+    { label: "Output", isMain: true, cell: (record) => excerptOf(record, "output") },
+  ]);
+
+/** The beginning of an input or output. Of a conversation it is the last message. */
+function excerptOf(record: Diagnosis, name: PartName): Part {
+  const text = textOf(record, name);
+  return text === undefined ? dash : excerpt(lastMessage(text) ?? text);
+}
+
+const noneFound = (visit: Visit, goesOn: boolean): Html =>
+  goesOn
+    ? empty("Nothing found so far", "The search stopped after a part of the log. Go on with the older part.")
+    : asked(visit, "deployment") === undefined
+    ? empty("No record yet", "Applications send them with POST /v1/diagnosis, or with call.done() of the client.")
+    : empty("No record matches", "Widen the time, or take a filter away.");
+
+const findDeployments = (visit: Visit): Promise<Deployment[]> =>
+  listAll((page) => visit.call(listDeployments, { workspaceId: workspaceOf(visit).id, archived: true, ...page }));
+
+/** The deployment in the query, else the one to begin with. */
+const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
+  all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
+
+const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
+  deployId,
+  workspaceId: workspaceOf(visit).id,
+  order: asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const,
+  ...filterIn(visit),
+});
+
+const filterForm = (visit: Visit, deployments: readonly Deployment[], { id }: Deployment): Html =>
+  filters(
+    markup`${
+      select({
+        label: "Deployment",
+        name: "deployment",
+        value: id,
+        options: deployments.map(({ id, reference, archivedAt }) =>
+          [id, archivedAt === null ? reference : `${reference} (archived)`] as const
+        ),
+      })
+    }${filterFields(visit)}`,
+    [...visit.query.keys()].some((name) => name !== "deployment")
+      ? link(visit, ["records"], { deployment: id })
+      : undefined,
+  );
+
+export const recordsExport: Page = {
+  path: "/:workspaceId/records/export",
+  section: "records",
+  async show(visit) {
+    const filter = inDeployment(visit, (asked(visit, "deployment") ?? "") as DeploymentId);
+    const format = asked(visit, "format") === "csv" ? "csv" : "ndjson";
+    return { answer: visit.download(await visit.call(exportDiagnoses, { ...filter, format })) };
+  },
+};

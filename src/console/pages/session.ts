@@ -1,0 +1,103 @@
+// A session: its records across all deployments as a tree, oldest first, with a bar for the time that each took.
+import type { RecordId } from "../../common/ids.ts";
+import { deleteWorkspaceSession, showSession } from "../../management/sessions.ts";
+import type { Diagnosis } from "../../schema/ledger.ts";
+import { counted, duration, excerpt, time } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { lastMessage } from "../conversation.ts";
+import { statusChip } from "../parts/chips.ts";
+import { empty } from "../parts/empty.ts";
+import { form, guarded } from "../parts/form.ts";
+import { heading } from "../parts/heading.ts";
+import { pager } from "../parts/table.ts";
+import { textOf, valuesOf } from "../record-values.ts";
+
+const pageSize = 100;
+
+export const sessionPage: Page = {
+  path: "/:workspaceId/session",
+  section: "sessions",
+  async show(visit) {
+    const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
+    const cursor = asked(visit, "cursor");
+    const { items, nextCursor } = await visit.call(showSession, { workspaceId, sessionId, limit: pageSize, cursor });
+    return {
+      title: `Session ${sessionId.slice(0, 60)}`,
+      body: markup`${
+        heading({
+          title: markup`Session ${isolated(sessionId.slice(0, 200))}`,
+          trail: [{ label: "Sessions", href: link(visit, ["sessions"]) }],
+          lede: markup`${counted(items.length, "record")}, oldest first. A record stands below the one that led to it.`,
+        })
+      }${
+        items.length === 0
+          ? empty("No records", "They may have been deleted, or are older than the workspace keeps them.")
+          : timelineOf(visit, items)
+      }${pager(nextCursor, (cursor) => link(visit, ["session"], { id: sessionId, cursor }))}
+<details><summary>Delete</summary>${
+        guarded(visit, deleteWorkspaceSession, () =>
+          form({
+            submit: "Delete this session",
+            kind: "danger",
+            body: markup`<p>The content of all its records is removed for good. Their calls stay in the ledger.</p>`,
+          }))
+      }</details>`,
+    };
+  },
+  async act(visit) {
+    const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
+    await visit.call(deleteWorkspaceSession, { workspaceId, sessionId });
+    return { redirect: link(visit, ["sessions"]) };
+  },
+};
+
+type Entry = { record: Diagnosis; parentId: RecordId | null };
+
+/** The time that a record took, in Unix ms: as it was sent, or up to when it was stored. */
+function spanOf(record: Diagnosis): { start: number; end: number } {
+  const { startAt, endAt, latency } = valuesOf(record);
+  const end = endAt ?? (startAt === null ? record.createdAt : startAt + (latency ?? 0));
+  return { start: Math.min(startAt ?? end - (latency ?? 0), end), end };
+}
+
+function timelineOf(visit: Visit, entries: readonly Entry[]): Html {
+  const spans = entries.map(({ record }) => spanOf(record));
+  const start = Math.min(...spans.map(({ start }) => start)), end = Math.max(...spans.map(({ end }) => end));
+  const children = (parent: RecordId | null): Part => {
+    const own = entries.filter(({ parentId }) => parentId === parent);
+    return own.length > 0 &&
+      markup`<ol class="session">${
+        own.map(({ record }) =>
+          markup`<li>${entryOf(visit, record, { start, length: Math.max(end - start, 1) })}${children(record.id)}</li>`
+        )
+      }</ol>`;
+  };
+  return markup`<p class="hint">From ${time(start)}, ${duration(end - start)} in all.</p>${children(null)}`;
+}
+
+function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length: number }): Html {
+  const { status, latency } = valuesOf(record), { start, end } = spanOf(record);
+  const left = 100 * (start - whole.start) / whole.length, width = Math.max(100 * (end - start) / whole.length, 0.6);
+  const x = Math.min(left, 100 - width);
+  const text = (name: "input" | "output") => {
+    const found = textOf(record, name);
+    return found !== undefined && markup`<p class="${name}">${excerpt(lastMessage(found) ?? found, 200)}</p>`;
+  };
+  return markup`<article class="card entry"><div class="line"><a href="${link(visit, ["records", record.id])}">${
+    time(record.createdAt)
+  }</a><span class="chips">${
+    record.reference !== null &&
+    markup`<span class="hint">${isolated(record.reference)} v${record.promptVersion}</span>`
+  }${
+    statusChip(visit, status)
+  }</span></div><svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="Began ${
+    Math.round(start - whole.start)
+  } ms after the first and took ${
+    Math.round(end - start)
+  } ms"><rect class="fill-rest" width="100" height="4"/><rect class="fill-1" x="${x.toFixed(2)}" width="${
+    width.toFixed(2)
+  }" height="4"/></svg><p class="hint">${duration(latency)}</p>${text("input")}${text("output")}</article>`;
+}

@@ -1,0 +1,144 @@
+// Statistics of a deployment: by version, and over time with its promotions marked.
+import type { DeploymentId } from "../../common/ids.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import { readStats } from "../../management/stats.ts";
+import type { Stats } from "../../management/stats.ts";
+import { isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, workspaceOf } from "../page.ts";
+import type { Page } from "../page.ts";
+import { barChart, lineChart } from "../parts/chart.ts";
+import { empty } from "../parts/empty.ts";
+import { filters, select } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { statsTable } from "../parts/stats.ts";
+import { spanOf, spanOptions } from "./inputs.ts";
+
+const intervals = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const; // ms
+type Interval = keyof typeof intervals;
+const mostVersions = 6; // beside each other
+const mostPoints = 400;
+
+export const statsPage: Page = {
+  path: "/:workspaceId/deployments/:deployId/stats",
+  section: "deployments",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
+    const last = asked(visit, "last") ?? "30d";
+    const asking = asked(visit, "interval") ?? "";
+    const interval = Object.hasOwn(intervals, asking)
+      ? asking as Interval
+      : last === "1h" || last === "24h"
+      ? "hour"
+      : "day";
+    visit.query.set("last", last);
+    const [{ reference }, stats] = await Promise.all([
+      visit.call(getDeployment, { id: deployId, workspaceId }),
+      visit.call(readStats, { deployId, interval, ...last === "all" ? {} : spanOf(visit) }),
+    ]);
+    const shown = stats.versions.slice(0, mostVersions);
+    const columns = shown.map(({ version, ...stats }) => ({ label: `v${version}`, stats }));
+    return {
+      title: `Statistics of ${reference}`,
+      isWide: true,
+      body: markup`${
+        heading({
+          title: "Statistics",
+          trail: [
+            { label: "Deployments", href: link(visit, ["deployments"]) },
+            { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
+          ],
+          lede: markup`What the records of ${isolated(reference)} show. Times are in UTC.`,
+        })
+      }${
+        filters(markup`${
+          select({
+            label: "Time",
+            name: "last",
+            value: last,
+            options: [...spanOptions.filter(([value]) => value !== ""), ["all", "All of the log"]],
+          })
+        }${
+          select({
+            label: "A point for each",
+            name: "interval",
+            value: interval,
+            options: [["hour", "Hour"], ["day", "Day"], ["week", "Week"]],
+          })
+        }`)
+      }${
+        stats.records === 0
+          ? empty("No records in this time", "Widen the time above.")
+          : markup`${chartsOf(stats, interval)}${
+            section(
+              "By version",
+              statsTable(columns.length > 1 ? [...columns, { label: "all", stats: stats.all }] : columns),
+            )
+          }`
+      }`,
+    };
+  },
+};
+
+/** The charts of a series. Parts of time without records are shown as gaps. */
+function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
+  const size = intervals[interval];
+  const first = series[0]!.at, last = series.at(-1)!.at;
+  const count = Math.min(Math.round((last - first) / size) + 1, mostPoints);
+  const known = new Map(series.map((point) => [point.at, point]));
+  const moments = Array.from({ length: count }, (_, index) => last - (count - 1 - index) * size);
+  const labels = moments.map((at) =>
+    new Date(at).toISOString().slice(0, interval === "hour" ? 16 : 10).replace("T", " ")
+  );
+  const valuesOf = <T>(read: (point: Stats["series"][number]) => T) =>
+    moments.map((at) => {
+      const point = known.get(at);
+      return point === undefined ? null : read(point);
+    });
+  const marks = promotions.flatMap(({ at, version }) => {
+    const index = moments.findIndex((begin) => at >= begin && at < begin + size);
+    return index < 0 ? [] : [{ at: index, label: `v${version}` }];
+  });
+  const shared = { labels, marks, size: "half" as const };
+  const hasFailures = series.some(({ failures }) => failures !== null);
+  const charts: Part[] = [
+    barChart({
+      ...shared,
+      title: "Records, and when a version became live",
+      unit: "records",
+      series: hasFailures
+        ? [
+          { name: "Succeeded", style: 1, values: valuesOf(({ records, failures }) => records - (failures ?? 0)) },
+          { name: "Failed", style: 3, values: valuesOf(({ failures }) => failures) },
+        ]
+        : [{ name: "Records", style: 1, values: valuesOf(({ records }) => records) }],
+    }),
+    lineChart({
+      ...shared,
+      title: "Latency",
+      unit: "ms",
+      format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
+      series: [
+        { name: "95th percentile", style: 2, values: valuesOf(({ latency }) => latency.p95) },
+        { name: "Median", style: 1, values: valuesOf(({ latency }) => latency.p50) },
+      ],
+    }),
+    barChart({
+      ...shared,
+      title: "Cost",
+      unit: "USD",
+      format: (value) => `$${Number(value.toPrecision(4))}`,
+      series: [{ name: "Cost", style: 2, values: valuesOf(({ cost }) => Number(cost.total)) }],
+    }),
+    barChart({
+      ...shared,
+      title: "Tokens",
+      unit: "tokens",
+      series: [
+        { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.prompt) },
+        { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.completion) },
+      ],
+    }),
+  ];
+  return markup`<div class="charts">${charts}</div>`;
+}

@@ -1,0 +1,53 @@
+// A management token: its role, its rotation and its revocation.
+import type { TokenId } from "../../common/ids.ts";
+import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
+import { time } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import { asked, link, sent } from "../page.ts";
+import type { Page } from "../page.ts";
+import { chip } from "../parts/chips.ts";
+import { heading } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
+import { rotationForms } from "../parts/rotation.ts";
+import { isRevoked, secretView, stateChip } from "../parts/secret.ts";
+import { facts } from "../parts/table.ts";
+import { placeOf } from "./tokens.ts";
+
+export const tokenPage: Page = {
+  path: "/:workspaceId/tokens/:tokenId",
+  section: "tokens",
+  async show(visit) {
+    const token = await visit.call(getToken, { id: visit.params.tokenId as TokenId });
+    const { id, name, role, workspaceId, prefix, createdAt, lastUsedAt, rotatedAt } = token;
+    return {
+      title: `Token ${name}`,
+      body: markup`${
+        asked(visit, "done") === "revoke" && notice("done", "The token is revoked, and its sessions have ended.")
+      }${heading({ title: isolated(name), trail: [{ label: "Tokens", href: link(visit, ["tokens"]) }] })}${
+        id === visit.caller.tokenId &&
+        notice("info", "You are signed in with this token. Changing it ends your session.")
+      }${
+        facts([
+          ["Role", chip(role)],
+          ["Where", placeOf(visit, workspaceId)],
+          ["State", stateChip(token, visit.now)],
+          ["Begins with", markup`<code>${prefix}…</code>`],
+          ["Created", time(createdAt)],
+          ["Last used, to the hour", time(lastUsedAt)],
+          ["Rotated", time(rotatedAt)],
+          ["Id", markup`<code>${id}</code>`],
+        ])
+      }${!isRevoked(token) && rotationForms(visit, rotateToken, revokeToken, "whoever uses it")}`,
+    };
+  },
+  async act(visit) {
+    const id = visit.params.tokenId as TokenId, back = link(visit, ["tokens", id]);
+    if (visit.form.get("do") === "revoke") {
+      await visit.call(revokeToken, { id });
+      return { redirect: `${back}?done=revoke` };
+    }
+    const overlapMs = Number(sent(visit, "overlap") ?? 0);
+    const { token, name } = await visit.call(rotateToken, { id, overlapMs });
+    return secretView({ title: "The new secret", name, secret: token, back });
+  },
+};

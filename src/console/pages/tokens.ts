@@ -1,0 +1,127 @@
+// Management tokens: who may do what here, in the API and on the command line. A secret is shown once.
+import type { WorkspaceId } from "../../common/ids.ts";
+import { hasRole, roles } from "../../management/operation.ts";
+import type { Role } from "../../management/operation.ts";
+import { createToken, listTokens } from "../../management/tokens.ts";
+import { time } from "../format.ts";
+import { isolated, markup } from "../html.ts";
+import type { Part } from "../html.ts";
+import { asked, link, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { chip } from "../parts/chips.ts";
+import { empty } from "../parts/empty.ts";
+import { field, form, guarded, select } from "../parts/form.ts";
+import { heading, section } from "../parts/heading.ts";
+import { secretView, stateChip } from "../parts/secret.ts";
+import { pager, table } from "../parts/table.ts";
+import { momentOf } from "./inputs.ts";
+
+const pageSize = 50;
+
+/** What each role may do besides what those before it may. */
+const duties: Record<Role, string> = {
+  viewer: "Sees everything but secrets.",
+  editor: "Writes prompts, and deploys versions where a deployment is not protected.",
+  publisher: "Changes protected deployments, rolls back, switches off and archives.",
+  admin: "Makes keys and tokens, protects deployments, sets limits and retention, deletes records.",
+  owner: "Creates and deletes workspaces. Only tokens for all workspaces may have this role.",
+};
+
+export const tokensPage: Page = {
+  path: "/:workspaceId/tokens",
+  section: "tokens",
+  async show(visit) {
+    const { items, nextCursor } = await visit.call(listTokens, { limit: pageSize, cursor: asked(visit, "cursor") });
+    return {
+      title: "Tokens",
+      body: markup`${
+        heading({
+          title: "Tokens",
+          lede:
+            "People and programs manage prompts with a token, here and on the command line. The audit log has its name.",
+        })
+      }${
+        items.length === 0
+          ? empty(
+            "No token yet",
+            "So far only the admin token of the service signs in. Give each person a token of their own.",
+          )
+          : table("Tokens", items, [
+            {
+              label: "Name",
+              isHead: true,
+              cell: ({ id, name, prefix }) =>
+                markup`<a href="${link(visit, ["tokens", id])}">${
+                  isolated(name)
+                }</a><p class="hint mono">${prefix}…</p>`,
+            },
+            { label: "Role", cell: ({ role }) => chip(role) },
+            { label: "Where", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
+            { label: "State", cell: (token) => stateChip(token, visit.now) },
+            { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+          ])
+      }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("New token", newForm(visit))}${
+        section(
+          "Roles",
+          table("Roles", roles, [
+            { label: "Role", isHead: true, cell: (role) => role },
+            { label: "May, besides what those above may", isMain: true, cell: (role) => duties[role] },
+          ]),
+        )
+      }`,
+    };
+  },
+  async act(visit) {
+    const isHere = sent(visit, "where") === "here" || visit.caller.workspaceId !== undefined;
+    const { id, token, name } = await visit.call(createToken, {
+      name: sent(visit, "name") ?? "",
+      role: (sent(visit, "role") ?? "viewer") as Role,
+      ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
+      expiresAt: momentOf(sent(visit, "expiresAt")) ?? null,
+    });
+    return secretView({
+      ...{ title: "The new token", name, secret: token, back: link(visit, ["tokens", id]) },
+      hint:
+        markup`<p>It signs in to this console, and is the <code>ADMIN_TOKEN</code> of <code>promptledger --server</code>.</p>`,
+    });
+  },
+};
+
+/** The workspaces that a token may access. */
+export const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
+  workspaceId === null
+    ? "all workspaces"
+    : workspaceId === visit.workspace?.id
+    ? isolated(visit.workspace.name)
+    : markup`<code>${workspaceId}</code>`;
+
+const newForm = (visit: Visit): Part =>
+  guarded(visit, createToken, () =>
+    form({
+      submit: "Create token",
+      body: markup`<div class="row">${
+        field({ label: "Whose it is", name: "name", value: visit.form.get("name"), isRequired: true })
+      }${
+        select({
+          label: "Role",
+          name: "role",
+          value: visit.form.get("role") ?? "viewer",
+          options: roles.filter((role) => hasRole(visit.caller, role)).map((role) => [role, role] as const),
+        })
+      }${
+        visit.caller.workspaceId === undefined && select({
+          label: "Where",
+          name: "where",
+          value: visit.form.get("where") ?? "here",
+          options: [["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]],
+        })
+      }${
+        field({
+          label: "Expires (UTC)",
+          name: "expiresAt",
+          type: "datetime-local",
+          value: visit.form.get("expiresAt"),
+          hint: "Never, if empty.",
+        })
+      }</div>`,
+    }));

@@ -1,0 +1,174 @@
+// Charts as SVG, made on the server. Each has a name, a legend in words and patterns, and its numbers as a table.
+import { scaleBand, scaleLinear } from "d3-scale";
+import { line } from "d3-shape";
+import { markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+
+const widths = { whole: 960, half: 540 }, height = 210;
+const margin = { top: 14, right: 8, bottom: 24, left: 46 };
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A series: its name, the number of its pattern, and a value for each label. */
+export type Series = { name: string; style: 1 | 2 | 3; values: readonly (number | null)[] };
+
+type Chart = {
+  title: string;
+  /** What the values are: `requests`. */
+  unit: string;
+  labels: readonly string[];
+  series: readonly Series[];
+  /** Moments to point out, by the index of their label. */
+  marks?: readonly { at: number; label: string }[];
+  /** Writes a value for people. */
+  format?: (value: number) => string;
+  /** Charts of half the width stand beside each other. */
+  size?: keyof typeof widths;
+};
+
+/** Bars that stand on each other, one for each label. */
+export function barChart(chart: Chart): Html {
+  const { labels, series } = chart;
+  const totals = labels.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
+  const x = bandOf(chart), y = heightOf(Math.max(...totals, 0));
+  const bars = labels.map((label, index) => {
+    let base = 0;
+    return series.map(({ style, values }) => {
+      const value = values[index] ?? 0;
+      if (value === 0) return undefined;
+      const top = y(base + value), bottom = y(base);
+      base += value;
+      return markup`<rect class="fill-${style}" x="${round(x(label)!)}" y="${round(top)}" width="${
+        round(
+          x.bandwidth(),
+        )
+      }" height="${round(bottom - top)}" />`;
+    });
+  });
+  return figureOf(
+    chart,
+    [gridOf(y, chart), marksOf(chart, x), bars, axisOf(chart, x)],
+    (style) => markup`<rect class="fill-${style}" width="22" height="14" rx="3" />`,
+  );
+}
+
+/** Lines through the values of each label. A value that is missing interrupts its line. */
+export function lineChart(chart: Chart): Html {
+  const { labels, series } = chart;
+  const x = bandOf(chart),
+    y = heightOf(Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 0));
+  const center = (index: number) => x(labels[index]!)! + x.bandwidth() / 2;
+  const path = line<number | null>((_, index) => center(index), (value) => y(value ?? 0)).defined((value) =>
+    value !== null
+  )
+    .digits(1);
+  const lines = series.map(({ style, values }) => markup`<path class="stroke-${style}" d="${path(values) ?? ""}" />`);
+  const alone = series.map(({ style, values }) =>
+    values.map((value, index) =>
+      value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null &&
+      markup`<circle class="fill-${style}" cx="${round(center(index))}" cy="${round(y(value))}" r="2.5" />`
+    )
+  );
+  return figureOf(
+    chart,
+    [gridOf(y, chart), marksOf(chart, x), lines, alone, axisOf(chart, x)],
+    (style) => markup`<path class="stroke-${style}" d="M0 7H22" />`,
+  );
+}
+
+const round = (value: number) => Math.round(value * 10) / 10;
+
+const widthOf = ({ size = "whole" }: Chart): number => widths[size];
+
+const bandOf = (chart: Chart) =>
+  scaleBand<string>().domain(chart.labels).range([margin.left, widthOf(chart) - margin.right]).paddingInner(0.3)
+    .paddingOuter(0.15);
+type Band = ReturnType<typeof bandOf>;
+
+const heightOf = (max: number) =>
+  scaleLinear().domain([0, max || 1]).nice(4).range([height - margin.bottom, margin.top]);
+
+function gridOf(y: ReturnType<typeof heightOf>, chart: Chart): Part {
+  const { format = (value: number) => compact.format(value) } = chart;
+  return y.ticks(4).map((tick) =>
+    markup`<path class="grid" d="M${margin.left} ${round(y(tick))}H${widthOf(chart) - margin.right}" /><text x="${
+      margin.left - 8
+    }" y="${round(y(tick)) + 4}" text-anchor="end">${format(tick)}</text>`
+  );
+}
+
+const labelWidth = 80;
+
+/** The axis has as many labels as fit. */
+function axisOf(chart: Chart, x: Band): Part {
+  const { labels } = chart;
+  const every = Math.ceil(labels.length * labelWidth / widthOf(chart));
+  const y = height - margin.bottom;
+  return [
+    markup`<path class="axis" d="M${margin.left} ${y}H${widthOf(chart) - margin.right}" />`,
+    ...labels.map((label, index) =>
+      index % every === 0 &&
+      markup`<text x="${round(x(label)! + x.bandwidth() / 2)}" y="${y + 16}" text-anchor="middle">${
+        shortOf(label)
+      }</text>`
+    ),
+  ];
+}
+
+/** `2026-11-15` as `15 Nov`. */
+function shortOf(label: string): string {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(label) ?? [];
+  if (day === undefined) return label;
+  const at = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(at);
+}
+
+const marksOf = ({ marks = [], labels }: Chart, x: Band): Part =>
+  marks.map(({ at, label }) => {
+    const place = round(x(labels[at]!)! + x.bandwidth() / 2);
+    return markup`<path class="mark" d="M${place} ${margin.top}V${
+      height - margin.bottom
+    }" /><text class="mark-label" x="${place + 4}" y="${margin.top + 8}"><title>${label}</title>${label}</text>`;
+  });
+
+function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html): Html {
+  const { title, unit, labels, series, format } = chart;
+  return markup`<figure class="chart"><figcaption>${title}</figcaption>${
+    series.length > 1 &&
+    markup`<ul class="legend">${
+      series.map(({ name, style }) =>
+        markup`<li><svg viewBox="0 0 22 14" aria-hidden="true">${sample(style)}</svg>${name}</li>`
+      )
+    }</ul>`
+  }<div class="plot ${
+    chart.size ?? "whole"
+  }" role="group" aria-label="Chart: ${title}" tabindex="0"><svg viewBox="0 0 ${
+    widthOf(chart)
+  } ${height}" role="img" aria-label="${title}. The table below has its numbers.">${drawing}</svg></div><details><summary>As a table</summary><table><caption class="hide">${title}</caption><thead><tr><th scope="col">When</th>${
+    series.map(({ name }) => markup`<th scope="col" class="number">${name} (${unit})</th>`)
+  }</tr></thead><tbody>${
+    labels.map((label, index) =>
+      markup`<tr><th scope="row">${label}</th>${
+        series.map(({ name, values }) =>
+          markup`<td class="number" data-label="${name}">${valueOf(values[index], format)}</td>`
+        )
+      }</tr>`
+    )
+  }</tbody></table></details></figure>`;
+}
+
+const valueOf = (value: number | null | undefined, format = (value: number) => value.toLocaleString("en")): Part =>
+  value === null || value === undefined ? "–" : markup`<data value="${value}">${format(value)}</data>`;
+
+/** A bar for a part of a whole. */
+export function shareBar(part: number, whole: number, label: string): Html {
+  const share = whole === 0 ? 1 : Math.min(part / whole, 1);
+  const style = share >= 0.9 ? 3 : 1;
+  return markup`<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="${
+    (100 * share).toFixed(
+      1,
+    )
+  } % ${label}"><rect class="fill-rest" width="100" height="4" /><rect class="fill-${style}" width="${
+    round(100 * share)
+  }" height="4" /></svg>`;
+}

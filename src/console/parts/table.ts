@@ -1,0 +1,30 @@
+// Tables. On a narrow screen each row becomes a card, in which each value has the label of its column.
+import { markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+
+/** A column. `isHead` marks the one that names the row. */
+export type Column<T> = { label: string; cell(item: T): Part; isNumber?: true; isHead?: true; isMain?: true };
+
+export const table = <T>(caption: string, items: readonly T[], columns: readonly Column<T>[]): Html =>
+  markup`<table><caption class="hide">${caption}</caption><thead><tr>${
+    columns.map(({ label, isNumber }) => markup`<th scope="col"${isNumber && markup` class="number"`}>${label}</th>`)
+  }</tr></thead><tbody>${
+    items.map((item) => markup`<tr>${columns.map((column) => cellOf(column, item))}</tr>\n`)
+  }</tbody></table>`;
+
+function cellOf<T>({ label, cell, isNumber, isHead, isMain }: Column<T>, item: T): Html {
+  const kinds = [isNumber && "number", isMain && "main"].filter((kind) => kind).join(" ");
+  const attributes = markup`${kinds !== "" && markup` class="${kinds}"`} data-label="${label}"`;
+  return isHead ? markup`<th scope="row"${attributes}>${cell(item)}</th>` : markup`<td${attributes}>${cell(item)}</td>`;
+}
+
+/** Pairs of a label and a value. */
+export const facts = (pairs: readonly (readonly [label: string, value: Part] | undefined)[]): Html =>
+  markup`<dl class="facts">${
+    pairs.map((pair) => pair && markup`<div><dt>${pair[0]}</dt><dd>${pair[1]}</dd></div>`)
+  }</dl>`;
+
+/** The link to the next page of a list. */
+export const pager = (next: string | null, href: (cursor: string) => string): Part =>
+  next !== null &&
+  markup`<nav class="pager" aria-label="Pages"><a class="button" rel="next" href="${href(next)}">Older</a></nav>`;

@@ -1,0 +1,44 @@
+// What protects the pages in a browser: the headers of every page, and the origin of every change.
+import { Refusal } from "../common/errors.ts";
+import type { HeaderValues } from "../http/respond.ts";
+
+// Styles and scripts are files of ours, and nothing is in the page itself. Nothing may frame a page.
+const policy = [
+  "default-src 'none'",
+  ...["script-src", "style-src", "img-src", "connect-src", "form-action"].map((name) => `${name} 'self'`),
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The headers of a page. With `no-referrer` a browser would send the origin of our own forms as `null`. */
+export const pageHeaders = (): HeaderValues => ({
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": policy,
+  "Referrer-Policy": "same-origin",
+  "X-Frame-Options": "DENY",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+});
+
+/** The headers of a text that a stranger wrote, which a browser must not run whatever is in it. */
+export const rawTextHeaders = (): HeaderValues => ({
+  ...pageHeaders(),
+  "Content-Type": "text/plain; charset=utf-8",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+});
+
+/**
+ * Refuses a change that a page of ours did not send. Browsers send `Sec-Fetch-Site` to https and to this machine. Over plain
+ * http there is only `Origin`. A request with neither is none of a browser's forms, and the cookie is for browsers alone.
+ */
+export function requireOwnPage({ headers, url }: Request): void {
+  const site = headers.get("Sec-Fetch-Site");
+  const origin = headers.get("Origin") ?? "";
+  const hosts = [new URL(url).host, headers.get("X-Forwarded-Host")];
+  const isOwn = site === null ? URL.canParse(origin) && hosts.includes(new URL(origin).host) : site === "same-origin";
+  if (!isOwn) throw new Refusal("forbidden", "This request did not come from a page of this console", "cross_site");
+}
+
+/** Whether a page of another site led here. A browser withholds the cookie then. */
+export const isFromElsewhere = ({ headers }: Request): boolean =>
+  ["cross-site", "same-site"].includes(headers.get("Sec-Fetch-Site") ?? "");

@@ -1,0 +1,52 @@
+// Pages for who is not signed in.
+import type { Refusal } from "../common/errors.ts";
+import { markup } from "./html.ts";
+import type { View } from "./page.ts";
+import { field, form, hiddenField } from "./parts/form.ts";
+import { notice } from "./parts/notice.ts";
+
+/** Asks for a token. `next` is the page below the console to go to then. */
+export const signInView = (next: string, refusal?: Refusal): View => ({
+  title: "Sign in",
+  body: markup`<h1>Sign in</h1><p class="lede">Use a management token, or the admin token of this service.</p>${
+    refusal &&
+    notice(
+      "error",
+      refusal.kind === "unauthorized" ? "No valid token is written like that." : markup`${refusal.message}.`,
+    )
+  }${
+    form({
+      submit: "Sign in",
+      action: "sign-in",
+      body: markup`${field({ label: "Token", name: "token", type: "password", isRequired: true })}${
+        hiddenField("next", next)
+      }`,
+    })
+  }<p class="hint">The session ends after 12 hours, when you sign out, or when the token is revoked. Make a token with <code>promptledger token create --name NAME --role viewer</code>.</p>`,
+});
+
+/** Leads on from a link on another site. The browser withholds the cookie until a page of ours asks for it. */
+export const againView = (href: string): View => ({
+  title: "Opening",
+  body: markup`<h1>Opening the page</h1><p><a class="button primary" href="${href}">Continue</a></p>`,
+});
+
+/** A form was sent after the session had ended. */
+export const endedView = (root: string): View => ({
+  title: "Signed out",
+  body:
+    markup`<h1>Your session has ended</h1><p>Nothing was changed. <a href="${root}sign-in" target="_blank" rel="noopener">Sign in in another tab</a>, then go back and send the form again. What you entered is still there.</p>`,
+});
+
+export const offView: View = {
+  title: "Off",
+  body:
+    markup`<h1>The console is off</h1><p>It needs the management API. Start the service with <code>ADMIN_TOKEN</code>, or with <code>MANAGEMENT=true</code> for management tokens alone.</p>`,
+};
+
+// Only a path below the console: no other site, and no way up.
+const isInside = /^(?![./])[\w.~%-]+(\/[\w.~%-]+)*(\?[\w.~%=&+*-]*)?$/;
+
+/** The page to go to after signing in, relative to the console. Anything else than a page of it leads to its start. */
+export const safeNext = (next: string | null): string =>
+  next !== null && isInside.test(next) && !next.split(/[/?]/).includes("..") ? next : "";

@@ -1,0 +1,165 @@
+// Writes the history of the demo: a shop that has worked with its prompts for three weeks.
+import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { serveDatabase } from "../http/service.ts";
+import { createApiKey } from "../management/api-keys.ts";
+import { promoteDeployment, protectDeployment, rollBackDeployment } from "../management/deployment-changes.ts";
+import { createDeployment } from "../management/deployments.ts";
+import { perform } from "../management/operation.ts";
+import type { Operation } from "../management/operation.ts";
+import { setPrice } from "../management/prices.ts";
+import { createToken } from "../management/tokens.ts";
+import { createPrompt, pushPrompt } from "../management/versions.ts";
+import { createWorkspace } from "../management/workspaces.ts";
+import { answers, failures, prices, prompts, questions, statuses } from "./demo-texts.ts";
+
+/** What the demo prints: the ids and secrets of one of everything. */
+export type Demo = {
+  workspaceId: WorkspaceId;
+  deployId: DeploymentId;
+  key: string;
+  keyId: KeyId;
+  promptId: PromptId;
+  token: string;
+};
+
+const minute = 60_000; // ms
+const day = 1_440 * minute;
+const weeks = 21; // days
+const sessionsPerDay = 9;
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+type Served = { deploy: { currentVersion: number }; llmConfig: { model: string } };
+
+/** A generator of numbers from 0 to 1, always the same ones, so that each demo tells the same story. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0;
+    return (state >>> 8) / 2 ** 24;
+  };
+}
+
+/** Writes the history into an empty database. `now` is when it ends, in Unix ms. */
+export async function writeHistory(database: Database, now: number): Promise<Demo> {
+  let at = now - weeks * day;
+  const clock = () => at;
+  const call = <Input extends object, Output>(operation: Operation<Input, Output>, actor: string, input: Input) => {
+    at += minute;
+    return perform(operation, { database, clock, caller: { source: "command line", actor, role: "owner" } }, {
+      value: input,
+    });
+  };
+  const service = serveDatabase(database, { clock, log: silent });
+  const random = createRandom(7);
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
+
+  const { id: workspaceId } = await call(createWorkspace, "ada", {
+    name: "Lamp & Shoe",
+    monthlyLimit: 1_500,
+    statuses,
+  });
+  for (const price of prices) await call(setPrice, "ada", price);
+  const { key, id: keyId } = await call(createApiKey, "ada", { workspaceId, name: "Shop backend" });
+  const { key: nightly } = await call(createApiKey, "ada", { workspaceId, name: "Nightly jobs", submitOnly: false });
+  const { token } = await call(createToken, "ada", { name: "Ada", role: "owner" });
+  await call(createToken, "ada", { name: "Grace", role: "editor", workspaceId });
+
+  const deploy = (name: string, promptId: PromptId, note: string) =>
+    call(createDeployment, "ada", { workspaceId, name, promptId, note });
+  const { id: promptId } = await call(createPrompt, "grace", {
+    workspaceId,
+    name: "support/assistant",
+    ...prompts.assistant[0]!,
+  });
+  const { id: staging } = await deploy("staging", promptId, "To try things out");
+  const { id: deployId } = await deploy("production", promptId, "The shop goes live");
+  const { id: summaryId } = await call(createPrompt, "grace", {
+    workspaceId,
+    name: "support/summary",
+    ...prompts.summary[0]!,
+  });
+  const { id: summary } = await deploy("production", summaryId, "");
+  const { id: followUpId } = await call(createPrompt, "grace", {
+    workspaceId,
+    name: "sales/follow-up",
+    ...prompts.followUp[0]!,
+  });
+  await deploy("staging", followUpId, "Waits for the campaign");
+  await call(protectDeployment, "ada", { id: deployId, note: "Only publishers change what customers see" });
+
+  /** What happened to the prompts, by the day on which it did. */
+  const events: Record<number, () => Promise<unknown>> = {
+    6: () => call(pushPrompt, "grace", { id: promptId, ...prompts.assistant[1]! }),
+    7: () => call(promoteDeployment, "grace", { id: staging, version: 2 }),
+    9: () => call(promoteDeployment, "ada", { id: deployId, version: 2, note: "Looks good on staging" }),
+    12: () => call(rollBackDeployment, "ada", { id: deployId, note: "It promises refunds that nobody approved" }),
+    14: () => call(pushPrompt, "grace", { id: promptId, ...prompts.assistant[2]! }),
+    15: () => call(promoteDeployment, "grace", { id: staging, version: 3 }),
+    17: () => call(promoteDeployment, "ada", { id: deployId, from: "staging", note: "Fewer failures on staging" }),
+  };
+
+  async function send(id: DeploymentId, secret: string, body?: object): Promise<string> {
+    const url = `http://demo/v1/${body === undefined ? "prompts" : "diagnosis"}?deployId=${id}`;
+    const init = { headers: { Authorization: `Bearer ${secret}` } };
+    const response = await service.fetch(
+      new Request(url, body === undefined ? init : { ...init, method: "POST", body: JSON.stringify(body) }),
+    );
+    if (!response.ok) throw new Error(`${url}: ${await response.text()}`);
+    return await response.text();
+  }
+
+  /** One question of a customer in a session, and what came of it. */
+  async function ask(id: DeploymentId, sessionId: string, parent: string | undefined): Promise<string> {
+    const { deploy, llmConfig: { model } }: Served = JSON.parse(await send(id, key));
+    const version = deploy.currentVersion;
+    const index = Math.floor(random() * questions.length);
+    const hasFailed = random() < [0.05, 0.16, 0.02][version - 1]!;
+    const latency = Math.round((version === 3 ? 900 : 600) * (0.6 + random() * random() * 4));
+    const spanId = Math.floor(random() * 2 ** 32).toString(16).padStart(8, "0");
+    at += latency;
+    await send(id, key, {
+      sessionId,
+      status: hasFailed ? 0 : 1,
+      content: {
+        input: JSON.stringify([{ role: "user", content: questions[index] }]),
+        output: hasFailed ? pick(failures) : answers[index],
+      },
+      ...{ latency, startAt: at - latency, endAt: at, promptVersion: version, model },
+      additional_properties: {
+        ...{ span_id: spanId, ...(parent === undefined ? {} : { parent_id: parent }) },
+        usage: { input_tokens: 60 + Math.floor(random() * 240), output_tokens: 12 + Math.floor(random() * 60) },
+      },
+    });
+    return spanId;
+  }
+
+  for (let passed = 0; passed < weeks; passed++) {
+    const start = now - (weeks - passed) * day;
+    at = start + day / 3;
+    await events[passed]?.();
+    for (let nth = 0; nth < sessionsPerDay; nth++) {
+      const opened = start + Math.floor(day * (0.35 + 0.6 * (nth + random()) / sessionsPerDay));
+      at = Math.max(at, Math.min(opened, now - 600_000));
+      const sessionId = `order-${4000 + passed * sessionsPerDay + nth}`;
+      const id = nth % 4 === 3 ? staging : deployId;
+      let parent: string | undefined;
+      for (let turn = 0; turn < 1 + Math.floor(random() * 3); turn++) {
+        at += 20_000 + Math.floor(random() * 60_000);
+        const spanId = await ask(id, sessionId, parent);
+        parent ??= spanId;
+      }
+    }
+    // The summaries are written at night.
+    at = Math.max(at, Math.min(start + day - 1_000, now - 300_000));
+    await send(summary, nightly, {
+      sessionId: `night-${passed + 1}`,
+      status: 1,
+      content: { input: questions.slice(0, 3).join("\n"), output: "- late parcel\n- wrong size\n- refund" },
+      latency: 1_400 + Math.floor(random() * 900),
+      additional_properties: { usage: { input_tokens: 900, output_tokens: 44 } },
+    });
+  }
+  return { workspaceId, deployId, key, keyId, promptId, token };
+}

@@ -1,0 +1,171 @@
+// The console in a real Chromium: a person's week, accessibility, and what other sites may not do.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { consolePages } from "../../src/console.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import { management } from "../../src/management.ts";
+import { writeHistory } from "../../src/runtime/demo-history.ts";
+import { adminToken, bearer, captureLog, openMemory } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { attacks } from "./attacks.ts";
+import { findViolations, startBrowser } from "./browser.ts";
+import { listPaths } from "./walk.ts";
+import { enter, liveThroughWeek } from "./week.ts";
+
+const test = suite("in a browser");
+
+/** Serves a handler on a port of its own. */
+async function listen(fetch: (request: Request) => Response | Promise<Response>) {
+  const server = createServer(getRequestListener(fetch));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { port, close: () => void server.close() };
+}
+
+/** A service with the history of the demo. */
+async function stage() {
+  const database = await openMemory();
+  const demo = await writeHistory(database, Date.now());
+  const { log } = captureLog("error");
+  const faces = [management({ adminToken, tokens: true }), consolePages()];
+  const service = serveDatabase(database, { faces, log });
+  const { port, close } = await listen(service.fetch);
+  const end = async () => {
+    close();
+    await service.close();
+  };
+  return { ...demo, origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/console`, service, end };
+}
+
+// One browser is enough: what a runtime serves is tested on each, by the other suites.
+if (currentRuntime === "Node") {
+  const browser = await startBrowser();
+  const place = await stage();
+  test.after(async () => {
+    await browser.close();
+    await place.end();
+  });
+
+  for (const hasScripts of [true, false]) {
+    test(`a person lives through a week, with scripts ${hasScripts ? "on" : "off"}`, async () => {
+      const fresh = await stage();
+      await liveThroughWeek(browser, fresh, hasScripts);
+      await fresh.end();
+    });
+  }
+
+  test("axe finds nothing on any page in both colour schemes, and none is wider than a phone or a tablet", async () => {
+    const context = await browser.newContext({ reducedMotion: "reduce" });
+    const page = await context.newPage();
+    const found: string[] = [];
+    const look = async (name: string) => {
+      for (const width of [360, 800, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        const excess = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+        if (excess > 0) found.push(`${name}: ${excess} px wider than ${width}`);
+      }
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        // Only the contrast depends on the colours.
+        const rules = colorScheme === "dark" ? ["color-contrast"] : undefined;
+        for (const violation of await findViolations(page, rules)) found.push(`${name} (${colorScheme}): ${violation}`);
+      }
+    };
+    await page.goto(place.url);
+    await look("sign-in");
+    await enter(page, place);
+    for (const [name, url] of Object.entries(await listPaths(page))) {
+      await page.goto(url);
+      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+      await look(name);
+    }
+    assert.equal(found, []);
+    await context.close();
+  });
+
+  test("text of strangers runs nothing in any place where it shows", async () => {
+    const { origin, deployId, key } = place;
+    for (const attack of Object.values(attacks)) {
+      const input = JSON.stringify([{ role: attack, content: attack }]);
+      const body = { sessionId: attack.slice(0, 500), status: 1, content: { input, output: attack }, [attack]: attack };
+      const request = { method: "POST", headers: bearer(key), body: JSON.stringify(body) };
+      const response = await place.service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
+      assert.is(response.status, 201);
+    }
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await enter(page, place);
+    const overview = page.url();
+    await page.goto(`${overview}/records?deployment=${deployId}`);
+    const links = await page.locator("tbody th a").evaluateAll((all) =>
+      all.map((link) => (link as unknown as { href: string }).href)
+    );
+    for (const url of [page.url(), ...links.slice(0, Object.keys(attacks).length)]) {
+      await page.goto(url);
+      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+      await page.mouse.move(600, 400);
+      assert.match(await page.title(), /^Record/);
+      assert.is(await page.locator("main img, main iframe, main script, main [onclick]").count(), 0);
+    }
+    await context.close();
+  });
+
+  test("another site can neither send a form nor frame a page, and its links lead to a page that is signed in", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await enter(page, place);
+    const overview = page.url();
+    const other = await listen(() =>
+      new Response(
+        `<form method="post" action="${place.url}/workspaces"><input name="name" value="Stolen"><button>Win</button></form>
+        <iframe src="${overview}"></iframe><a href="${overview}/prompts">prompts</a>`,
+        { headers: { "Content-Type": "text/html" } },
+      )
+    );
+    const elsewhere = `http://localhost:${other.port}/`;
+    await page.goto(elsewhere);
+    const frame = page.frames()[1]!;
+    assert.not.match(await frame.content(), "Lamp");
+    await page.getByRole("button", { name: "Win" }).click();
+    assert.is(await page.title(), "Refused · promptledger");
+    await page.goto(elsewhere);
+    await page.getByRole("link", { name: "prompts" }).click();
+    await page.waitForURL(`${overview}/prompts`);
+    assert.is(await page.locator("h1").innerText(), "Prompts");
+    await page.goto(`${place.url}/workspaces`);
+    assert.is(await page.getByText("Stolen").count(), 0);
+    other.close();
+    await context.close();
+  });
+
+  test("times are in the zone of the reader, and the keyboard reaches everything", async () => {
+    const context = await browser.newContext({ timezoneId: "Asia/Tokyo", locale: "en-GB" });
+    const page = await context.newPage();
+    await enter(page, place);
+    const time = page.locator("main time").first();
+    const [iso, shown] = [await time.getAttribute("datetime"), await time.innerText()];
+    const wanted = new Intl.DateTimeFormat("en-GB", {
+      dateStyle: "medium",
+      timeStyle: "short",
+      timeZone: "Asia/Tokyo",
+    });
+    assert.is(shown, wanted.format(new Date(iso!)));
+    await page.keyboard.press("Tab");
+    assert.is(await page.evaluate("document.activeElement.textContent"), "Skip to content");
+    await page.keyboard.press("g");
+    await page.keyboard.press("p");
+    await page.waitForURL(/\/prompts$/);
+    await page.keyboard.press("/");
+    assert.is(await page.evaluate("document.activeElement.id"), "q");
+    await page.keyboard.press("Escape");
+    await page.locator("h1").click();
+    await page.keyboard.press("?");
+    assert.match(await page.getByRole("dialog").innerText(), "Search");
+    await context.close();
+  });
+}
+
+test.run();

@@ -1,0 +1,24 @@
+// A real Chromium, which comes from npm and runs without anything installed beside it.
+import chromium from "@sparticuz/chromium";
+import { chromium as playwright } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import axe from "axe-core";
+
+/** Starts the browser. Whoever starts it closes it. */
+export async function startBrowser(): Promise<Browser> {
+  chromium.setGraphicsMode = false;
+  const executablePath = await chromium.executablePath();
+  // Its own flags are for functions in a cloud, one of which keeps all pages in one process.
+  const args = chromium.args.filter((arg) => arg !== "--single-process" && !arg.startsWith("--headless"));
+  return await playwright.launch({ executablePath, args });
+}
+
+/** The violations of accessibility that axe-core finds on a page, each with the elements that have it. It knows all rules, or applies only those. */
+export async function findViolations(page: Page, rules?: string[]): Promise<string[]> {
+  // A page's policy forbids scripts of others, but not what a debugger evaluates.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(
+    `axe.run(${JSON.stringify(rules === undefined ? {} : { runOnly: rules })})`,
+  ) as axe.AxeResults;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" ")}`);
+}

@@ -1,0 +1,283 @@
+// What people change at the console: each form does what its operation does, and shows what was refused.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import fc from "fast-check";
+import { contentOf, keepUnchanged, readDraft, toDraft } from "../../src/console/draft.ts";
+import { stringify } from "../../src/common/json-text.ts";
+import { isApiKey, isToken } from "../../src/common/ids.ts";
+import { listAuditEntries } from "../../src/management/audit.ts";
+import { getDeployment } from "../../src/management/deployments.ts";
+import { getPrompt, toContent } from "../../src/management/versions.ts";
+import { listApiKeys } from "../../src/management/api-keys.ts";
+import { getWorkspace } from "../../src/management/workspaces.ts";
+import { protectDeployment } from "../../src/management/deployment-changes.ts";
+import { createToken } from "../../src/management/tokens.ts";
+import { call, createPrompt, pushPrompt } from "../actions.ts";
+import { bearer, promptFile, toPrompt } from "../helpers.ts";
+import { createVisit, refusalIn, visit } from "./visitor.ts";
+
+const test = suite("changes");
+
+const { world, visitor } = await createVisit();
+test.after(() => world.close());
+const { admin, workspaceId } = world;
+
+const makePrompt = async () => {
+  const { id } = await createPrompt(admin, workspaceId, toPrompt(promptFile));
+  return { id, path: `/prompts/${id}/edit` };
+};
+
+/** What the form of an edited prompt sends. */
+const draftForm = (content: string, more: Record<string, string> = {}) => ({
+  ...{ title: "Greeting", description: "Says hello", "role-0": "system", "content-0": content, "more-0": "" },
+  ...{ llmConfig: JSON.stringify(promptFile.llmConfig, null, 2), note: "Kinder", latest: "1", do: "publish" },
+  ...more,
+});
+
+test("publishing makes the next version, and text that was not changed stays as it was to the byte", async () => {
+  const { id, path } = await makePrompt();
+  const page = await visitor.see(path);
+  assert.match(page, "Greet {{name}}");
+  const same = await visitor.send(path, draftForm("Greet {{name}}"));
+  assert.match(same.headers.get("Location")!, "done=same");
+  const { status, headers } = await visitor.send(path, draftForm("Greet {{name}}\r\nkindly", { "value-name": "Ada" }));
+  assert.equal([status, headers.get("Location")!.includes("done=published")], [303, true]);
+  const { version, note, messages, llmConfig } = await call(getPrompt, admin, { id });
+  assert.equal([version, note], [2, "Kinder"]);
+  assert.is(messages.text, '[{"role":"system","content":"Greet {{name}}\\nkindly"}]');
+  assert.is(llmConfig.text, JSON.stringify(promptFile.llmConfig));
+});
+
+test("before publishing, a form shows the difference, the variables that come and go, and the messages filled in", async () => {
+  const { id, path } = await makePrompt();
+  const preview = draftForm("Greet {{who}}", { do: "preview", "value-who": "<Ada>" });
+  const { status, text } = await visitor.send(path, preview);
+  assert.is(status, 200);
+  assert.match(text, /<del>.*Greet \{\{<b>name<\/b>\}\}.*<ins>.*Greet \{\{<b>who<\/b>\}\}/s);
+  assert.match(text, "New variables: <code>who</code>");
+  assert.match(text, "Variables that go: <code>name</code>");
+  assert.match(text, "Greet &lt;Ada&gt;");
+  assert.is((await call(getPrompt, admin, { id })).version, 1);
+});
+
+test("messages are added, moved and removed without scripts, and nothing that was written is lost", async () => {
+  const { path } = await makePrompt();
+  const two = { "role-1": "user", "content-1": "Second", "more-1": '{"name":"x"}' };
+  const boxes = (page: string) =>
+    Array.from(page.matchAll(/<textarea id="content-\d+"[^>]*>\n(.*?)<\/textarea>/gs), ([, text]) => text);
+  const after = async (action: string) =>
+    boxes((await visitor.send(path, draftForm("First", { ...two, do: action }))).text);
+  assert.equal(await after("add"), ["First", "Second", ""]);
+  assert.equal(await after("up-1"), ["Second", "First"]);
+  assert.equal(await after("down-0"), ["Second", "First"]);
+  assert.equal(await after("remove-0"), ["Second"]);
+  assert.equal(await after("preview"), ["First", "Second"]);
+});
+
+test("who publishes on top of a version that is no longer the newest sees what the other one changed", async () => {
+  const { id, path } = await makePrompt();
+  await visitor.see(path);
+  await pushPrompt(admin, id, { ...toPrompt({ ...promptFile, title: "Theirs" }), note: "Faster" });
+  const { status, text } = await visitor.send(path, draftForm("Mine {{name}}"));
+  assert.is(status, 412);
+  assert.match(refusalIn(text)!, /Someone published version 2 while you were editing \(“Faster”\)/);
+  assert.match(text, "Mine {{name}}");
+  assert.match(text, "<b>Theirs</b>");
+  assert.match(text, '<input type="hidden" name="latest" value="2">');
+  assert.is((await call(getPrompt, admin, { id })).version, 2);
+  await visitor.send(path, draftForm("Mine {{name}}", { latest: "2" }));
+  assert.is((await call(getPrompt, admin, { id })).version, 3);
+});
+
+test("what is not valid is refused with its reason, and stays in the form", async () => {
+  const { id, path } = await makePrompt();
+  for (
+    const [form, reason] of [
+      [{ llmConfig: "{not json" }, "Model settings must be valid JSON."],
+      [{ "more-0": "[]" }, "Message 1, its other members, must be an object."],
+      [{ "role-0": "" }, "Field messages[0].role must be a non-empty string."],
+      [{ title: "" }, "Field title must be a name of 1 to 200 characters without control characters."],
+    ] as const
+  ) {
+    const { status, text } = await visitor.send(path, draftForm("Keep <this>", form));
+    assert.equal([status, refusalIn(text)], [400, reason]);
+    assert.match(text, "Keep &lt;this&gt;");
+  }
+  assert.is((await call(getPrompt, admin, { id })).version, 1);
+});
+
+test("a new prompt is version 1, and a name that is taken is refused", async () => {
+  const form = draftForm("Hi", { name: "support/new" });
+  const { headers } = await visitor.send("/prompts/new", form);
+  assert.match(headers.get("Location")!, /prompts\/prompt_\w+\?done=published$/);
+  const again = await visitor.send("/prompts/new", form);
+  assert.equal([again.status, refusalIn(again.text)], [409, "The workspace has another prompt named support/new."]);
+});
+
+const json = fc.jsonValue({ maxDepth: 2 });
+const message = fc.record({
+  role: fc.constantFrom("system", "user", "x y"),
+  content: fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.constantFrom("a\r\nb", "\n\nx", "\u0000", "\u0085", " pad ", "{{a}}"),
+    fc.array(fc.record({ type: fc.constant("text"), text: fc.string() }), { minLength: 1 }),
+  ),
+  ...{ name: fc.oneof(fc.constant(undefined), fc.string()), extra: fc.oneof(fc.constant(undefined), json) },
+});
+
+/** What a browser sends of a form with this draft: text areas have CRLF, and lose what HTML cannot hold. */
+function sendDraft(draft: ReturnType<typeof toDraft>): URLSearchParams {
+  const form = new URLSearchParams();
+  const crlf = (text: string) => text.replace(/\r\n?|\n/g, "\r\n");
+  for (const name of ["name", "title", "description", "note", "llmConfig"] as const) form.set(name, crlf(draft[name]));
+  for (const [index, { role, content, isJson, more }] of draft.messages.entries()) {
+    form.set(`role-${index}`, role);
+    form.set(`content-${index}`, crlf(content));
+    form.set(`more-${index}`, crlf(more));
+    if (isJson) form.set(`json-${index}`, "yes");
+  }
+  return form;
+}
+
+test("any prompt comes back from its form as it was, to the byte", () => {
+  const property = fc.property(fc.array(message, { maxLength: 4 }), json, (messages, setting) => {
+    const before = toContent(toPrompt({ ...promptFile, messages, llmConfig: { setting } }));
+    const after = keepUnchanged(contentOf(readDraft(sendDraft(toDraft(before)))), before);
+    assert.equal([after.messages.text, after.llmConfig.text, after.title], [
+      before.messages.text,
+      before.llmConfig.text,
+      before.title,
+    ]);
+  });
+  fc.assert(property, { numRuns: 300 });
+});
+
+test("a deployment is promoted, rolled back, switched off and on, each with its note in the history", async () => {
+  const { id } = await makePrompt();
+  await pushPrompt(admin, id, toPrompt({ ...promptFile, title: "Second" }));
+  const made = await visitor.send(`/prompts/${id}`, { do: "deploy", name: "live", version: "1", note: "" });
+  const [, deployId] = /deployments\/(dep_\w+)/.exec(made.headers.get("Location")!)!;
+  const path = `/deployments/${deployId}`;
+  const state = async () => {
+    const { currentVersion, isActive, revision } = await call(getDeployment, admin, { id: deployId as never });
+    return [currentVersion, isActive, revision];
+  };
+  const asking = await visitor.see(`${path}/promote?version=2`);
+  assert.match(asking, "<strong>v1 → v2</strong>");
+  assert.match(asking, "<b>Second</b>");
+  assert.equal(await state(), [1, true, 1]);
+  const revision = () => state().then(([, , revision]) => String(revision));
+  for (
+    const [change, form, after] of [
+      ["promote", { version: "2" }, [2, true, 2]],
+      ["rollback", { version: "1" }, [1, true, 3]],
+      ["deactivate", {}, [1, false, 4]],
+      ["activate", {}, [1, true, 5]],
+    ] as const
+  ) {
+    const sent = { ...form, revision: await revision(), note: `why ${change}` };
+    const { headers } = await visitor.send(`${path}/${change}`, sent);
+    assert.match(headers.get("Location")!, `done=${change}`);
+    assert.equal(await state(), after);
+  }
+  const history = await visitor.see(path);
+  for (const change of ["promote", "rollback", "deactivate", "activate"]) assert.match(history, `why ${change}`);
+
+  const stale = await visitor.send(`${path}/promote`, { version: "2", revision: "1" });
+  assert.equal([stale.status, refusalIn(stale.text)], [
+    412,
+    `Deployment ${deployId} has changed: read it again and repeat.`,
+  ]);
+  assert.equal(await state(), [1, true, 5]);
+});
+
+test("an editor does not change a protected deployment, and is told why", async () => {
+  const { deployId, promptId } = world;
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
+  await call(protectDeployment, admin, { id: deployId });
+  const { token } = await call(createToken, admin, { name: "Eddie", role: "editor" });
+  const editor = await visit(world, token);
+  const page = await editor.see(`/deployments/${deployId}/promote?version=2`);
+  assert.match(page, "This needs the role publisher because the deployment is protected. You are signed in as editor.");
+  assert.is((await editor.send(`/deployments/${deployId}/promote`, { version: "2" })).status, 403);
+});
+
+test("secrets of keys and tokens are shown once, and rotation and revocation do what they say", async () => {
+  const secretIn = (page: string) => /<code class="secret">(\w+)<\/code>/.exec(page)?.[1] ?? "";
+  const created = await visitor.send("/keys", { name: "App", may: "read", expiresAt: "2027-01-01T00:00" });
+  const key = secretIn(created.text);
+  assert.ok(isApiKey(key));
+  const { items } = await call(listApiKeys, admin, { workspaceId });
+  const stored = items.find(({ name }) => name === "App");
+  assert.equal([stored!.name, stored!.readOnly, stored!.expiresAt], ["App", true, Date.UTC(2027, 0, 1)]);
+  assert.not.match(await visitor.see("/keys"), key);
+  const read = (secret: string) =>
+    world.send(`/v1/prompts?deployId=${world.deployId}`, { headers: bearer(secret) }).then(({ status }) => status);
+  assert.is(await read(key), 200);
+  const rotated = await visitor.send(`/keys/${stored!.id}`, { do: "rotate", overlap: "0" });
+  const next = secretIn(rotated.text);
+  assert.equal([await read(key), await read(next)], [401, 200]);
+  await visitor.send(`/keys/${stored!.id}`, { do: "revoke" });
+  assert.is(await read(next), 401);
+
+  const token = secretIn((await visitor.send("/tokens", { name: "Vera", role: "viewer", where: "here" })).text);
+  assert.ok(isToken(token));
+  const viewer = await visit(world, token);
+  assert.match(await viewer.see(""), "Vera");
+});
+
+test("settings are stored as they are entered, and what is wrong with them is said", async () => {
+  const form = { name: "Acme", monthlyLimit: "2,000", upgradeUrl: "https://acme.example/more", keepRecords: "30" };
+  await visitor.send("/settings", { ...form, keepCalls: "" });
+  const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = await call(getWorkspace, admin, { id: workspaceId });
+  assert.equal([monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs], [2000, form.upgradeUrl, 30 * 86_400_000, null]);
+  const { status, text } = await visitor.send("/settings", { ...form, upgradeUrl: "javascript:alert(1)" });
+  assert.is(status, 400);
+  assert.match(refusalIn(text)!, "upgradeUrl");
+});
+
+test("a record that is deleted is gone, and its page says so", async () => {
+  const { json } = await world.submit();
+  const { id } = json as { id: string };
+  const path = `/records/${id}?deployment=${world.deployId}`;
+  assert.match(await visitor.see(path), "Hello");
+  await visitor.send(path, { do: "delete" });
+  const { status, text } = await visitor.open(workspaceId + path);
+  assert.is(status, 410);
+  assert.match(text, "<h1>Deleted</h1>");
+});
+
+test("the audit log names who was signed in", async () => {
+  const { token } = await call(createToken, admin, { name: "Olga", role: "owner" });
+  const owner = await visit(world, token);
+  await owner.send("/settings", { name: "Acme 2", monthlyLimit: "10" });
+  const { items: [entry] } = await call(listAuditEntries, admin, { workspaceId, limit: 1 });
+  assert.equal([entry!.actor, entry!.action], ["Olga", "workspace.updated"]);
+  assert.match(await owner.see("/audit?actor=Olga"), "workspace updated");
+});
+
+test("exports are those of the command line, as a file", async () => {
+  await world.submit({ sessionId: "e", status: 1, content: { input: "=1+1", output: "b" } });
+  const csv = await visitor.open(`${workspaceId}/records/export?deployment=${world.deployId}&session=e&format=csv`);
+  assert.equal([csv.status, csv.headers.get("Content-Disposition")], [200, 'attachment; filename="diagnoses.csv"']);
+  assert.match(csv.text, "'=1+1");
+  const audit = await visitor.open(`${workspaceId}/audit/export`);
+  assert.is(audit.headers.get("Content-Disposition"), 'attachment; filename="audit.ndjson"');
+  for (const line of audit.text.trim().split("\n")) assert.ok(stringify(JSON.parse(line)).includes("action"));
+});
+
+test("prompts are found by their names and by the texts of their newest version", async () => {
+  await createPrompt(
+    admin,
+    workspaceId,
+    toPrompt({ ...promptFile, title: "Zebra", messages: [{ role: "user", content: 'Say "quagga"\nnow' }] }),
+  );
+  for (const text of ["zebra", "QUAGGA", '"quagga"\nnow']) {
+    const page = await visitor.see(`/prompts?q=${encodeURIComponent(text)}`);
+    assert.match(page, "Zebra");
+    assert.not.match(page, "Greeting");
+  }
+  assert.match(await visitor.see("/prompts?q=nothing-like-it"), "No prompt has this text");
+});
+
+test.run();

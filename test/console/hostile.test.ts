@@ -1,0 +1,112 @@
+// What strangers write: in records, and in names, notes and prompts. It shows as text, whatever is in it.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createPrompt, pushPrompt } from "../actions.ts";
+import { promptFile, toPrompt } from "../helpers.ts";
+import { attacks } from "./attacks.ts";
+import { createVisit } from "./visitor.ts";
+
+const test = suite("hostile text");
+
+const { world, visitor } = await createVisit();
+test.after(() => world.close());
+const { admin, workspaceId, deployId } = world;
+
+/** Stores a record, and returns the path of its page. */
+async function store(body: object): Promise<string> {
+  const { json, status } = await world.submit(body);
+  assert.is(status, 201);
+  return `/records/${(json as { id: string }).id}?deployment=${deployId}`;
+}
+
+/** A page without what its fields send back, which keeps all its characters. */
+const withoutFields = (page: string) =>
+  page.replace(/ value="[^"]*"/g, "").replace(/(<textarea[^>]*>).*?(<\/textarea>)/gs, "$1$2");
+
+/** Fails if a text left its place in the page: it made an element, an attribute, or changed the direction of a line. */
+function assertHarmless(page: string, name: string): void {
+  assert.not.match(page, /<(img|iframe|svg[^>]*onload|math|object|embed|marquee)[\s>]/i, name);
+  assert.not.match(page, /<script(?! src="[./]+a\/[0-9a-f]{16}\.js" defer><\/script>)/, name);
+  assert.not.match(page.replace(/"[^"]*"/g, '""'), /<\w[^>]*\son\w+\s*=/i, name);
+  assert.not.match(page, /\b(href|src|action)="\s*(javascript|data|vbscript):/i, name);
+  assert.not.match(page, /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]|\0/, name);
+}
+
+for (const [kind, attack] of Object.entries(attacks)) {
+  test(`${kind} is harmless in a record, in lists, in a session and in an export`, async () => {
+    const message = JSON.stringify([{ role: attack, content: attack, name: attack }]);
+    const path = await store({
+      ...{ sessionId: attack.slice(0, 500), status: 1, content: { input: message, output: attack, extra: attack } },
+      additional_properties: { [attack]: attack },
+      [attack]: attack,
+    });
+    const session = `/session?${new URLSearchParams({ id: attack.slice(0, 500), deployment: deployId })}`;
+    for (
+      const each of [
+        path,
+        `/records?deployment=${deployId}`,
+        session,
+        `/records?text=${encodeURIComponent(attack.slice(0, 50))}`,
+      ]
+    ) {
+      assertHarmless(withoutFields(await visitor.see(each)), each);
+    }
+    for (const part of ["input", "output", "all"]) {
+      const { headers, status } = await visitor.open(`${workspaceId}${path.replace("?", `/text?part=${part}&`)}`);
+      assert.equal([status, headers.get("Content-Type")], [200, "text/plain; charset=utf-8"]);
+      assert.match(headers.get("Content-Security-Policy")!, "sandbox");
+    }
+  });
+
+  test(`${kind} is harmless in a prompt, in its notes, and in the log of changes`, async () => {
+    const text = attack.replaceAll("\0", "").slice(0, 3_000), title = text.replace(/\s|\p{Cc}/gu, " ").slice(0, 150);
+    const { id } = await createPrompt(admin, workspaceId, {
+      ...toPrompt({ ...promptFile, title, messages: [{ role: "user", content: text }] }),
+      note: text.slice(0, 1_000),
+    });
+    await pushPrompt(admin, id, toPrompt({ ...promptFile, title, description: text }));
+    const pages = [
+      "/prompts",
+      `/prompts/${id}`,
+      `/prompts/${id}?version=1`,
+      `/prompts/${id}/compare?from=1&to=2`,
+      "/audit",
+    ];
+    for (const path of [...pages, ""]) assertHarmless(await visitor.see(path), path);
+    assertHarmless(withoutFields(await visitor.see(`/prompts/${id}/edit?base=1`)), "edit");
+  });
+
+  test(`${kind} is harmless in a query`, async () => {
+    const value = encodeURIComponent(attack.slice(0, 500));
+    for (
+      const path of [
+        `/prompts?q=${value}`,
+        `/records?session=${value}&text=${value}&status=${value}`,
+        `/audit?actor=${value}`,
+      ]
+    ) {
+      const { text } = await visitor.open(workspaceId + path);
+      assertHarmless(withoutFields(text), path);
+    }
+    assertHarmless((await visitor.open(value)).text, "path");
+  });
+}
+
+test("a text of 5 MB is cut after 64 kB, with a link to the whole of it", async () => {
+  const text = "lorem ipsum ".repeat(440_000);
+  const path = await store({
+    sessionId: "long",
+    status: 1,
+    content: { input: text, output: JSON.stringify([{ role: "user", content: text.slice(0, 2_000_000) }]) },
+  });
+  const page = await visitor.see(path);
+  assert.ok(page.length < 500_000, `${page.length}`);
+  assert.match(page, "Cut after 64 kB.");
+  const [, href] = /<a href="([^"]+part=input)">Show all 5.3 million characters/.exec(page)!;
+  const whole = await visitor.open(
+    new URL(href!, `http://ledger.test/console/${workspaceId}${path}`).pathname.slice(9) + "?part=input",
+  );
+  assert.is(whole.text, text);
+});
+
+test.run();

@@ -1,0 +1,148 @@
+// Every page that links lead to: it is there for each role, holds no script of its own, and is light.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { assets } from "../../src/console/assets.ts";
+import { roles } from "../../src/management/operation.ts";
+import { createToken } from "../../src/management/tokens.ts";
+import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt } from "../actions.ts";
+import { createTenant, promptFile, toPrompt } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { createVisit, linksIn, origin, titleOf, visit } from "./visitor.ts";
+import type { Visitor } from "./visitor.ts";
+
+const test = suite("pages");
+
+const { world, visitor } = await createVisit();
+test.after(() => world.close());
+await fillWorld(world);
+
+/** Two versions, two deployments, records in a session, and a second tenant. */
+async function fillWorld({ admin, promptId, workspaceId, deployId, submit }: World): Promise<void> {
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, messages: [{ role: "user", content: "Hi {{you}}" }] }));
+  await createDeployment(admin, workspaceId, { name: "staging", promptId });
+  for (const status of [1, 1, 0]) {
+    const usage = { prompt_tokens: 10, completion_tokens: 2 };
+    await submit({
+      sessionId: "s 1/ä",
+      status,
+      content: { input: "In", output: "Out" },
+      latency: 12,
+      ...{
+        additional_properties: usage,
+      },
+    });
+  }
+  await promoteDeployment(admin, deployId, { version: 2 });
+  await createTenant(admin, 10, "Other");
+}
+
+const maxPages = 150;
+
+/** Opens every page that links lead to from the overview, each kind of query once. Returns them by their path. */
+async function crawl({ open }: Visitor, start: string): Promise<Map<string, string>> {
+  const pages = new Map<string, string>();
+  const kinds = new Set<string>();
+  const waiting = [start];
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    const url = new URL(path, `${origin}/console/`);
+    const kind = url.pathname + [...url.searchParams.keys()].sort().join();
+    if (kinds.has(kind)) continue;
+    kinds.add(kind);
+    const { status, text, headers } = await open(path);
+    // The start leads on to the only workspace, or to their list.
+    if (path === "" && status === 303) continue;
+    assert.is(status, 200, `${path} is ${status}`);
+    if (!headers.get("Content-Type")!.startsWith("text/html")) continue;
+    pages.set(path, text);
+    assert.ok(pages.size <= maxPages);
+    const links = linksIn(text).filter((href) => !href.startsWith("#")).map((href) => new URL(href, url));
+    for (const { origin: to, pathname, search } of links) {
+      assert.ok(to === origin && pathname.startsWith("/console/"), `${path} leads to ${pathname}`);
+      waiting.push(pathname.slice("/console/".length) + search);
+    }
+  }
+  return pages;
+}
+
+const all = await crawl(visitor, world.workspaceId);
+
+test("every link of every page leads to a page, for each role", async () => {
+  const paths = new Set([...all.keys()].map((path) => path.replace(/_[0-9a-z]{24,}/g, "").split("?")[0]));
+  assert.ok(paths.size >= 19, [...paths].join("\n"));
+  for (const role of roles) {
+    const { token } = await call(createToken, world.admin, { name: role, role });
+    await crawl(await visit(world, token), world.workspaceId);
+  }
+});
+
+test("a page has a title of its own, one heading of the first level, and a language", () => {
+  for (const [path, page] of all) {
+    assert.ok(titleOf(page).length > 3, path);
+    assert.is(page.match(/<h1[ >]/g)?.length, 1, path);
+    assert.match(page, '<html lang="en">');
+  }
+  const titles = [...all].filter(([path]) => !path.includes("?")).map(([, page]) => titleOf(page));
+  assert.equal(titles.filter((title, index) => titles.indexOf(title) !== index), []);
+});
+
+test("a page holds no script and no style of its own, and asks no other site for anything", () => {
+  for (const [path, page] of all) {
+    assert.not.match(page, /<script(?! src="[./]+a\/[0-9a-f]{16}\.js" defer><\/script>)/, path);
+    assert.not.match(page, /<[^>]*\s(style|on\w+)=/, path);
+    assert.not.match(page, /<style|<iframe|<base|javascript:|https?:\/\/(?!ledger\.test)/, path);
+  }
+});
+
+test("every page forbids scripts, styles, frames and forms of others, and is not kept by the browser", async () => {
+  for (const path of [...all.keys(), "nowhere", `${world.workspaceId}/nowhere`]) {
+    const { headers } = await visitor.open(path);
+    const policy = headers.get("Content-Security-Policy")!;
+    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.not.match(policy, /unsafe|\*/);
+    const others = ["Cache-Control", "X-Content-Type-Options", "Referrer-Policy", "X-Frame-Options"];
+    assert.equal(others.map((name) => headers.get(name)), ["no-store", "nosniff", "same-origin", "DENY"]);
+  }
+});
+
+test("a page weighs less than 60 kB with its style and script, and the script less than 8 kB", () => {
+  const shared = Object.values(assets).reduce((sum, { text }) => sum + text.length, 0);
+  for (const [path, page] of all) {
+    assert.ok(page.length + shared < 60_000, `${path}: ${page.length + shared} bytes`);
+  }
+  assert.ok(assets["console.js"].text.length < 8_000);
+});
+
+test("an unknown page is 404, and so is what a caller for one workspace may not see", async () => {
+  const other = await createWorkspace(world.admin, { name: "Secret" });
+  const { token } = await call(createToken, world.admin, { name: "B", role: "admin", workspaceId: world.workspaceId });
+  const bound = await visit(world, token);
+  for (
+    const path of ["nowhere/at/all", "ws_none", `${world.workspaceId}/nowhere`, `${world.workspaceId}/keys/key_none`]
+  ) {
+    const { status, text } = await visitor.open(path);
+    assert.equal([status, titleOf(text).split(" · ")[0]], [404, "Not found"], path);
+  }
+  const hidden = await bound.open(other.id);
+  assert.equal([hidden.status, hidden.text.includes("Secret")], [404, false]);
+  assert.not.match((await bound.open("workspaces")).text, "Secret");
+});
+
+test("a page says what its role may not do, and a form that is sent nevertheless is refused with the role that it needs", async () => {
+  const { token } = await call(createToken, world.admin, { name: "Vera", role: "viewer" });
+  const viewer = await visit(world, token);
+  for (const path of ["/keys", "/tokens", "/settings", `/deployments/${world.deployId}/promote?version=1`]) {
+    const page = await viewer.see(path);
+    assert.match(page, /This needs the role \w+\. You are signed in as viewer\./, path);
+    assert.not.match(page.replace(/<form method="post" action="[^"]*sign-out".*?<\/form>/s, ""), 'method="post"', path);
+  }
+  const { status, text } = await viewer.send("/keys", { name: "Mine" });
+  assert.is(status, 403);
+  assert.match(text, "This needs the role admin");
+});
+
+test("a path that takes no form refuses one", async () => {
+  assert.is((await visitor.send("/usage", {})).status, 405);
+});
+
+test.run();

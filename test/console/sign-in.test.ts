@@ -1,0 +1,239 @@
+// Signing in: what the cookie is, what ends it, and what a change needs besides.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { sha256 } from "../../src/common/ids.ts";
+import { consolePages } from "../../src/console.ts";
+import { management } from "../../src/management.ts";
+import { createService } from "../../src/index.ts";
+import { createToken, revokeToken, rotateToken } from "../../src/management/tokens.ts";
+import { call } from "../actions.ts";
+import { adminToken, captureLog, createWorld, openMemory, serveContext } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { cookieOf, origin, ownPage, sendToken, titleOf, visit } from "./visitor.ts";
+
+const test = suite("signing in");
+
+const world = await createWorld();
+test.after(() => world.close());
+
+const hour = 3_600_000; // ms
+
+const issue = (role: "viewer" | "owner" = "viewer") => call(createToken, world.admin, { name: "Ada", role });
+
+/** What a page answers to a cookie: its status, and where it leads. */
+async function knock(cookie: string, path = "/console/workspaces", { send }: World = world) {
+  const { status, headers } = await send(path, { headers: { Cookie: cookie } });
+  return [status, headers.get("Location")];
+}
+
+const asked = [303, "./sign-in?next=workspaces"];
+
+test("a token becomes a cookie for this console that no script can read, and no other site can send", async () => {
+  for (const token of [adminToken, (await issue()).token]) {
+    const answer = await sendToken(world, token);
+    assert.equal([answer.status, answer.headers.get("Location")], [303, "./"]);
+    const header = answer.headers.get("Set-Cookie")!;
+    assert.match(header, /^pl_session=[\w.-]+; HttpOnly; SameSite=Strict; Max-Age=43200$/);
+    assert.not.ok(header.includes(token));
+    assert.equal(await knock(cookieOf(answer)), [200, null]);
+  }
+});
+
+test("over https the cookie is for https alone, also behind a proxy that ends TLS", async () => {
+  const { token } = await issue();
+  const body = String(new URLSearchParams({ token }));
+  const direct = await world.fetch(
+    new Request("https://ledger.test/console/sign-in", { method: "POST", headers: ownPage, body }),
+  );
+  const proxied = await sendToken(world, token, { ...ownPage, "X-Forwarded-Proto": "https" });
+  for (const { headers } of [direct, proxied]) {
+    assert.match(headers.get("Set-Cookie")!, /^__Secure-pl_session=[\w.-]+; .*; Secure$/);
+  }
+  assert.equal(await knock(cookieOf(proxied)), [200, null]);
+});
+
+test("a session ends after twelve hours, with its token's revocation, and with the secret that signed in", async () => {
+  const start = world.now;
+  const old = cookieOf(await sendToken(world, adminToken));
+  world.now = start + 12 * hour - 1;
+  assert.equal(await knock(old), [200, null]);
+  world.now++;
+  assert.equal(await knock(old), asked);
+  world.now = start;
+
+  const revoked = await issue();
+  const first = cookieOf(await sendToken(world, revoked.token));
+  await call(revokeToken, world.admin, { id: revoked.id });
+  assert.equal(await knock(first), asked);
+
+  const rotated = await issue();
+  const second = cookieOf(await sendToken(world, rotated.token));
+  const { token } = await call(rotateToken, world.admin, { id: rotated.id, overlapMs: hour });
+  const third = cookieOf(await sendToken(world, token));
+  assert.equal([await knock(second), await knock(third)], [[200, null], [200, null]]);
+  world.now += hour;
+  assert.equal([await knock(second), await knock(third)], [asked, [200, null]]);
+  world.now = start;
+
+  const expiring = await call(createToken, world.admin, { name: "Ada", role: "viewer", expiresAt: start + hour });
+  const fourth = cookieOf(await sendToken(world, expiring.token));
+  world.now += hour;
+  assert.equal(await knock(fourth), asked);
+  world.now = start;
+});
+
+test("a cookie that was altered, or made of what the database holds, is none", async () => {
+  const { token, id } = await issue();
+  const cookie = cookieOf(await sendToken(world, token));
+  const other = await issue("owner");
+  const [name, value] = cookie.split("=") as [string, string];
+  for (let at = 0; at < value.length; at += 7) {
+    const altered = value.slice(0, at) + (value[at] === "A" ? "B" : "A") + value.slice(at + 1);
+    assert.equal(await knock(`${name}=${altered}`), asked);
+  }
+  const forged = [value.replace(id, other.id), value.replace(id, "admin"), `${id}.${await sha256(token)}`, id, ""];
+  for (const text of forged) assert.equal(await knock(`${name}=${text}`), asked, text);
+});
+
+test("a wrong token is refused, and so is every token but known ones after thirty failures in a minute", async () => {
+  const guarded = await createWorld();
+  const known = (await call(createToken, guarded.admin, { name: "Ada", role: "viewer" })).token;
+  assert.is((await sendToken(guarded, known)).status, 303);
+  for (let nth = 0; nth < 30; nth++) {
+    const { status, headers, text } = await sendToken(guarded, `guess ${nth}`);
+    assert.equal([status, headers.has("Set-Cookie"), text.includes("guess")], [401, false, false]);
+  }
+  assert.is((await sendToken(guarded, "guess")).status, 429);
+  assert.equal([await sendToken(guarded, known), await sendToken(guarded, adminToken)].map(({ status }) => status), [
+    303,
+    303,
+  ]);
+  guarded.close();
+});
+
+test("a page that asks to sign in leads back to where one wanted to go, and nowhere else", async () => {
+  const path = `/console/${world.workspaceId}/records?text=parcel&last=7d`;
+  const { headers } = await world.send(path, { headers: {} });
+  const location = new URL(headers.get("Location")!, `${origin}${path}`);
+  const next = location.searchParams.get("next")!;
+  assert.equal([location.pathname, next], ["/console/sign-in", `${world.workspaceId}/records?text=parcel&last=7d`]);
+  assert.is((await sendToken(world, adminToken, ownPage, next)).headers.get("Location"), next);
+  const hostile = [
+    "//evil.example",
+    "https://evil.example",
+    "javascript:alert(1)",
+    "../v1/usage",
+    "a/../../b",
+    "\\\\evil",
+  ];
+  for (const text of [...hostile, "/etc", "a\r\nSet-Cookie: b"]) {
+    assert.is((await sendToken(world, adminToken, ownPage, text)).headers.get("Location"), "./", text);
+  }
+});
+
+test("a link from another site leads on by a page of ours, because no cookie comes with it", async () => {
+  const path = `/console/${world.workspaceId}`;
+  const { status, headers } = await world.send(path, { headers: { "Sec-Fetch-Site": "cross-site" } });
+  const next = `../console/continue?next=${world.workspaceId}`.slice("../console/".length);
+  assert.equal([status, headers.get("Refresh")], [200, `0; url=./${next}`]);
+  const again = await world.send(`/console/${next}`, { headers: {} });
+  assert.equal([again.status, again.headers.get("Location")], [303, world.workspaceId]);
+});
+
+test("a change needs a page of this console: another origin, and a request with no sign of any, are refused", async () => {
+  const { cookie } = await visit(world);
+  const type = { "Content-Type": "application/x-www-form-urlencoded" };
+  const change = (headers: Record<string, string>) =>
+    world.send("/console/workspaces", {
+      method: "POST",
+      headers: { Cookie: cookie, ...type, ...headers },
+      body: "name=Other&monthlyLimit=1",
+    });
+  const count = async () => (await world.database.read({ sql: "select 1 from workspaces" })).length;
+  const before = await count();
+  const foreign: Record<string, string>[] = [
+    {},
+    { "Sec-Fetch-Site": "cross-site" },
+    { "Sec-Fetch-Site": "same-site", Origin: origin },
+    { "Sec-Fetch-Site": "none" },
+    { Origin: "https://evil.example" },
+    { Origin: "null" },
+    { Origin: `${origin}.evil.example` },
+  ];
+  for (const headers of foreign) assert.is((await change(headers)).status, 403, JSON.stringify(headers));
+  assert.is(await count(), before);
+  assert.is((await change({ Origin: origin })).status, 303);
+  assert.is((await change({ "Sec-Fetch-Site": "same-origin", Origin: "null" })).status, 303);
+  assert.is(await count(), before + 2);
+  for (const path of ["sign-in", "sign-out"]) {
+    const { status, headers } = await world.send(`/console/${path}`, { method: "POST", headers: type, body: "" });
+    assert.equal([status, headers.has("Set-Cookie")], [403, false]);
+  }
+});
+
+test("signing out removes the cookie", async () => {
+  const { cookie } = await visit(world);
+  const headers = { ...ownPage, Cookie: cookie };
+  const answer = await world.send("/console/sign-out", { method: "POST", headers, body: "" });
+  assert.equal([answer.status, answer.headers.get("Location")], [303, "sign-in"]);
+  assert.match(answer.headers.get("Set-Cookie")!, /^pl_session=; .*Max-Age=0/);
+});
+
+test("a form that comes after the end of the session changes nothing, and says how to send it again", async () => {
+  const body = "name=Late&monthlyLimit=1";
+  const { status, text } = await world.send("/console/workspaces", { method: "POST", headers: ownPage, body });
+  assert.equal([status, titleOf(text)], [401, "Signed out"]);
+});
+
+test("a link signs in once", async () => {
+  const database = await openMemory();
+  const pages = consolePages();
+  const { log } = captureLog("error");
+  const { fetch } = serveContext(database, { faces: [management({ adminToken }), pages], log });
+  const link = pages.createLink(adminToken);
+  const visits = [await fetch(new Request(origin + link)), await fetch(new Request(origin + link))];
+  assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [200, false]]);
+  database.close();
+});
+
+test("without management there is no console, and it says how to turn it on", async () => {
+  for (const faces of [[consolePages()], [management({}), consolePages()]]) {
+    const service = createService({ database: "file:none.db", faces });
+    const response = await service.fetch(new Request(`${origin}/console/workspaces`));
+    assert.is(response.status, 404);
+    assert.match(await response.text(), "ADMIN_TOKEN");
+    await service.close();
+  }
+});
+
+test("it works under a base path, and where a host strips the path that it is mounted under", async () => {
+  const database = await openMemory();
+  const faces = [management({ adminToken }), consolePages()];
+  for (const [basePath, seen] of [["/llm/a", "/llm/a"], ["", ""]] as const) {
+    const { fetch } = serveContext(database, { basePath, faces });
+    const outside = (url: string) => new URL(url.replace(seen, "/outside"), origin);
+    const go = async (path: string, cookie: string, base = `${seen}/console`) => {
+      const response = await fetch(new Request(`${origin}${base}${path}`, { headers: { Cookie: cookie } }));
+      return { status: response.status, location: response.headers.get("Location"), text: await response.text() };
+    };
+    const body = String(new URLSearchParams({ token: adminToken }));
+    const signed = await fetch(
+      new Request(`${origin}${seen}/console/sign-in`, { method: "POST", headers: ownPage, body }),
+    );
+    const cookie = signed.headers.get("Set-Cookie")!.split(";")[0]!;
+    for (const [path, wanted] of [["", "workspaces"], ["/", "workspaces"]] as const) {
+      const { location } = await go(path, cookie);
+      const from = outside(`${seen}/console${path}`);
+      assert.is(new URL(location!, from).pathname, `/outside/console/${wanted}`);
+    }
+    const { text } = await go("/workspaces", cookie);
+    const [, stylesheet] = /rel="stylesheet" href="([^"]+)"/.exec(text)!;
+    const path = new URL(stylesheet!, outside(`${seen}/console/workspaces`)).pathname.replace("/outside", seen);
+    const style = await fetch(new Request(origin + path));
+    assert.equal([style.status, style.headers.get("Content-Type")], [200, "text/css; charset=utf-8"]);
+    assert.match(style.headers.get("Cache-Control")!, "immutable");
+  }
+  database.close();
+});
+
+test.run();

@@ -1,0 +1,68 @@
+// A person at the console without a browser: signs in, opens pages, follows links and sends forms, through the router.
+import { adminToken, createWorld } from "../helpers.ts";
+import type { Answer, World } from "../helpers.ts";
+
+export type Visitor = {
+  /** The value of the cookie. */
+  cookie: string;
+  /** Opens a page at a path below the console. */
+  open(path: string): Promise<Answer>;
+  /** Opens a page of the world's workspace, and expects that it is there. */
+  see(path: string): Promise<string>;
+  /** Sends a form to a page of the world's workspace. */
+  send(path: string, form: Record<string, string>): Promise<Answer>;
+};
+
+export const origin = "http://ledger.test";
+/** What a browser sends with a form of the page itself. */
+export const ownPage = { "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded" };
+
+/** Sends the form of the sign-in page. */
+export const sendToken = (world: World, token: string, headers: Record<string, string> = ownPage, next = "") =>
+  world.send("/console/sign-in", { method: "POST", headers, body: String(new URLSearchParams({ token, next })) });
+
+/** The cookie that an answer sets, as a browser sends it back. */
+export const cookieOf = ({ headers }: Answer): string => headers.get("Set-Cookie")?.split(";")[0] ?? "";
+
+/** Signs in. */
+export async function visit(world: World, token: string = adminToken): Promise<Visitor> {
+  const cookie = cookieOf(await sendToken(world, token));
+  const open = (path: string) => world.send(`/console/${path}`, { headers: { Cookie: cookie } });
+  return {
+    cookie,
+    open,
+    async see(path) {
+      const { status, text } = await open(`${world.workspaceId}${path}`);
+      if (status !== 200) throw new Error(`${path} is ${status}: ${titleOf(text)}`);
+      return text;
+    },
+    send: (path, form) =>
+      world.send(`/console/${world.workspaceId}${path}`, {
+        method: "POST",
+        headers: { ...ownPage, Cookie: cookie },
+        body: String(new URLSearchParams(form)),
+      }),
+  };
+}
+
+export async function createVisit(options: Parameters<typeof createWorld>[0] = {}) {
+  const world = await createWorld({ maxBodyBytes: 8 * 1024 * 1024, bodyBudgetBytes: 16 * 1024 * 1024, ...options });
+  return { world, visitor: await visit(world) };
+}
+
+/** The title of a page. */
+export const titleOf = (page: string): string => /<title>(.*) · promptledger<\/title>/s.exec(page)?.[1] ?? "";
+
+/** The sentence that tells why a change was refused. */
+export const refusalIn = (page: string): string | undefined =>
+  /<div class="notice error" role="alert"><p><strong>Not done<\/strong> (.*?)<\/p>/s.exec(page)?.[1];
+
+/** The values of a page's numbers inside of the element with this id. */
+export const numberAt = (page: string, id: string): number | undefined => {
+  const [, value] = new RegExp(`id="${id}"><data value="([^"]+)"`).exec(page) ?? [];
+  return value === undefined ? undefined : Number(value);
+};
+
+/** The relative links of a page. */
+export const linksIn = (page: string): string[] =>
+  Array.from(page.matchAll(/<a\b[^>]*\bhref="([^"]*)"/g), ([, href]) => href!.replaceAll("&amp;", "&"));

@@ -1,0 +1,43 @@
+// Finds a page of each kind by following links, as a person does.
+import type { Page } from "playwright-core";
+
+/** The URL of a page of each kind, by name. The browser is signed in, and shows the overview of a workspace. */
+export async function listPaths(page: Page): Promise<Record<string, string>> {
+  const overview = page.url();
+  const at = (path: string) => `${overview}/${path}`;
+  const follow = async (from: string, selector: string): Promise<string> => {
+    await page.goto(from);
+    const href = await page.locator(selector).first().getAttribute("href");
+    return new URL(href!, from).href;
+  };
+  const prompt = await follow(at("prompts"), "main a:has-text('assistant')");
+  const deployment = await follow(`${prompt}?version=1`, "main .chip:has-text('production')");
+  const records = at(`records?deployment=${deployment.split("/").at(-1)}`);
+  const record = await follow(records, "tbody th a");
+  return {
+    workspaces: new URL("workspaces", overview).href,
+    overview,
+    prompts: at("prompts"),
+    prompt,
+    "prompt-new": at("prompts/new"),
+    edit: `${prompt}/edit`,
+    compare: `${prompt}/compare?from=1&to=3`,
+    deployments: at("deployments"),
+    deployment,
+    promote: `${deployment}/promote?version=2`,
+    stats: `${deployment}/stats`,
+    deactivate: `${deployment}/deactivate`,
+    records,
+    record,
+    session: await follow(record, ".facts a[href*='session']"),
+    sessions: at("sessions"),
+    usage: at("usage"),
+    prices: at("prices"),
+    keys: at("keys"),
+    key: await follow(at("keys"), "tbody th a"),
+    tokens: at("tokens"),
+    token: await follow(at("tokens"), "tbody th a"),
+    settings: at("settings"),
+    audit: at("audit"),
+  };
+}
