@@ -10,6 +10,7 @@ import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
 
 type ListInput = { workspaceId: WorkspaceId; archived?: boolean | undefined };
+type PromptListInput = ListInput & { text?: string | undefined };
 
 /** When it was archived, for a list that has what is archived too. */
 const archivedAt = (item: { archivedAt: number | null }, { archived }: ListInput) =>
@@ -51,8 +52,11 @@ export async function listHistory(call: Call, input: HistoryInput): Promise<Outc
 }
 
 /** The prompts of a workspace, each with the deployments that serve it. */
-export async function listPromptsWithDeployments(call: Call, input: ListInput): Promise<Outcome> {
-  const prompts = await readAll(call, listPrompts, input);
+export async function listPromptsWithDeployments(
+  call: Call,
+  { text, ...input }: PromptListInput,
+): Promise<Outcome> {
+  const prompts = await readAll(call, listPrompts, { ...input, text });
   const deployments = prompts.length === 0 ? [] : await readAll(call, listDeployments, input);
   const byPrompt = new Map<string, Deployment[]>();
   for (const each of deployments) byPrompt.set(each.promptId, [...byPrompt.get(each.promptId) ?? [], each]);

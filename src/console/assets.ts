@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "dec4c6abeecb2a2c",
+    hash: "188b28d08085a780",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -764,6 +764,8 @@ td {
   padding: 0.55rem 0.8rem;
   border-top: 1px solid var(--line);
   font-weight: 400;
+  /* Without a least width a long word elsewhere would break the short ones. */
+  min-width: 5rem;
   overflow-wrap: anywhere;
 }
 
@@ -1277,9 +1279,12 @@ kbd {
   }
 
   table td,
-  table tbody th {
+  table tbody th,
+  table td.number,
+  table td.main {
     border: 0;
     padding: var(--s1) 0;
+    width: auto;
     text-align: left;
     white-space: normal;
   }

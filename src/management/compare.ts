@@ -186,7 +186,8 @@ function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost }: Diffe
   addMean(latency, ["is faster", "is slower"], [a.latency.mean, b.latency.mean], " ms");
   const tokenMeans = [a.tokens.mean ?? 0, b.tokens.mean ?? 0].map(short) as [string, string];
   addMean(tokens, ["uses fewer tokens", "uses more tokens"], tokenMeans, "");
-  addMean(cost, ["costs less", "costs more"], [a.cost.mean, b.cost.mean], " USD");
+  const costMeans = [a.cost.mean, b.cost.mean].map((mean) => short(Number(mean ?? 0))) as [string, string];
+  addMean(cost, ["costs less", "costs more"], costMeans, " USD");
   return parts.length === 0
     ? `no difference that these ${records} records can show`
     : `${nameOf(b, a)} ${parts.join(", ")}`;

@@ -113,7 +113,7 @@ export const setPrices = operation({
   id: "setPrices",
   summary: "Set many prices at once",
   method: "POST",
-  path: "/prices/batch",
+  path: "/price-lists",
   role: "owner",
   command: "price import FILE [--provider NAME] [--from TIME]",
   input: {

@@ -55,7 +55,7 @@ test("a call is recorded under the version it was made with, with its times and 
   });
   await stage.pass(1_000);
   const [found, ...more] = await stored(stage);
-  const { id, createdAt, ...rest } = found!;
+  const { id, createdAt, deployId: _deployId, keyId: _keyId, ...rest } = found!;
   assert.match(String(id), /^diag_/);
   assert.is(createdAt, startAt + 18_000);
   assert.equal(rest, {
@@ -71,6 +71,8 @@ test("a call is recorded under the version it was made with, with its times and 
       token_usage: { prompt_tokens: 52, completion_tokens: 4, input_tokens: 52, output_tokens: 4 },
     },
     promptVersion: 1,
+    reference,
+    statusName: null,
   });
   assert.equal(more, []);
   assert.equal(stage.client.stats(), { reads: 2, sent: 1, dropped: 0, failed: 0, queued: 0, queuedBytes: 0 });

@@ -44,7 +44,8 @@ function fits(body: unknown, sent: string): boolean {
 const isExact = (decimal: string, value: unknown): boolean => decimal === decimalOf(String(value));
 
 const given = ["sessionId", "status", "content", "latency", "startAt", "endAt", "additional_properties"];
-const added = ["id", "createdAt", "submitted"];
+const known = ["deployId", "reference", "keyId", "statusName"];
+const added = ["id", "createdAt", "submitted", ...known];
 
 /**
  * What must come back of a body: numbers that the specification types as JavaScript writes them, unless that is another
@@ -75,7 +76,13 @@ export function faultOfRecord(id: string, sent: string, line: string): string | 
       if (!isSame(tokens, found.get(name) ?? [])) return `${name}: ${tokens.join("")} → ${found.get(name)?.join("")}`;
     }
   }
-  const names = [...members.keys(), "promptVersion", "createdAt", ...(submitted.size === 0 ? [] : ["submitted"])];
+  const names = [
+    ...members.keys(),
+    "promptVersion",
+    "createdAt",
+    ...known,
+    ...(submitted.size === 0 ? [] : ["submitted"]),
+  ];
   const isWhole = back.size === names.length && backSubmitted.size === submitted.size;
   return isWhole && back.get("promptVersion")?.join("") === "1" ? undefined : `${sent} → ${line}`;
 }

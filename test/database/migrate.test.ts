@@ -56,6 +56,9 @@ const landed = {
   "011-create-management-tokens": "2ca027bcbe0300ee758cdcda234de5410fd926bbf70525903980c918aa252487",
   "012-protect-deployments": "04086958762290da65b9d58980ec40723b5aeb0113601546b7109ef607d2c5fc",
   "013-create-audit-log": "300e78aeaa7a4ebfa10d14bf37f67dd0335f85e875cbe72e8306bb8caacf5b0a",
+  "014-name-statuses": "ed9a5e88562a6f2709306c9f698934c8faf825af444889a9e79cd5f78f81b28a",
+  "015-reindex-records": "fa18e2232c730106992160b43b340c6d33e72e33905e2ce65e7c57ee2b292628",
+  "016-create-prices": "4d011b2b3b770983073bfd86a894a6a033dd06484872f2cad4f4c8eece09d8e5",
 };
 
 test("a migration that has landed is never edited", () => {

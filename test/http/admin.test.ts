@@ -236,6 +236,11 @@ const good: Record<string, object> = {
   renameDeployment: { name: "x" },
   renamePrompt: { name: "x" },
   deleteSession: { sessionId: "x" },
+  showSession: { sessionId: "x" },
+  setPrice: { model: "x", input: "1", output: "1" },
+  setPrices: { prices: [] },
+  compareStats: { a: "x", b: "x" },
+  deleteWorkspaceSession: { sessionId: "x" },
   prune: { olderThanMs: 86_400_000 },
   deleteWorkspace: { confirm: "x" },
 };

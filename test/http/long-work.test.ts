@@ -105,7 +105,8 @@ test("a cancelled export reads no further, even if it has found nothing to send"
     await Promise.all([reading, cancelled]);
     return gated.state.reads;
   };
-  assert.equal([await read(false), await read(true)], [2, 1]);
+  assert.ok(await read(false) > 1);
+  assert.is(await read(true), 1);
 });
 
 test("a short write is made even if its client has disconnected", async () => {
@@ -183,8 +184,9 @@ test("stops when a started response is cancelled", async () => {
 test("are the operations that scan the log", () => {
   const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
   assert.equal(long.sort(), [
-    ...["deleteSession", "deleteWorkspace", "exportAuditEntries", "exportDiagnoses", "listCalls", "listDiagnoses"],
-    ...["prune", "readStats", "readUsage", "verify"],
+    ...["compareStats", "deleteSession", "deleteWorkspace", "deleteWorkspaceSession", "exportAuditEntries"],
+    ...["exportDiagnoses", "listCalls", "listDiagnoses", "listSessions", "prune", "readStats", "readUsage", "reindex"],
+    ...["showSession", "verify"],
   ]);
 });
 

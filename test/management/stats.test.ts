@@ -291,7 +291,7 @@ function checkSeries(series: StatsPoint[], interval: string, own: Sent[], start:
 async function createPricedWorld(): Promise<World> {
   const world = await createWorld({ monthlyLimit: 1e6 });
   taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses: meanings }));
-  taken(await world.manage("POST", "/prices/batch", { prices: pricesAt(world.now) }));
+  taken(await world.manage("POST", "/price-lists", { prices: pricesAt(world.now) }));
   for (const llmConfig of llmConfigs.slice(1)) {
     taken(await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, llmConfig }), 201);
   }

@@ -55,8 +55,9 @@ export const submitCases: Case[] = [
     const times = { latency: 12.5, startAt: 1700000000000, endAt: 1700000000012 };
     const body = { ...goodBody, ...times, additional_properties: { token_usage: { prompt_tokens: 5 } } };
     const id = isRecorded(await submit(target, body));
-    const { createdAt, ...record } = JSON.parse(await newestRecord(target));
-    assert.equal(record, { id, ...body, promptVersion: 1 });
+    const { createdAt, deployId, reference, keyId, ...record } = JSON.parse(await newestRecord(target));
+    assert.equal(record, { id, ...body, promptVersion: 1, statusName: null });
+    assert.equal([deployId, reference, keyId.slice(0, 4)], [target.deployId, "greeting@production", "key_"]);
     assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
   }],
   ["absent members are null", async (target) => {
@@ -92,7 +93,7 @@ export const submitCases: Case[] = [
     for (const part of parts) assert.ok(record.includes(part), part);
   }],
   ["a member whose name the service uses itself is returned in submitted", async (target) => {
-    const submitted = { id: "mine", createdAt: 1, submitted: true };
+    const submitted = { id: "mine", createdAt: 1, submitted: true, keyId: "mine", statusName: "mine" };
     const id = isRecorded(await submit(target, { ...goodBody, ...submitted }));
     const record = JSON.parse(await newestRecord(target));
     assert.equal([record.id, record.promptVersion, record.submitted], [id, 1, submitted]);
