@@ -19,7 +19,7 @@ const test = suite("in a browser");
 
 /** Serves a handler on a port of its own. */
 async function listen(fetch: (request: Request) => Response | Promise<Response>) {
-  const server = createServer(getRequestListener(fetch));
+  const server = createServer(getRequestListener(fetch, { overrideGlobalObjects: false }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return { port, close: () => void server.close() };
