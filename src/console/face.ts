@@ -36,6 +36,7 @@ import { againView, endedView, offView, safeNext, signInView } from "./sign-in.t
 /** Where the console is, below the base path of the service. */
 export const consolePath = "/console";
 
+/** The console as a face. It can also make a link that signs in. */
 export type ConsoleFace = Face & {
   /** Makes a link that signs in once with a token: its path below the base path. Only this process knows it. */
   createLink(token: string): string;
@@ -47,7 +48,12 @@ type State = Access & { longStore: Store; longWork: Slots; links: Links; exports
 const maxLongWork = 4; // at once. Applications come first
 const slotTimeout = 5_000; // ms
 
-/** The console, under `/console`. It needs the face `management` beside it, whose tokens sign in. */
+/**
+ * The console, under `/console`. It needs the face `management` beside it, whose tokens sign in.
+ *
+ * @example
+ * const service = createService({ database: "file:ledger.db", faces: [management({ tokens: true }), consolePages()] });
+ */
 export function consolePages(): ConsoleFace {
   const links = createLinks();
   return {

@@ -257,6 +257,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   pushPrompt: {
     201: [(world) => ({ ...thatPrompt(world), body: content })],
     200: [(world) => ({ ...thatPrompt(world), body: { ...promptFile, title: "Hi" } })],
+    412: [(world) => ({ ...thatPrompt(world), body: { ...content, ifLatest: 99 } })],
   },
   publishPrompt: {
     201: [
