@@ -177,10 +177,11 @@ test("a draining service is not ready, keeps serving, and closes its connections
 
 test("draining ends when all earlier requests are answered", async () => {
   const world = await createWorld({ bodyTimeout: 10_000 });
-  const { stream: body, finish } = heldBody(JSON.stringify(goodBody));
+  const { stream: body, taken, finish } = heldBody(JSON.stringify(goodBody));
   const path = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
   const init = { method: "POST", headers: bearer(world.key), body, duplex: "half" } as RequestInit;
   const slow = world.fetch(new Request(path, init));
+  await taken;
   let isDrained = false;
   const drained = world.drain().then(() => isDrained = true);
   assert.is((await world.read()).status, 200);

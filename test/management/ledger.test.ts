@@ -397,7 +397,7 @@ test("large records are searched, deleted and pruned a few at a time", async () 
   await verifyBalanced(world.admin);
 });
 
-test("other requests wait for at most one operation of management, however many run at once", async () => {
+test("other requests wait for at most one long and one short operation of management, however many run at once", async () => {
   const memory = await openMemory();
   let underWay = 0, most = 0;
   const watch = async <T>(operation: () => Promise<T>): Promise<T> => {
@@ -422,7 +422,7 @@ test("other requests wait for at most one operation of management, however many 
     world.manage("POST", "/workspaces", { name: "x" }),
   ]);
   assert.equal(answers.map(({ status }) => status), [200, 200, 200, 200, 200, 404, 201]);
-  assert.is(most, 1);
+  assert.ok(most <= 2, `${most} at once`);
 });
 
 for (
