@@ -65,7 +65,7 @@ if (currentRuntime === "Node") {
       "run -s test:deno": passing("Deno", 1),
     });
     const { out } = await runCommand(npmTest, settings);
-    assert.match(out, /\n b  • ✘   \(1 \/ 2\)\n +FAIL +b +"second"\n +the reason\n/);
+    assert.match(out, /\n b +• ✘ +\(1 \/ 2\)\n +FAIL +b +"second"\n +the reason\n/);
     assert.not.match(out, "noise");
   });
 
