@@ -12,6 +12,7 @@ import { setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
 import { createGate } from "../http/management-access.ts";
 import type { Gate, ManagementFace } from "../http/management-access.ts";
+import { decodePart } from "../http/management-input.ts";
 import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
@@ -160,7 +161,7 @@ const goOn = async ({ request }: RequestContext): Promise<Answer> =>
 const showPage = (page: Page): Handler => async (ctx, context, state) => {
   const { request, requestId, logContext, params: encoded } = ctx;
   const root = rootOf(ctx, state.base);
-  const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decode(value)]));
+  const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decodePart(value)]));
   if (isChange(ctx)) requireOwnPage(request);
   const caller = await findCaller(state, request);
   if (caller === undefined) return askToSignIn(ctx, state, root);
@@ -225,13 +226,4 @@ function askToSignIn(ctx: RequestContext, { base }: State, root: string): Answer
   if (!isFromElsewhere(ctx.request)) return redirectTo(`${root}sign-in?${next}`);
   const again = `${root}continue?${next}`;
   return pageAnswer(bareLayout(root, againView(again)), undefined, { Refresh: `0; url=${again}` });
-}
-
-/** A malformed encoding stays as it is. It matches nothing. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
