@@ -27,7 +27,7 @@ export type ManagementFace<Members extends object = object> = Face<Members> & {
 };
 
 /** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
-export type Authenticated = { caller: Caller } | { retryAfter: number };
+type Authenticated = { caller: Caller } | { retryAfter: number };
 
 /** Authenticates the bearer of a token, which is undefined for a request without one. */
 export type Gate = (token: string | undefined, store: Store) => Promise<Authenticated>;

@@ -3,7 +3,7 @@ import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts
 import { isObject } from "../schema/struct.ts";
 
 /** The messages of a text, each as the JSON text of an object. `rest` is that of the other members of a request. */
-export type Conversation = { messages: string[]; rest?: string };
+type Conversation = { messages: string[]; rest?: string };
 
 /** The messages of a text that is a message, an array of them, or a request that has one. Undefined for any other text. */
 export function findConversation(text: string): Conversation | undefined {

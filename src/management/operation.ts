@@ -68,7 +68,7 @@ export type Management = Session & { commit: Commit };
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** Why an operation may refuse, besides invalid input. */
-export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
+type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
 export type Operation<Input extends object, Output, Id extends string = string> = {
   /** Its unique name, in the OpenAPI description and in code: `createWorkspace`. */

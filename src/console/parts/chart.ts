@@ -10,7 +10,7 @@ const margin = { top: 14, right: 8, bottom: 24, left: 46 };
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** A series: its name, the number of its pattern, and a value for each label. */
-export type Series = { name: string; style: 1 | 2 | 3; values: readonly (number | null)[] };
+type Series = { name: string; style: 1 | 2 | 3; values: readonly (number | null)[] };
 
 type Chart = {
   title: string;
