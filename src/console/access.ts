@@ -56,7 +56,7 @@ async function callerOf(gate: Gate, store: Store, token: string): Promise<Caller
   try {
     const authenticated = await gate(token, store);
     if ("retryAfter" in authenticated) throw tooManyFailures();
-    return authenticated.caller;
+    return { ...authenticated.caller, source: "console" };
   } catch (error) {
     if (error instanceof Refusal && error.kind === "unauthorized") return undefined;
     throw error;

@@ -130,7 +130,7 @@ export function managementWith(
 }
 
 /** Code of the embedder's may do what the admin token may. */
-const embedder: Caller = { source: "api", actor: "", role: "owner" };
+const embedder: Caller = { source: "embedded", actor: "", role: "owner" };
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 

@@ -16,8 +16,8 @@ import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
 
-/** How a caller reaches management. */
-export const sources = ["api", "command line"] as const;
+/** How a caller reaches management. Code that embeds the service calls it without a token. */
+export const sources = ["api", "command line", "console", "embedded"] as const;
 export type Source = (typeof sources)[number];
 
 /** What a caller may do. Each role may do everything that those before it may. */
