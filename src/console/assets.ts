@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "188b28d08085a780",
+    hash: "e19732daa7c51e6e",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -1029,6 +1029,21 @@ summary {
   fill: var(--accent);
 }
 
+/* Series differ in more than their colour: bars are whole, in blocks, or striped. */
+.bar-1 {
+  stroke: var(--accent);
+}
+
+.bar-2 {
+  stroke: var(--blue);
+  stroke-dasharray: 6 1;
+}
+
+.bar-3 {
+  stroke: var(--danger);
+  stroke-dasharray: 2 2;
+}
+
 .fill-2 {
   fill: var(--blue);
 }
@@ -1087,6 +1102,17 @@ summary {
   width: 1.1rem;
   height: 0.7rem;
   margin-right: var(--s1);
+}
+
+.series td,
+.series thead th {
+  text-align: right;
+  font-variant-numeric: tabular-nums;
+  white-space: nowrap;
+}
+
+.series tbody th {
+  white-space: nowrap;
 }
 
 .charts {
@@ -1243,13 +1269,13 @@ kbd {
 }
 
 @container page (max-width: 46rem) {
-  /* A row becomes a card. */
-  table {
+  /* A row becomes a card, but not of a series, which scrolls. */
+  table:not(.series) {
     border: 0;
     background: none;
   }
 
-  table thead {
+  table:not(.series) thead {
     position: absolute;
     clip-path: inset(50%);
     width: 1px;
@@ -1257,20 +1283,20 @@ kbd {
     overflow: hidden;
   }
 
-  table,
-  table tbody,
-  table tr,
-  table td,
-  table tbody th {
+  table:not(.series),
+  table:not(.series) tbody,
+  table:not(.series) tr,
+  table:not(.series) td,
+  table:not(.series) tbody th {
     display: block;
     width: auto;
   }
 
-  table td:empty {
+  table:not(.series) td:empty {
     display: none;
   }
 
-  table tr {
+  table:not(.series) tr {
     background: var(--surface);
     border: 1px solid var(--line);
     border-radius: var(--radius);
@@ -1278,10 +1304,10 @@ kbd {
     margin-bottom: var(--s2);
   }
 
-  table td,
-  table tbody th,
-  table td.number,
-  table td.main {
+  table:not(.series) td,
+  table:not(.series) tbody th,
+  table:not(.series) td.number,
+  table:not(.series) td.main {
     border: 0;
     padding: var(--s1) 0;
     width: auto;
@@ -1289,7 +1315,7 @@ kbd {
     white-space: normal;
   }
 
-  table td[data-label]:not([data-label=""])::before {
+  table:not(.series) td[data-label]:not([data-label=""])::before {
     content: attr(data-label) ": ";
     color: var(--muted);
     font-size: 0.8125rem;

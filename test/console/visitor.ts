@@ -73,7 +73,10 @@ export function tableIn(page: string, caption: string): string[][][] {
   const [rows = ""] = (body ?? "").split("</table>");
   return Array.from(
     rows.matchAll(/<tr><th scope="row".*?<\/tr>/gs),
-    ([row]) => Array.from(row.matchAll(/<td.*?<\/td>/gs), ([cell]) => valuesIn(cell)),
+    ([row]) =>
+      // A number may stand alone.
+      Array.from(row.matchAll(/<td[^>]*>(.*?)<\/td>/gs), ([, cell]) =>
+        /^-?\d[\d.,]*$/.test(cell!) ? [cell!.replaceAll(",", "")] : valuesIn(cell!)),
   );
 }
 
