@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "e19732daa7c51e6e",
+    hash: "a9772edaadd73281",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -304,15 +304,9 @@ section > .line {
   color: var(--muted);
 }
 
-.trail li + li::before,
-.trail li:last-child::after {
+.trail li + li::before {
   content: "/";
-  color: var(--muted);
   margin-right: var(--s1);
-}
-
-.trail li:last-child::after {
-  margin: 0 0 0 var(--s1);
 }
 
 .trail a {
@@ -453,6 +447,7 @@ button:hover,
 
 .field {
   display: grid;
+  align-content: start;
   gap: var(--s1);
   min-width: 0;
 }
@@ -541,6 +536,11 @@ fieldset {
   background: var(--surface);
   border: 1px solid var(--line);
   border-radius: var(--radius);
+}
+
+/* A field that is alone may be longer. */
+.filters > .field:nth-last-child(2):first-child {
+  grid-column: span 2;
 }
 
 .more {
@@ -697,7 +697,7 @@ a.chip:hover {
 
 .figures {
   display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr));
+  grid-template-columns: repeat(auto-fit, minmax(6rem, 1fr));
   gap: var(--s4);
   margin: 0;
 }
@@ -853,6 +853,10 @@ details {
   margin-top: var(--s3);
 }
 
+td summary {
+  white-space: nowrap;
+}
+
 summary {
   cursor: pointer;
   color: var(--muted);
@@ -1001,17 +1005,17 @@ summary {
 .plot svg {
   display: block;
   width: 100%;
-  min-width: 38rem;
+  min-width: 42rem;
   height: auto;
 }
 
 .plot.half svg {
-  min-width: 22rem;
+  min-width: 28rem;
 }
 
 .chart text {
   fill: var(--muted);
-  font-size: 11px;
+  font-size: 12px;
   font-variant-numeric: tabular-nums;
 }
 
@@ -1084,6 +1088,9 @@ summary {
 .chart .mark-label {
   fill: var(--text);
   font-weight: 600;
+  paint-order: stroke;
+  stroke: var(--surface);
+  stroke-width: 4px;
 }
 
 .legend {
@@ -1153,6 +1160,7 @@ summary {
   display: block;
   width: 100%;
   height: 0.5rem;
+  margin: var(--s2) 0;
   border-radius: 99px;
 }
 
@@ -1297,11 +1305,29 @@ kbd {
   }
 
   table:not(.series) tr {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(min(12rem, 100%), 1fr));
+    column-gap: var(--s4);
     background: var(--surface);
     border: 1px solid var(--line);
     border-radius: var(--radius);
     padding: var(--s2) var(--s4);
     margin-bottom: var(--s2);
+  }
+
+  table:not(.series) tbody th,
+  table:not(.series) td.main {
+    grid-column: 1 / -1;
+  }
+
+  td .chips,
+  td form {
+    display: inline-flex;
+  }
+
+  td details {
+    display: inline-block;
+    margin: 0;
   }
 
   table:not(.series) td,

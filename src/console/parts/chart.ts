@@ -5,8 +5,8 @@ import { line } from "d3-shape";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
-const widths = { whole: 960, half: 540 }, height = 210;
-const margin = { top: 14, right: 8, bottom: 24, left: 46 };
+const widths = { whole: 800, half: 540 }, height = 210;
+const margin = { top: 14, right: 8, bottom: 24, left: 54 };
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
@@ -45,7 +45,7 @@ export function barChart(chart: Chart): Html {
   });
   return figureOf(
     chart,
-    [gridOf(y, chart), marksOf(chart, x), bars, axisOf(chart, x)],
+    [gridOf(y, chart), bars, marksOf(chart, x), axisOf(chart, x)],
     (style) => markup`<path class="bar-${style}" stroke-width="22" d="M11 14V0" />`,
   );
 }
@@ -69,7 +69,7 @@ export function lineChart(chart: Chart): Html {
   );
   return figureOf(
     chart,
-    [gridOf(y, chart), marksOf(chart, x), lines, alone, axisOf(chart, x)],
+    [gridOf(y, chart), lines, alone, marksOf(chart, x), axisOf(chart, x)],
     (style) => markup`<path class="stroke-${style}" d="M0 7H22" />`,
   );
 }
