@@ -3,7 +3,7 @@ import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { listDeploymentChanges } from "../management/deployment-changes.ts";
 import { listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
-import { findRollbackTargets } from "../management/history.ts";
+import { findLastLive, findRollbackTargets } from "../management/history.ts";
 import type { DeploymentChange } from "../management/history.ts";
 import { listPrompts } from "../management/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
@@ -36,12 +36,12 @@ type HistoryInput = { id: DeploymentId; workspaceId?: WorkspaceId | undefined };
 export async function listHistory(call: Call, input: HistoryInput): Promise<Outcome> {
   const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, input);
   const { live, previous, served } = findRollbackTargets([...changes].reverse());
-  const marked = new Set<unknown>();
-  const markOf = ({ to }: DeploymentChange): string => {
-    // A version is marked once, where it was last made live.
-    if (marked.has(to) || typeof to !== "number") return "";
-    marked.add(to);
-    return to === live ? "live" : to === previous ? "next" : `--to-version ${to}`;
+  const lastLive = findLastLive(changes);
+  // A version is marked once, where it was last made live.
+  const markOf = ({ revision }: DeploymentChange): string => {
+    const version = lastLive.get(revision);
+    if (version === undefined) return "";
+    return version === live ? "live" : version === previous ? "next" : `--to-version ${version}`;
   };
   const rows = changes.map((change) => {
     const { revision, action, from, to, createdAt, actor, note, source } = change;

@@ -10,7 +10,7 @@ export type Call = <Input extends object, Output>(operation: Operation<Input, Ou
 export type CommandContext = { args: Arguments; call: Call; terminal: Terminal };
 
 /** The context of a command that opens what it needs itself. */
-export type LocalContext = Omit<CommandContext, "call">;
+type LocalContext = Omit<CommandContext, "call">;
 
 /**
  * The outcome of a command: its data, the text or the rows of a table that people see in place of the default, a note, and

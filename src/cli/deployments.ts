@@ -28,7 +28,7 @@ function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
 }
 
 /** Describes the references that a rename changed. */
-export const describeReferences = (references: RenamedDeployment["references"]): string =>
+const describeReferences = (references: RenamedDeployment["references"]): string =>
   references.length === 0
     ? "No reference changes"
     : `From now on ${references.map(({ from, to }) => `${from} is ${to}`).join(", ")}`;

@@ -12,7 +12,7 @@ type Listing<Input, Item> = Operation<Input & PageRequest & object, Page<Item>>;
 const maxPageSize = 1000;
 
 /** How many of the newest entries a list has by default. */
-export const listLimit = 50;
+const listLimit = 50;
 
 /** All pages of a list. */
 export const pagesOf = <Input extends object, Item>(

@@ -12,7 +12,7 @@ import { memberOf, toMember } from "./option-names.ts";
  * What a command does differently from calling its operation and printing the output: `row` formats an item of a list for
  * people, `show` any other output, and `run` replaces all of it.
  */
-export type Presentation<Input extends object, Output> = {
+type Presentation<Input extends object, Output> = {
   createsDatabase?: true;
   check?(args: Arguments): string | undefined;
   row?(item: never): Record<string, unknown>;
@@ -20,7 +20,7 @@ export type Presentation<Input extends object, Output> = {
   run?(context: CommandContext, input: Input): Promise<Outcome>;
 };
 
-export type Presented = [operation: AnyOperation, presentation: Presentation<never, never>];
+type Presented = [operation: AnyOperation, presentation: Presentation<never, never>];
 
 export const present = <Input extends object, Output>(
   operation: Operation<Input, Output>,

@@ -5,7 +5,7 @@ import type { GivenPrice } from "../management/prices.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** The prices of a file, and how many models have prices that ours cannot say, such as tiers. */
-export type PriceFile = { prices: GivenPrice[]; skipped: number };
+type PriceFile = { prices: GivenPrice[]; skipped: number };
 
 type Json = Record<string, unknown>;
 

@@ -103,7 +103,7 @@ export async function findPrompt({ args, call }: Pick<CommandContext, "args" | "
 }
 
 /** Whether a text names a deployment: by its id, or a reference. */
-export const isDeployment = (text: string): text is DeploymentId => isId("dep", text) || text.includes("@");
+const isDeployment = (text: string): text is DeploymentId => isId("dep", text) || text.includes("@");
 
 async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const path = args.text("FILE");

@@ -1,8 +1,8 @@
 // Formats a record for people: its input and output as written, or as a conversation if they hold messages.
-import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
+import { jsonText, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
+import { findConversation } from "../management/conversation.ts";
 import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { isObject } from "../schema/struct.ts";
 import { format } from "./format.ts";
 
 /** A record as lines, and its input and output below them. */
@@ -26,29 +26,13 @@ export function recordText(record: object & { content?: unknown }): string {
 const describe = (text: string): string =>
   findMessages(text)?.join("\n") ?? describeText(text).replace(/^\\*--- /gm, "\\$&");
 
-/** The lines of a message, of an array of messages, or of a request that has one; undefined for any other text. */
+/** The lines of the messages in a text, and of what stands beside them. Undefined for a text without messages. */
 function findMessages(text: string): string[] | undefined {
-  const value = parse(text);
-  if (isMessages(value)) return readItems(text).flatMap(describeMessage);
-  if (!isObject(value)) return undefined;
-  if (isMessage(value)) return describeMessage(text);
-  if (!isMessages(value.messages)) return undefined;
-  const members = readMembers(text);
-  const messages = readItems(members.get("messages")!).flatMap(describeMessage);
-  members.delete("messages");
-  return members.size === 0 ? messages : [...messages, "--- with", describeJson(stringifyMembers(members))];
+  const found = findConversation(text);
+  if (found === undefined) return undefined;
+  const lines = found.messages.flatMap(describeMessage);
+  return found.rest === undefined ? lines : [...lines, "--- with", describeJson(found.rest)];
 }
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const isMessage = (value: unknown) => isObject(value) && typeof value.role === "string" && "content" in value;
-const isMessages = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isMessage);
 
 const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 

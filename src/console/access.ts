@@ -1,7 +1,7 @@
 // Who is signed in, and how one signs in: with a token of management, or by a link that works once.
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
 import { newToken, sha256 } from "../common/ids.ts";
-import type { Gate } from "../http/management-access.ts";
+import type { Gate, ManagementAccess } from "../http/management-access.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findTokenHashes } from "../management/tokens.ts";
 import { adminId, openSession, readCookie, sealSession } from "./session-cookie.ts";
@@ -31,7 +31,7 @@ export function createLinks(): Links {
 }
 
 /** What authenticates the people of one service. */
-export type Access = { store: Store; gate: Gate; adminToken: string | undefined };
+type Access = Pick<ManagementAccess, "store" | "gate" | "adminToken">;
 
 /** The caller whose session a request belongs to. Undefined if there is none, or its token is no longer valid. */
 export async function findCaller({ store, gate, adminToken }: Access, request: Request): Promise<Caller | undefined> {
@@ -56,7 +56,7 @@ async function callerOf(gate: Gate, store: Store, token: string): Promise<Caller
   try {
     const authenticated = await gate(token, store);
     if ("retryAfter" in authenticated) throw tooManyFailures();
-    return authenticated.caller;
+    return { ...authenticated.caller, source: "console" };
   } catch (error) {
     if (error instanceof Refusal && error.kind === "unauthorized") return undefined;
     throw error;

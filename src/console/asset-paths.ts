@@ -3,7 +3,7 @@ import { statusOf } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { assets } from "./assets.ts";
 
-export type AssetName = keyof typeof assets;
+type AssetName = keyof typeof assets;
 
 /** The address of an asset below the console. */
 export const assetPath = (name: AssetName): string => `a/${assets[name].hash}.${name.split(".")[1]}`;

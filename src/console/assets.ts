@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "188b28d08085a780",
+    hash: "a9772edaadd73281",
     text: `/* The looks of the console. Colours, distances and sizes are set here once. */
 :root {
   color-scheme: light dark;
@@ -304,15 +304,9 @@ section > .line {
   color: var(--muted);
 }
 
-.trail li + li::before,
-.trail li:last-child::after {
+.trail li + li::before {
   content: "/";
-  color: var(--muted);
   margin-right: var(--s1);
-}
-
-.trail li:last-child::after {
-  margin: 0 0 0 var(--s1);
 }
 
 .trail a {
@@ -453,6 +447,7 @@ button:hover,
 
 .field {
   display: grid;
+  align-content: start;
   gap: var(--s1);
   min-width: 0;
 }
@@ -541,6 +536,11 @@ fieldset {
   background: var(--surface);
   border: 1px solid var(--line);
   border-radius: var(--radius);
+}
+
+/* A field that is alone may be longer. */
+.filters > .field:nth-last-child(2):first-child {
+  grid-column: span 2;
 }
 
 .more {
@@ -697,7 +697,7 @@ a.chip:hover {
 
 .figures {
   display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr));
+  grid-template-columns: repeat(auto-fit, minmax(6rem, 1fr));
   gap: var(--s4);
   margin: 0;
 }
@@ -853,6 +853,10 @@ details {
   margin-top: var(--s3);
 }
 
+td summary {
+  white-space: nowrap;
+}
+
 summary {
   cursor: pointer;
   color: var(--muted);
@@ -1001,17 +1005,17 @@ summary {
 .plot svg {
   display: block;
   width: 100%;
-  min-width: 38rem;
+  min-width: 42rem;
   height: auto;
 }
 
 .plot.half svg {
-  min-width: 22rem;
+  min-width: 28rem;
 }
 
 .chart text {
   fill: var(--muted);
-  font-size: 11px;
+  font-size: 12px;
   font-variant-numeric: tabular-nums;
 }
 
@@ -1027,6 +1031,21 @@ summary {
 
 .fill-1 {
   fill: var(--accent);
+}
+
+/* Series differ in more than their colour: bars are whole, in blocks, or striped. */
+.bar-1 {
+  stroke: var(--accent);
+}
+
+.bar-2 {
+  stroke: var(--blue);
+  stroke-dasharray: 6 1;
+}
+
+.bar-3 {
+  stroke: var(--danger);
+  stroke-dasharray: 2 2;
 }
 
 .fill-2 {
@@ -1069,6 +1088,9 @@ summary {
 .chart .mark-label {
   fill: var(--text);
   font-weight: 600;
+  paint-order: stroke;
+  stroke: var(--surface);
+  stroke-width: 4px;
 }
 
 .legend {
@@ -1087,6 +1109,17 @@ summary {
   width: 1.1rem;
   height: 0.7rem;
   margin-right: var(--s1);
+}
+
+.series td,
+.series thead th {
+  text-align: right;
+  font-variant-numeric: tabular-nums;
+  white-space: nowrap;
+}
+
+.series tbody th {
+  white-space: nowrap;
 }
 
 .charts {
@@ -1127,6 +1160,7 @@ summary {
   display: block;
   width: 100%;
   height: 0.5rem;
+  margin: var(--s2) 0;
   border-radius: 99px;
 }
 
@@ -1243,13 +1277,13 @@ kbd {
 }
 
 @container page (max-width: 46rem) {
-  /* A row becomes a card. */
-  table {
+  /* A row becomes a card, but not of a series, which scrolls. */
+  table:not(.series) {
     border: 0;
     background: none;
   }
 
-  table thead {
+  table:not(.series) thead {
     position: absolute;
     clip-path: inset(50%);
     width: 1px;
@@ -1257,20 +1291,23 @@ kbd {
     overflow: hidden;
   }
 
-  table,
-  table tbody,
-  table tr,
-  table td,
-  table tbody th {
+  table:not(.series),
+  table:not(.series) tbody,
+  table:not(.series) tr,
+  table:not(.series) td,
+  table:not(.series) tbody th {
     display: block;
     width: auto;
   }
 
-  table td:empty {
+  table:not(.series) td:empty {
     display: none;
   }
 
-  table tr {
+  table:not(.series) tr {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(min(12rem, 100%), 1fr));
+    column-gap: var(--s4);
     background: var(--surface);
     border: 1px solid var(--line);
     border-radius: var(--radius);
@@ -1278,10 +1315,25 @@ kbd {
     margin-bottom: var(--s2);
   }
 
-  table td,
-  table tbody th,
-  table td.number,
-  table td.main {
+  table:not(.series) tbody th,
+  table:not(.series) td.main {
+    grid-column: 1 / -1;
+  }
+
+  td .chips,
+  td form {
+    display: inline-flex;
+  }
+
+  td details {
+    display: inline-block;
+    margin: 0;
+  }
+
+  table:not(.series) td,
+  table:not(.series) tbody th,
+  table:not(.series) td.number,
+  table:not(.series) td.main {
     border: 0;
     padding: var(--s1) 0;
     width: auto;
@@ -1289,7 +1341,7 @@ kbd {
     white-space: normal;
   }
 
-  table td[data-label]:not([data-label=""])::before {
+  table:not(.series) td[data-label]:not([data-label=""])::before {
     content: attr(data-label) ": ";
     color: var(--muted);
     font-size: 0.8125rem;

@@ -1,30 +1,14 @@
 // Reads messages out of JSON text: those of a prompt, and those that an application sent as its input or output.
 import { indent, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { findConversation } from "../management/conversation.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** A message: its role, and its content as text. `more` is the JSON text of its other members. */
 export type Message = { role: string; content: string; more?: string };
 
 /** The messages in a text that is a message, an array of them, or a request that has one; undefined for any other text. */
-export function readConversation(text: string): Message[] | undefined {
-  const value = parse(text);
-  if (isMessages(value)) return readMessages(text);
-  if (!isObject(value)) return undefined;
-  if (isMessage(value)) return [readMessage(text)];
-  return isMessages(value.messages) ? readMessages(readMembers(text).get("messages")!) : undefined;
-}
-
-function parse(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const isMessage = (value: unknown) => isObject(value) && typeof value.role === "string" && "content" in value;
-const isMessages = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isMessage);
+export const readConversation = (text: string): Message[] | undefined =>
+  findConversation(text)?.messages.map(readMessage);
 
 /** The messages in the JSON text of an array. */
 export const readMessages = (text: string): Message[] => readItems(text).map(readMessage);

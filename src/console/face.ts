@@ -1,35 +1,30 @@
 // The console as a face: finds the page, signs people in and out, and shows what was refused as a page.
-import { managementContended, managementOverloaded, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
+import { methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import { createSlots } from "../common/slots.ts";
-import type { Slots } from "../common/slots.ts";
-import { readingAside } from "../database/database.ts";
-import { yielding } from "../database/yielding.ts";
 import { readText } from "../http/body.ts";
 import type { Context, RequestContext } from "../http/context.ts";
 import type { Face } from "../http/face.ts";
 import { setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
-import { createGate } from "../http/management-access.ts";
-import type { Gate, ManagementFace } from "../http/management-access.ts";
+import type { ManagementAccess, ManagementFace } from "../http/management-access.ts";
+import { decodePart } from "../http/management-input.ts";
 import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
 import { perform } from "../management/operation.ts";
-import type { Caller, Store } from "../management/operation.ts";
+import type { Caller } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import { createLinks, findCaller, signIn } from "./access.ts";
-import type { Access, Links } from "./access.ts";
-import { exportAnswer, pageAnswer, redirectTo } from "./answers.ts";
-import type { Exports } from "./answers.ts";
+import type { Links } from "./access.ts";
+import { pageAnswer, redirectTo } from "./answers.ts";
 import { findAsset } from "./asset-paths.ts";
 import { errorView } from "./errors.ts";
 import { toInput } from "./page.ts";
 import type { Call, Page, Visit } from "./page.ts";
 import { pages } from "./pages.ts";
 import { bareLayout, layout } from "./parts/layout.ts";
-import { isFromElsewhere, requireOwnPage } from "./safety.ts";
+import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
 import { cookieHeader } from "./session-cookie.ts";
 import { againView, endedView, offView, safeNext, signInView } from "./sign-in.ts";
 
@@ -43,10 +38,7 @@ export type ConsoleFace = Face & {
 };
 
 /** What the pages of one service share. */
-type State = Access & { longStore: Store; longWork: Slots; links: Links; exports: Exports; base: string };
-
-const maxLongWork = 4; // at once. Applications come first
-const slotTimeout = 5_000; // ms
+type State = ManagementAccess & { links: Links; base: string };
 
 /**
  * The console, under `/console`. It needs the face `management` beside it, whose tokens sign in.
@@ -67,23 +59,13 @@ export function consolePages(): ConsoleFace {
       router.all("/sign-in", guarded(showSignIn)).all("/sign-out", guarded(signOut)).get("/continue", guarded(goOn));
       for (const page of pages) router.all(page.path, guarded(showPage(page)));
       router.all("/*", guarded(() => Promise.reject(unknownPath())));
-      const gates = new WeakMap<Face, Gate>();
-      return ({ database, clock, faces }) => {
-        const management = faces.find((face): face is ManagementFace => "access" in face);
-        const access = management?.access;
-        if (management === undefined || access === undefined) {
-          return (ctx) => Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
-        }
-        const gate = gates.get(management) ?? createGate(access.adminToken);
-        gates.set(management, gate);
-        const changes = createSlots(1, slotTimeout, managementContended);
-        // Long work has a queue of its own, so that short pages do not wait for its slices.
-        const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
-        const longWork = createSlots(maxLongWork, slotTimeout, managementOverloaded);
-        const limits = { longWork, exports: { count: 0 } };
-        const stores = { store: { ...openStore(), changes }, longStore: openStore() };
-        const state: State = { ...stores, ...limits, gate, adminToken: access.adminToken, links, base };
-        return (ctx, context) => router.fetch(ctx, context, state);
+      return (host) => {
+        const management = host.faces.find((face): face is ManagementFace => "access" in face);
+        return (ctx, context) => {
+          const access = management?.access(host);
+          if (access !== undefined) return router.fetch(ctx, context, { ...access, links, base });
+          return Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
+        };
       };
     },
     describe: () => ({ tags: {}, methods: [], structs: [], responses: {} }),
@@ -160,7 +142,7 @@ const goOn = async ({ request }: RequestContext): Promise<Answer> =>
 const showPage = (page: Page): Handler => async (ctx, context, state) => {
   const { request, requestId, logContext, params: encoded } = ctx;
   const root = rootOf(ctx, state.base);
-  const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decode(value)]));
+  const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decodePart(value)]));
   if (isChange(ctx)) requireOwnPage(request);
   const caller = await findCaller(state, request);
   if (caller === undefined) return askToSignIn(ctx, state, root);
@@ -171,7 +153,7 @@ const showPage = (page: Page): Handler => async (ctx, context, state) => {
   let visit: Visit = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams() },
-    download: (exported) => exportAnswer(exported, state.exports),
+    download: (exported) => state.exports.send(exported, rawTextHeaders(), ctx, context),
   };
   try {
     const id = params.workspaceId as WorkspaceId | undefined;
@@ -225,13 +207,4 @@ function askToSignIn(ctx: RequestContext, { base }: State, root: string): Answer
   if (!isFromElsewhere(ctx.request)) return redirectTo(`${root}sign-in?${next}`);
   const again = `${root}continue?${next}`;
   return pageAnswer(bareLayout(root, againView(again)), undefined, { Refresh: `0; url=${again}` });
-}
-
-/** A malformed encoding stays as it is. It matches nothing. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -6,7 +6,7 @@ const day = 86_400_000; // ms
 const window = 7 * day;
 
 /** `perDay` is how many requests a day has lately. `usedUpAt` is undefined if the quota lasts until the month ends. */
-export type Forecast = { perDay: number; byEnd: number; usedUpAt: number | undefined };
+type Forecast = { perDay: number; byEnd: number; usedUpAt: number | undefined };
 
 /**
  * Takes the mean of the last seven days of the month, or of all that have passed. Undefined before the month has lasted an hour,

@@ -3,7 +3,7 @@ import { stringify } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 
 /** The members of a record that pages show by name. */
-export type RecordValues = {
+type RecordValues = {
   status: number;
   sessionId: string;
   latency: number | null;

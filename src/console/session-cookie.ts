@@ -5,7 +5,7 @@
 import { sha256 } from "../common/ids.ts";
 
 /** How long a session lasts, in ms. */
-export const sessionTime = 12 * 3_600_000;
+const sessionTime = 12 * 3_600_000;
 
 /** The id in the cookie of the admin token, which is no token of the database. */
 export const adminId = "admin";

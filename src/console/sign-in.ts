@@ -12,7 +12,9 @@ export const signInView = (next: string, refusal?: Refusal): View => ({
     refusal &&
     notice(
       "error",
-      refusal.kind === "unauthorized" ? "No valid token is written like that." : markup`${refusal.message}.`,
+      refusal.kind === "unauthorized"
+        ? "This token is not valid. Check that you copied all of it and that it has not expired or been revoked, or ask an admin for a new one."
+        : markup`${refusal.message}.`,
     )
   }${
     form({

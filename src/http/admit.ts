@@ -53,7 +53,7 @@ export async function admitRead(
 }
 
 /** A submit as it was sent: `text` is the JSON of its record. */
-export type SubmitInput = { deployId: DeploymentRef; text: string; idempotencyKey: string | undefined };
+type SubmitInput = { deployId: DeploymentRef; text: string; idempotencyKey: string | undefined };
 
 /** Decides a submit. `readInput` refuses an invalid id, and a record that is too large. */
 export async function admitSubmit(

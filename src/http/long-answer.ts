@@ -1,17 +1,16 @@
 // Responses of long management work. They may start before their output is ready, exports are streamed, and nothing more is
 // read once the client has disconnected.
-import { exportsOverloaded, Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
-import { describeError } from "../common/log.ts";
 import { withTimeout } from "../common/timeout.ts";
-import type { Slots } from "../common/slots.ts";
 import { ExportText, isExport } from "../management/export.ts";
-import type { Export, ExportFormat } from "../management/export.ts";
+import type { ExportFormat } from "../management/export.ts";
 import { perform } from "../management/operation.ts";
-import type { AnyOperation, Caller, Store } from "../management/operation.ts";
+import type { AnyOperation, Caller } from "../management/operation.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { logStreamErrors } from "./exports.ts";
 import { untilGone } from "./long-work.ts";
+import type { ManagementAccess } from "./management-access.ts";
 import { ok, streamed } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
@@ -24,40 +23,18 @@ export type LongAnswer = (
   context: Context,
 ) => Promise<Answer>;
 
-const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
-
 /**
  * Makes the function for a service. If an output is not ready in `quietMs`, the response starts with spaces, which keep the
  * connection open until the JSON follows.
  */
-export function createLongAnswer(store: Store, longWork: Slots, quietMs: number): LongAnswer {
-  let exports = 0;
-
-  function answerExport(
-    { name, format, text }: Export,
-    ctx: RequestContext,
-    context: Context,
-    leave: () => void,
-  ): Answer {
-    if (exports >= maxExports) throw exportsOverloaded();
-    exports++;
-    const headers = {
-      "Content-Type": mediaTypes[format],
-      "Content-Disposition": `attachment; filename="${name}.${format}"`,
-    };
-    return streamed(logStreamErrors(text, ctx, context), headers, () => {
-      exports--;
-      leave();
-    });
-  }
-
+export function createLongAnswer({ longStore, longWork, exports }: ManagementAccess, quietMs: number): LongAnswer {
   return async (operation, input, caller, ctx, context) => {
     let hasLeft = false;
     const leave = () => void (hasLeft = true);
-    const database = untilGone(store.database, () => hasLeft || ctx.request.signal.aborted);
+    const database = untilGone(longStore.database, () => hasLeft || ctx.request.signal.aborted);
     const run = async () => {
       const end = await longWork.enter();
-      return await perform(operation, { ...store, database, caller }, input).finally(end);
+      return await perform(operation, { ...longStore, database, caller }, input).finally(end);
     };
     const output = run();
     // An export is not JSON, and its text starts soon.
@@ -66,7 +43,8 @@ export function createLongAnswer(store: Store, longWork: Slots, quietMs: number)
       const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
       return streamed(text, { "Content-Type": "application/json" }, leave);
     }
-    return isExport(found) ? answerExport(found, ctx, context, leave) : ok(found, {});
+    if (!isExport(found)) return ok(found, {});
+    return exports.send(found, { "Content-Type": mediaTypes[found.format] }, ctx, context, leave);
   };
 }
 
@@ -78,22 +56,6 @@ async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerato
   for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";
   yield stringify(found);
 }
-
-/** Logs why a stream fails. The client only sees that the response breaks off. */
-async function* logStreamErrors(
-  text: AsyncGenerator<string>,
-  { requestId }: RequestContext,
-  { log }: Context,
-): AsyncGenerator<string> {
-  try {
-    yield* text;
-  } catch (error) {
-    if (!isClientGone(error)) log.error("Response broke off", { requestId, cause: describeError(error) });
-    throw error;
-  }
-}
-
-const isClientGone = (error: unknown) => error instanceof Refusal && error.kind === "client_gone";
 
 const mediaTypes: Record<ExportFormat, string> = {
   ndjson: "application/x-ndjson",

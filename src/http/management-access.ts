@@ -2,18 +2,32 @@
 import { createCache } from "../common/cache.ts";
 import { invalidAdminToken, missingAuthorization, Refusal } from "../common/errors.ts";
 import { isToken, sha256 } from "../common/ids.ts";
+import type { Slots } from "../common/slots.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findTokenCaller } from "../management/tokens.ts";
 import { headerOf, isSame, readBearer } from "./authorization.ts";
-import type { Face } from "./face.ts";
+import type { Exports } from "./exports.ts";
+import type { Face, FaceHost } from "./face.ts";
 
-/** A face of management. `access` says who may use it, and is undefined if it is off. */
+/** What people manage a service with: who may, on what, and how much of it at once. */
+export type ManagementAccess = {
+  adminToken: string | undefined;
+  /** Counts the failures of all faces together. */
+  gate: Gate;
+  store: Store;
+  /** Long work has a queue of its own, so that short requests do not wait for its slices. */
+  longStore: Store;
+  longWork: Slots;
+  exports: Exports;
+};
+
+/** A face of management, which shares its access to a service with other faces. It shares nothing if it is off. */
 export type ManagementFace<Members extends object = object> = Face<Members> & {
-  readonly access: { readonly adminToken: string | undefined } | undefined;
+  access(host: FaceHost): ManagementAccess | undefined;
 };
 
 /** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
-export type Authenticated = { caller: Caller } | { retryAfter: number };
+type Authenticated = { caller: Caller } | { retryAfter: number };
 
 /** Authenticates the bearer of a token, which is undefined for a request without one. */
 export type Gate = (token: string | undefined, store: Store) => Promise<Authenticated>;

@@ -19,7 +19,7 @@ export async function readInput(operation: AnyOperation, ctx: RequestContext, co
   const inUrl = pathMembers(operation);
   for (const name of inUrl) if (Object.hasOwn(sent.value, name)) throw fieldInUrl(name);
   if (Object.hasOwn(sent.value, "ifRevision")) throw revisionInBody();
-  const others = inUrl.map((name) => [name, toValue(schema[name]!, decode(params[name]!))]);
+  const others = inUrl.map((name) => [name, toValue(schema[name]!, decodePart(params[name]!))]);
   const match = request.headers.get("If-Match")?.trim() ?? "*";
   if (match !== "*" && method !== "GET") {
     if (!("ifRevision" in schema)) throw noRevision();
@@ -44,8 +44,8 @@ function toValue(struct: object, text: string): string | number | boolean {
   return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
 }
 
-/** A malformed encoding stays as it is. It matches no id. */
-function decode(text: string): string {
+/** Decodes a part of a path. A malformed encoding stays as it is. It matches no id. */
+export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

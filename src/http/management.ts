@@ -18,11 +18,12 @@ import { groups, operations } from "../management/index.ts";
 import { perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { createExports } from "./exports.ts";
 import type { FaceDescription, FaceHost } from "./face.ts";
 import { createLongAnswer } from "./long-answer.ts";
 import type { LongAnswer } from "./long-answer.ts";
 import { createGate, tokenOf } from "./management-access.ts";
-import type { Gate, ManagementFace } from "./management-access.ts";
+import type { Gate, ManagementAccess, ManagementFace } from "./management-access.ts";
 import { readInput } from "./management-input.ts";
 import { adminPath, describeOperations } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
@@ -30,9 +31,6 @@ import { created, ok, refuse } from "./respond.ts";
 import type { HeaderValues } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
-
-/** Long work has a queue of its own, so that short requests do not wait for its slices. */
-type Stores = { store: Store; longStore: Store };
 
 /** The state of the face in one service. */
 type Shared = { store: Store; answerLong: LongAnswer };
@@ -75,31 +73,31 @@ export function managementWith(
   const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalidTokenOption(fault);
-  const all = new WeakMap<FaceHost, Stores>();
+  const opened = new WeakMap<FaceHost, ManagementAccess>();
 
-  /** The stores of a service, which its requests and its code share. */
-  function storesOf(host: FaceHost): Stores {
-    const known = all.get(host);
-    if (known !== undefined) return known;
+  /** Opens a service for the requests and the code that manage it, which share this. */
+  function open(host: FaceHost, gate: Gate): ManagementAccess {
     const { database, clock } = host;
     const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
     const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
     const stores = { store: { ...openStore(), changes }, longStore: openStore() };
-    all.set(host, stores);
-    return stores;
+    const access = { adminToken, gate, ...stores, longWork: boundLongWork(), exports: createExports() };
+    opened.set(host, access);
+    return access;
   }
 
   return {
     path: adminPath,
-    access: isOn ? { adminToken } : undefined,
+    access: (host) => isOn ? opened.get(host) : undefined,
     secrets: adminToken === undefined ? [] : [adminToken],
     mount(basePath) {
       const router = createRouter(basePath);
-      if (isOn) addOperations(router, createGate(adminToken));
+      const gate = createGate(adminToken);
+      if (isOn) addOperations(router, gate);
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return (host) => {
-        const { store, longStore } = storesOf(host);
-        const shared: Shared = { store, answerLong: createLongAnswer(longStore, boundLongWork(), quietMs) };
+        const access = open(host, gate);
+        const shared: Shared = { store: access.store, answerLong: createLongAnswer(access, quietMs) };
         if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
         const count = host.metrics.counter(
           "promptledger_management_refusals_total",
@@ -121,10 +119,10 @@ export function managementWith(
       };
     },
     describe: () => isOn ? describeOperations(groups) : nothing,
-    extend: (open) => ({
+    extend: (openHost) => ({
       admin: adminOf(({ isLong }, call) => {
-        const host = open();
-        const { store, longStore } = storesOf(host);
+        const host = openHost();
+        const { store, longStore } = opened.get(host)!;
         return host.run(() => call({ ...isLong ? longStore : store, caller: embedder }));
       }),
     }),
@@ -132,7 +130,7 @@ export function managementWith(
 }
 
 /** Code of the embedder's may do what the admin token may. */
-const embedder: Caller = { source: "api", actor: "", role: "owner" };
+const embedder: Caller = { source: "embedded", actor: "", role: "owner" };
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 

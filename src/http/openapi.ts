@@ -202,7 +202,7 @@ export const openapi = (): Face => ({
 });
 
 /** Describes a service, with its faces. */
-export function describeService(faces: readonly Face[], hasMetrics: boolean) {
+function describeService(faces: readonly Face[], hasMetrics: boolean) {
   const described = faces.map((face) => face.describe());
   const allTags = Object.assign({}, tags, ...described.map(({ tags }) => tags)) as Record<string, string>;
   return {

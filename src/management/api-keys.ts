@@ -36,7 +36,7 @@ const NewApiKey = named(
   "NewApiKey",
   exactly({ ...apiKey, key: described(v.text, "The secret. No other response contains it") }),
 );
-export type NewApiKey = Infer<typeof NewApiKey>;
+type NewApiKey = Infer<typeof NewApiKey>;
 
 const table = tableOf(
   ApiKey,

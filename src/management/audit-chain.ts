@@ -68,7 +68,7 @@ export async function readHead(database: Database): Promise<Head> {
 }
 
 /** What a check of the chain found. */
-export type ChainState = {
+type ChainState = {
   entries: number;
   /** The first position whose entry is missing or does not fit those before it. */
   brokenAt: number | null;

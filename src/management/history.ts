@@ -113,7 +113,7 @@ type VersionChange = Pick<DeploymentChange, "action" | "to">;
  * `previous` is the default target of a rollback. `served` has all versions that were live but the current one, latest
  * first.
  */
-export type RollbackTargets = { live: number | undefined; previous: number | undefined; served: number[] };
+type RollbackTargets = { live: number | undefined; previous: number | undefined; served: number[] };
 
 /**
  * Reads a history, oldest change first. Promotions form a stack. A rollback removes the versions above its target. A
@@ -132,4 +132,16 @@ export function findRollbackTargets(history: readonly VersionChange[]): Rollback
   }
   const live = stack.at(-1);
   return { live, previous: stack.at(-2), served: [...served].filter((version) => version !== live).reverse() };
+}
+
+/** The versions that were made live, each under the revision of the last change that did. The newest change comes first. */
+export function findLastLive(changes: readonly DeploymentChange[]): Map<number, number> {
+  const lastLive = new Map<number, number>();
+  const found = new Set<number>();
+  for (const { revision, to } of changes) {
+    if (typeof to !== "number" || found.has(to)) continue;
+    found.add(to);
+    lastLive.set(revision, to);
+  }
+  return lastLive;
 }

@@ -16,8 +16,8 @@ import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
 
-/** How a caller reaches management. */
-export const sources = ["api", "command line"] as const;
+/** How a caller reaches management. Code that embeds the service calls it without a token. */
+export const sources = ["api", "command line", "console", "embedded"] as const;
 export type Source = (typeof sources)[number];
 
 /** What a caller may do. Each role may do everything that those before it may. */
@@ -68,7 +68,7 @@ export type Management = Session & { commit: Commit };
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** Why an operation may refuse, besides invalid input. */
-export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
+type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
 export type Operation<Input extends object, Output, Id extends string = string> = {
   /** Its unique name, in the OpenAPI description and in code: `createWorkspace`. */

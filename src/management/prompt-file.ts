@@ -10,7 +10,7 @@ import { promptContent } from "./versions.ts";
 import type { PromptVersion } from "./versions.ts";
 
 const PromptFile = exactly({ name: optional(v.promptName), ...promptContent });
-export type PromptFile = Infer<typeof PromptFile>;
+type PromptFile = Infer<typeof PromptFile>;
 
 // As much as a request body may have by default, and as fits in an argument of a libSQL server.
 const maxSource = 1024 * 1024; // characters

@@ -34,7 +34,7 @@ const changed = described(v.isTrue, "Whether this request changed anything");
 const RenamedPrompt = named("RenamedPrompt", exactly({ ...prompt, changed, ...renamed }));
 export type RenamedPrompt = Infer<typeof RenamedPrompt>;
 const PromptResult = named("PromptResult", exactly({ ...prompt, changed }));
-export type PromptResult = Infer<typeof PromptResult>;
+type PromptResult = Infer<typeof PromptResult>;
 
 const table = tableOf(
   Prompt,

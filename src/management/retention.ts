@@ -9,7 +9,7 @@ import type { Store } from "./operation.ts";
 import { paced } from "./paced.ts";
 
 /** What a run has done. `error` is what failed, if anything did. */
-export type UpkeepRun = { calls: number; records: number; error?: unknown };
+type UpkeepRun = { calls: number; records: number; error?: unknown };
 
 export type UpkeepOptions = {
   /** The name of the process that asks for the lease. It must be unique. */

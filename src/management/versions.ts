@@ -39,7 +39,7 @@ export type PromptVersion = Infer<typeof PromptVersion>;
 /** The response to a push. */
 export const pushed = { ...version, isNew: described(v.isTrue, "Whether this push created the version") };
 const PushResult = named("PushResult", exactly(pushed));
-export type PushResult = Infer<typeof PushResult>;
+type PushResult = Infer<typeof PushResult>;
 
 const VersionSummary = named(
   "PromptVersionSummary",
@@ -65,13 +65,13 @@ const toStored = readerOf(StoredVersion);
 const toSummary = readerOf(VersionSummary);
 
 /** A row of `findVersion` as a version. */
-export function toVersion(row: Row): PromptVersion {
+function toVersion(row: Row): PromptVersion {
   const stored = toStored(row);
   return { ...stored, variables: variablesOf(stored.messages) };
 }
 
 /** Finds a version of a prompt, by default the newest. */
-export const findVersion = (promptId: PromptId, version?: number): Statement => ({
+const findVersion = (promptId: PromptId, version?: number): Statement => ({
   sql:
     `select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.note, v.created_at
     from prompt_versions v join prompts p on p.id = v.prompt_id
@@ -80,14 +80,14 @@ export const findVersion = (promptId: PromptId, version?: number): Statement => 
 });
 
 /** A planned push: its response, how the audit log identifies its content, and its statements. */
-export type PushPlan = {
+type PushPlan = {
   pushed: PushResult;
   content: { latestVersion: number; hash: string };
   statements: Statement[];
 };
 
 /** Plans the next version of a prompt. Content that equals the newest version makes no new one. */
-export async function planPush(
+async function planPush(
   { id, name, newest }: { id: PromptId; name: string; newest?: PromptVersion | undefined },
   input: PromptInput,
   createdAt: number,

@@ -3,6 +3,7 @@
 import process from "node:process";
 import { batches } from "./batches.ts";
 import { client } from "./client.ts";
+import { consolePages } from "./console.ts";
 import { deletion } from "./deletion.ts";
 import { embedded } from "./embedded.ts";
 import { flood } from "./flood.ts";
@@ -37,6 +38,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   client,
   embedded,
   looking,
+  console: consolePages,
 };
 
 function fail(code: number, error: unknown): never {

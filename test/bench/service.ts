@@ -7,6 +7,7 @@ import { createLog } from "../../src/common/log.ts";
 import { openConfigured } from "../../src/runtime/boot.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
+import { consolePages } from "../../src/console.ts";
 import { management } from "../../src/http/management.ts";
 import { around } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -28,7 +29,7 @@ const output = openLogOutput((count) => log.warn("Dropped log lines", { count })
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const limits = GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) };
 const { adminToken } = config;
-const faces = adminToken === undefined ? [] : [management({ adminToken })];
+const faces = adminToken === undefined ? [] : [management({ adminToken }), consolePages()];
 const { context, fetch } = serveContext(counted, { clock, log, faces }, limits);
 const server = await listen(fetch, config, () => {});
 

@@ -1,4 +1,4 @@
-// The console in a real Chromium: a person's week, accessibility, and what other sites may not do.
+// The console in a real Chromium: accessibility, the keyboard, and what other sites and strangers may not do.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -13,7 +13,7 @@ import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
 import { findViolations, startBrowser } from "./browser.ts";
 import { listPaths } from "./walk.ts";
-import { enter, liveThroughWeek } from "./week.ts";
+import { enter } from "./week.ts";
 
 const test = suite("in a browser");
 
@@ -40,7 +40,7 @@ async function stage() {
   return { ...demo, origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/console`, service, end };
 }
 
-// One browser is enough: what a runtime serves is tested on each, by the other suites.
+// One runtime is enough: weeks.test.ts shows the pages of the others.
 if (currentRuntime === "Node") {
   const browser = await startBrowser();
   const place = await stage();
@@ -48,14 +48,6 @@ if (currentRuntime === "Node") {
     await browser.close();
     await place.end();
   });
-
-  for (const hasScripts of [true, false]) {
-    test(`a person lives through a week, with scripts ${hasScripts ? "on" : "off"}`, async () => {
-      const fresh = await stage();
-      await liveThroughWeek(browser, fresh, hasScripts);
-      await fresh.end();
-    });
-  }
 
   test("axe finds nothing on any page in both colour schemes, and none is wider than a phone or a tablet", async () => {
     const context = await browser.newContext({ reducedMotion: "reduce" });

@@ -247,12 +247,12 @@ test("a record that is deleted is gone, and its page says so", async () => {
   assert.match(text, "<h1>Deleted</h1>");
 });
 
-test("the audit log names who was signed in", async () => {
+test("the audit log names who was signed in, and the console", async () => {
   const { token } = await call(createToken, admin, { name: "Olga", role: "owner" });
   const owner = await visit(world, token);
   await owner.send("/settings", { name: "Acme 2", monthlyLimit: "10" });
   const { items: [entry] } = await call(listAuditEntries, admin, { workspaceId, limit: 1 });
-  assert.equal([entry!.actor, entry!.action], ["Olga", "workspace.updated"]);
+  assert.equal([entry!.source, entry!.actor, entry!.action], ["console", "Olga", "workspace.updated"]);
   assert.match(await owner.see("/audit?actor=Olga"), "workspace updated");
 });
 

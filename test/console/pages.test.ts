@@ -4,10 +4,10 @@ import * as assert from "uvu/assert";
 import { assets } from "../../src/console/assets.ts";
 import { roles } from "../../src/management/operation.ts";
 import { createToken } from "../../src/management/tokens.ts";
-import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt } from "../actions.ts";
+import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { createTenant, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { createVisit, linksIn, origin, titleOf, visit } from "./visitor.ts";
+import { createVisit, linksIn, origin, tableIn, titleOf, visit } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
 
 const test = suite("pages");
@@ -105,12 +105,38 @@ test("every page forbids scripts, styles, frames and forms of others, and is not
   }
 });
 
+const maxBytes = 60_000; // of a page with its style and script
+const shared = Object.values(assets).reduce((sum, { text }) => sum + text.length, 0);
+
 test("a page weighs less than 60 kB with its style and script, and the script less than 8 kB", () => {
-  const shared = Object.values(assets).reduce((sum, { text }) => sum + text.length, 0);
   for (const [path, page] of all) {
-    assert.ok(page.length + shared < 60_000, `${path}: ${page.length + shared} bytes`);
+    assert.ok(page.length + shared < maxBytes, `${path}: ${page.length + shared} bytes`);
   }
   assert.ok(assets["console.js"].text.length < 8_000);
+});
+
+test("so do statistics of many hours and versions, which show the newest hours and say so", async () => {
+  const { world } = await createVisit({ monthlyLimit: 10_000 });
+  const { admin, promptId, workspaceId, deployId } = world;
+  const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
+  await updateWorkspace(admin, workspaceId, { statuses });
+  for (let version = 2; version <= 8; version++) {
+    await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: `Version ${version}` }));
+    await promoteDeployment(admin, deployId, { version });
+  }
+  for (let nth = 0; nth < 100; nth++) {
+    const additional_properties = { prompt_tokens: 1_000 + 37 * nth, completion_tokens: 100 + nth };
+    const given = { sessionId: "s", promptVersion: 1 + nth % 8, cost: 0.012_345 * nth, latency: 1_234.5 * nth };
+    for (const status of [0, 1]) {
+      await world.submit({ ...given, status, content: { output: "x" }, additional_properties });
+    }
+    world.now += 3_600_000;
+  }
+  const page = await (await visit(world)).see(`/deployments/${deployId}/stats?last=all&interval=hour`);
+  assert.match(page, "The newest 48 hours are shown");
+  assert.is(tableIn(page, "By hour").length, 48);
+  assert.ok(page.length + shared < maxBytes, `${page.length + shared} bytes`);
+  await world.close();
 });
 
 test("an unknown page is 404, and so is what a caller for one workspace may not see", async () => {

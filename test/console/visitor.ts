@@ -63,6 +63,23 @@ export const numberAt = (page: string, id: string): number | undefined => {
   return value === undefined ? undefined : Number(value);
 };
 
+/** All numbers of a part of a page, exact, in order. */
+export const valuesIn = (page: string): string[] =>
+  Array.from(page.matchAll(/<data value="([^"]*)"/g), ([, value]) => value!);
+
+/** The numbers in the cells of a table, row by row, but those of the cell that names the row. Empty if there is no such table. */
+export function tableIn(page: string, caption: string): string[][][] {
+  const [, body] = page.split(`<caption class="hide">${caption}</caption>`);
+  const [rows = ""] = (body ?? "").split("</table>");
+  return Array.from(
+    rows.matchAll(/<tr><th scope="row".*?<\/tr>/gs),
+    ([row]) =>
+      // A number may stand alone.
+      Array.from(row.matchAll(/<td[^>]*>(.*?)<\/td>/gs), ([, cell]) =>
+        /^-?\d[\d.,]*$/.test(cell!) ? [cell!.replaceAll(",", "")] : valuesIn(cell!)),
+  );
+}
+
 /** The relative links of a page. */
 export const linksIn = (page: string): string[] =>
   Array.from(page.matchAll(/<a\b[^>]*\bhref="([^"]*)"/g), ([, href]) => href!.replaceAll("&amp;", "&"));

@@ -30,7 +30,7 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   await page.goto(place.url);
   await page.getByLabel("Token").fill("wrong");
   await clickButton(page, "Sign in");
-  assert.match(await page.locator(".notice.error").innerText(), "No valid token");
+  assert.match(await page.locator(".notice.error").innerText(), "This token is not valid");
   errors.length = 0; // The browser reports the 401
   await enter(page, place);
   assert.is(await heading(page), "Lamp & Shoe");

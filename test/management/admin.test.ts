@@ -58,7 +58,7 @@ test("sets up a tenant, whose prompt is served and whose record is listed", asyn
   for await (const part of (await admin.exportDiagnoses({ deployId })).text) exported += part;
   assert.is(JSON.parse(exported).id, id);
   const { items: [entry] } = await admin.listAuditEntries({ limit: 1 });
-  assert.equal([entry!.source, entry!.actor, entry!.action], ["api", "", "deployment.created"]);
+  assert.equal([entry!.source, entry!.actor, entry!.action], ["embedded", "", "deployment.created"]);
 });
 
 test("an operation without input needs none", async () => {

@@ -99,10 +99,16 @@ export const changesTable = (visit: Visit, entries: readonly AuditEntry[], names
   table("Changes", entries, [
     { label: "When", cell: ({ createdAt }) => time(createdAt) },
     { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
-    { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
+    { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
     { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
     ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
   ]);
+
+/** The token or the user, and how the change was made where that is asked for, or nobody is named. */
+const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
+  actor === ""
+    ? source
+    : markup`${isolated(actor)}${isWhole && markup`<p class="hint">${source.replace(" ", "\u00a0")}</p>`}`;
 
 /** What happened, and the thing that changed. */
 function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {

@@ -59,7 +59,7 @@ const filterOf = (
 ): Html =>
   filters(
     markup`${field({ label: "Version", name: "from", type: "number", value: from })}${
-      field({ label: "with", name: "to", type: "number", value: to, hint: `1 to ${newest}` })
+      field({ label: `with (1 to ${newest})`, name: "to", type: "number", value: to })
     }${
       deployments.length > 0 && markup`${
         select({

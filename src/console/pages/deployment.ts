@@ -3,7 +3,7 @@ import type { DeploymentId } from "../../common/ids.ts";
 import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { findRollbackTargets } from "../../management/history.ts";
+import { findLastLive, findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import { dash, time } from "../format.ts";
@@ -34,7 +34,7 @@ export const deploymentPage: Page = {
       call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
       listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
     ]);
-    const { previous, served } = findRollbackTargets([...all].reverse());
+    const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
     return {
       title: reference,
@@ -61,7 +61,7 @@ export const deploymentPage: Page = {
       }${section("Change", actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous))}${
         section(
           "History",
-          markup`${historyOf(visit, deployment, shown.items, served)}${
+          markup`${historyOf(visit, deployment, shown.items, findLastLive(all))}${
             pager(shown.nextCursor, (next) => `?cursor=${next}`)
           }`,
         )
@@ -132,27 +132,24 @@ function actionsOf(
 /** Each version that was live can be made live again, where it was last. */
 function historyOf(
   visit: Visit,
-  deployment: Deployment,
-  all: readonly DeploymentChange[],
-  served: readonly number[],
+  { id, promptId, currentVersion }: Deployment,
+  shown: readonly DeploymentChange[],
+  lastLive: ReadonlyMap<number, number>,
 ): Html {
-  const { id, promptId } = deployment;
-  const marked = new Set<unknown>();
-  const targetOf = ({ to }: DeploymentChange): Part => {
-    const isTarget = typeof to === "number" && served.includes(to) && !marked.has(to);
-    marked.add(to);
-    return isTarget
-      ? markup`<a class="button small" href="${
-        link(visit, ["deployments", id, "rollback"], { version: to })
-      }">Return to v${to}</a>`
-      : "";
+  const returnTo = ({ revision }: DeploymentChange): Part => {
+    const version = lastLive.get(revision);
+    return version === undefined || version === currentVersion
+      ? ""
+      : markup`<a class="button small" href="${
+        link(visit, ["deployments", id, "rollback"], { version })
+      }">Return to v${version}</a>`;
   };
-  return table("History", all, [
+  return table("History", shown, [
     { label: "When", cell: ({ createdAt }) => time(createdAt) },
     { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
     { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
     { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
-    { label: "Return", cell: targetOf },
+    { label: "Return", cell: returnTo },
   ]);
 }
 

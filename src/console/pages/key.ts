@@ -3,14 +3,14 @@ import type { KeyId } from "../../common/ids.ts";
 import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
 import { time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
-import { asked, link, sent } from "../page.ts";
+import { asked, link } from "../page.ts";
 import type { Page } from "../page.ts";
 import { heading } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
-import { rotationForms } from "../parts/rotation.ts";
-import { isRevoked, secretView, stateChip } from "../parts/secret.ts";
+import { isRevoked, stateChip } from "../parts/secret.ts";
 import { facts } from "../parts/table.ts";
 import { mayOf } from "./keys.ts";
+import { changeSecret, rotationForms } from "./secrets.ts";
 
 export const keyPage: Page = {
   path: "/:workspaceId/keys/:keyId",
@@ -35,14 +35,14 @@ export const keyPage: Page = {
       }${!isRevoked(key) && rotationForms(visit, rotateApiKey, revokeApiKey, "applications")}`,
     };
   },
-  async act(visit) {
+  act(visit) {
     const id = visit.params.keyId as KeyId, back = link(visit, ["keys", id]);
-    if (visit.form.get("do") === "revoke") {
-      await visit.call(revokeApiKey, { id });
-      return { redirect: `${back}?done=revoke` };
-    }
-    const overlapMs = Number(sent(visit, "overlap") ?? 0);
-    const { key, name } = await visit.call(rotateApiKey, { id, overlapMs });
-    return secretView({ title: "The new secret", name, secret: key, back });
+    return changeSecret(visit, back, {
+      revoke: () => visit.call(revokeApiKey, { id }),
+      async rotate(overlapMs) {
+        const { key: secret, name } = await visit.call(rotateApiKey, { id, overlapMs });
+        return { secret, name };
+      },
+    });
   },
 };

@@ -15,7 +15,7 @@ import { field, form, guarded, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { secretView, stateChip } from "../parts/secret.ts";
 import { pager, table } from "../parts/table.ts";
-import { momentOf } from "./inputs.ts";
+import { expiryField, expiryIn } from "./secrets.ts";
 
 const pageSize = 50;
 
@@ -65,7 +65,7 @@ export const keysPage: Page = {
       readOnly: may === "read",
       submitOnly: may === "submit",
       deployId,
-      expiresAt: momentOf(sent(visit, "expiresAt")) ?? null,
+      expiresAt: expiryIn(visit),
     });
     return secretView({ title: "The new key", name, secret: key, back: link(visit, ["keys", id]) });
   },
@@ -99,12 +99,4 @@ const keyFields = (visit: Visit, deployments: readonly Deployment[]): Html =>
       value: visit.form.get("deployId"),
       options: [["", "All deployments"], ...deployments.map(({ id, reference }) => [id, reference] as const)],
     })
-  }${
-    field({
-      label: "Expires (UTC)",
-      name: "expiresAt",
-      type: "datetime-local",
-      value: visit.form.get("expiresAt"),
-      hint: "Never, if empty.",
-    })
-  }</div>`;
+  }${expiryField(visit)}</div>`;

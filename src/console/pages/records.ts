@@ -71,7 +71,7 @@ export const recordsPage: Page = {
 };
 
 /** Records as a table, with a link to each. */
-export const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
+const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
   table("Records", records, [
     {
       label: "When",

@@ -4,10 +4,11 @@ import { getDeployment } from "../../management/deployments.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { isolated, markup } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import type { Html } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
-import { barChart, lineChart } from "../parts/chart.ts";
+import { barChart, lineChart, numbersTable } from "../parts/chart.ts";
+import type { Chart } from "../parts/chart.ts";
 import { empty } from "../parts/empty.ts";
 import { filters, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
@@ -17,7 +18,7 @@ import { spanOf, spanOptions } from "./inputs.ts";
 const intervals = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const; // ms
 type Interval = keyof typeof intervals;
 const mostVersions = 6; // beside each other
-const mostPoints = 400;
+const mostPoints = 48; // of a chart, so that the page stays light
 
 export const statsPage: Page = {
   path: "/:workspaceId/deployments/:deployId/stats",
@@ -84,7 +85,7 @@ export const statsPage: Page = {
 function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
   const size = intervals[interval];
   const first = series[0]!.at, last = series.at(-1)!.at;
-  const count = Math.min(Math.round((last - first) / size) + 1, mostPoints);
+  const all = Math.round((last - first) / size) + 1, count = Math.min(all, mostPoints);
   const known = new Map(series.map((point) => [point.at, point]));
   const moments = Array.from({ length: count }, (_, index) => last - (count - 1 - index) * size);
   const labels = moments.map((at) =>
@@ -101,44 +102,48 @@ function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
   });
   const shared = { labels, marks, size: "half" as const };
   const hasFailures = series.some(({ failures }) => failures !== null);
-  const charts: Part[] = [
-    barChart({
-      ...shared,
-      title: "Records, and when a version became live",
-      unit: "records",
-      series: hasFailures
-        ? [
-          { name: "Succeeded", style: 1, values: valuesOf(({ records, failures }) => records - (failures ?? 0)) },
-          { name: "Failed", style: 3, values: valuesOf(({ failures }) => failures) },
-        ]
-        : [{ name: "Records", style: 1, values: valuesOf(({ records }) => records) }],
-    }),
-    lineChart({
-      ...shared,
-      title: "Latency",
-      unit: "ms",
-      format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
-      series: [
-        { name: "95th percentile", style: 2, values: valuesOf(({ latency }) => latency.p95) },
-        { name: "Median", style: 1, values: valuesOf(({ latency }) => latency.p50) },
-      ],
-    }),
-    barChart({
-      ...shared,
-      title: "Cost",
-      unit: "USD",
-      format: (value) => `$${Number(value.toPrecision(4))}`,
-      series: [{ name: "Cost", style: 2, values: valuesOf(({ cost }) => Number(cost.total)) }],
-    }),
-    barChart({
-      ...shared,
-      title: "Tokens",
-      unit: "tokens",
-      series: [
-        { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.prompt) },
-        { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.completion) },
-      ],
-    }),
-  ];
-  return markup`<div class="charts">${charts}</div>`;
+  const records: Chart = {
+    ...shared,
+    title: "Records, and when a version became live",
+    unit: "records",
+    series: hasFailures
+      ? [
+        { name: "Succeeded", style: 1, values: valuesOf(({ records, failures }) => records - (failures ?? 0)) },
+        { name: "Failed", style: 3, values: valuesOf(({ failures }) => failures) },
+      ]
+      : [{ name: "Records", style: 1, values: valuesOf(({ records }) => records) }],
+  };
+  const latency: Chart = {
+    ...shared,
+    title: "Latency",
+    unit: "ms",
+    format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
+    series: [
+      { name: "95th percentile", style: 2, values: valuesOf(({ latency }) => latency.p95) },
+      { name: "Median", style: 1, values: valuesOf(({ latency }) => latency.p50) },
+    ],
+  };
+  const cost: Chart = {
+    ...shared,
+    title: "Cost",
+    unit: "USD",
+    format: (value) => `$${Number(value.toPrecision(4))}`,
+    series: [{ name: "Cost", style: 2, values: valuesOf(({ cost }) => Number(cost.total)) }],
+  };
+  const tokens: Chart = {
+    ...shared,
+    title: "Tokens",
+    unit: "tokens",
+    series: [
+      { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.prompt) },
+      { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.completion) },
+    ],
+  };
+  const charts = [records, latency, cost, tokens];
+  return markup`<div class="charts">${barChart(records)}${lineChart(latency)}${barChart(cost)}${
+    barChart(tokens)
+  }</div>${
+    all > count &&
+    markup`<p class="hint">The newest ${count} ${interval}s are shown. Choose a longer part of time for more.</p>`
+  }${numbersTable(`By ${interval}`, charts)}`;
 }

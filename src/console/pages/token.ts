@@ -3,14 +3,14 @@ import type { TokenId } from "../../common/ids.ts";
 import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
 import { time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
-import { asked, link, sent } from "../page.ts";
+import { asked, link } from "../page.ts";
 import type { Page } from "../page.ts";
 import { chip } from "../parts/chips.ts";
 import { heading } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
-import { rotationForms } from "../parts/rotation.ts";
-import { isRevoked, secretView, stateChip } from "../parts/secret.ts";
+import { isRevoked, stateChip } from "../parts/secret.ts";
 import { facts } from "../parts/table.ts";
+import { changeSecret, rotationForms } from "./secrets.ts";
 import { placeOf } from "./tokens.ts";
 
 export const tokenPage: Page = {
@@ -40,14 +40,14 @@ export const tokenPage: Page = {
       }${!isRevoked(token) && rotationForms(visit, rotateToken, revokeToken, "whoever uses it")}`,
     };
   },
-  async act(visit) {
+  act(visit) {
     const id = visit.params.tokenId as TokenId, back = link(visit, ["tokens", id]);
-    if (visit.form.get("do") === "revoke") {
-      await visit.call(revokeToken, { id });
-      return { redirect: `${back}?done=revoke` };
-    }
-    const overlapMs = Number(sent(visit, "overlap") ?? 0);
-    const { token, name } = await visit.call(rotateToken, { id, overlapMs });
-    return secretView({ title: "The new secret", name, secret: token, back });
+    return changeSecret(visit, back, {
+      revoke: () => visit.call(revokeToken, { id }),
+      async rotate(overlapMs) {
+        const { token: secret, name } = await visit.call(rotateToken, { id, overlapMs });
+        return { secret, name };
+      },
+    });
   },
 };

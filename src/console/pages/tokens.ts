@@ -14,7 +14,7 @@ import { field, form, guarded, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { secretView, stateChip } from "../parts/secret.ts";
 import { pager, table } from "../parts/table.ts";
-import { momentOf } from "./inputs.ts";
+import { expiryField, expiryIn } from "./secrets.ts";
 
 const pageSize = 50;
 
@@ -77,7 +77,7 @@ export const tokensPage: Page = {
       name: sent(visit, "name") ?? "",
       role: (sent(visit, "role") ?? "viewer") as Role,
       ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
-      expiresAt: momentOf(sent(visit, "expiresAt")) ?? null,
+      expiresAt: expiryIn(visit),
     });
     return secretView({
       ...{ title: "The new token", name, secret: token, back: link(visit, ["tokens", id]) },
@@ -115,13 +115,5 @@ const newForm = (visit: Visit): Part =>
           value: visit.form.get("where") ?? "here",
           options: [["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]],
         })
-      }${
-        field({
-          label: "Expires (UTC)",
-          name: "expiresAt",
-          type: "datetime-local",
-          value: visit.form.get("expiresAt"),
-          hint: "Never, if empty.",
-        })
-      }</div>`,
+      }${expiryField(visit)}</div>`,
     }));

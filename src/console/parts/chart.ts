@@ -1,18 +1,20 @@
-// Charts as SVG, made on the server. Each has a name, a legend in words and patterns, and its numbers as a table.
+// Charts as SVG, made on the server. Each has a name and a legend in words, series that differ by more than their colour, and its
+// numbers in a table. There are few elements and attributes, because a page must stay light.
 import { scaleBand, scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
-const widths = { whole: 960, half: 540 }, height = 210;
-const margin = { top: 14, right: 8, bottom: 24, left: 46 };
+const widths = { whole: 800, half: 540 }, height = 210;
+const margin = { top: 14, right: 8, bottom: 24, left: 54 };
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** A series: its name, the number of its pattern, and a value for each label. */
-export type Series = { name: string; style: 1 | 2 | 3; values: readonly (number | null)[] };
+type Series = { name: string; style: 1 | 2 | 3; values: readonly (number | null)[] };
 
-type Chart = {
+/** What a chart shows. */
+export type Chart = {
   title: string;
   /** What the values are: `requests`. */
   unit: string;
@@ -22,7 +24,7 @@ type Chart = {
   marks?: readonly { at: number; label: string }[];
   /** Writes a value for people. */
   format?: (value: number) => string;
-  /** Charts of half the width stand beside each other. */
+  /** Charts of half the width stand beside each other, above one table of all their numbers. */
   size?: keyof typeof widths;
 };
 
@@ -31,24 +33,20 @@ export function barChart(chart: Chart): Html {
   const { labels, series } = chart;
   const totals = labels.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const x = bandOf(chart), y = heightOf(Math.max(...totals, 0));
-  const bars = labels.map((label, index) => {
-    let base = 0;
-    return series.map(({ style, values }) => {
-      const value = values[index] ?? 0;
-      if (value === 0) return undefined;
-      const top = y(base + value), bottom = y(base);
-      base += value;
-      return markup`<rect class="fill-${style}" x="${round(x(label)!)}" y="${round(top)}" width="${
-        round(
-          x.bandwidth(),
-        )
-      }" height="${round(bottom - top)}" />`;
+  const bases = labels.map(() => 0);
+  // A path of thick lines is far shorter than as many rectangles.
+  const bars = series.map(({ style, values }) => {
+    const path = labels.map((label, index) => {
+      const base = bases[index]!, value = values[index] ?? 0;
+      bases[index] = base + value;
+      return value === 0 ? "" : `M${round(x(label)! + x.bandwidth() / 2)} ${round(y(base))}V${round(y(base + value))}`;
     });
+    return markup`<path class="bar-${style}" stroke-width="${round(x.bandwidth())}" d="${path.join("")}" />`;
   });
   return figureOf(
     chart,
-    [gridOf(y, chart), marksOf(chart, x), bars, axisOf(chart, x)],
-    (style) => markup`<rect class="fill-${style}" width="22" height="14" rx="3" />`,
+    [gridOf(y, chart), bars, marksOf(chart, x), axisOf(chart, x)],
+    (style) => markup`<path class="bar-${style}" stroke-width="22" d="M11 14V0" />`,
   );
 }
 
@@ -71,7 +69,7 @@ export function lineChart(chart: Chart): Html {
   );
   return figureOf(
     chart,
-    [gridOf(y, chart), marksOf(chart, x), lines, alone, axisOf(chart, x)],
+    [gridOf(y, chart), lines, alone, marksOf(chart, x), axisOf(chart, x)],
     (style) => markup`<path class="stroke-${style}" d="M0 7H22" />`,
   );
 }
@@ -115,12 +113,13 @@ function axisOf(chart: Chart, x: Band): Part {
   ];
 }
 
-/** `2026-11-15` as `15 Nov`. */
+/** `2026-11-15` as `15 Nov`, also with an hour after it. */
 function shortOf(label: string): string {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(label) ?? [];
+  const [, year, month, day, hour] = /^(\d{4})-(\d\d)-(\d\d)( \d\d:\d\d)?$/.exec(label) ?? [];
   if (day === undefined) return label;
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(at);
+  const text = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(at);
+  return text + (hour ?? "");
 }
 
 const marksOf = ({ marks = [], labels }: Chart, x: Band): Part =>
@@ -132,7 +131,7 @@ const marksOf = ({ marks = [], labels }: Chart, x: Band): Part =>
   });
 
 function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html): Html {
-  const { title, unit, labels, series, format } = chart;
+  const { title, series } = chart;
   return markup`<figure class="chart"><figcaption>${title}</figcaption>${
     series.length > 1 &&
     markup`<ul class="legend">${
@@ -144,21 +143,29 @@ function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Htm
     chart.size ?? "whole"
   }" role="group" aria-label="Chart: ${title}" tabindex="0"><svg viewBox="0 0 ${
     widthOf(chart)
-  } ${height}" role="img" aria-label="${title}. The table below has its numbers.">${drawing}</svg></div><details><summary>As a table</summary><table><caption class="hide">${title}</caption><thead><tr><th scope="col">When</th>${
-    series.map(({ name }) => markup`<th scope="col" class="number">${name} (${unit})</th>`)
-  }</tr></thead><tbody>${
-    labels.map((label, index) =>
-      markup`<tr><th scope="row">${label}</th>${
-        series.map(({ name, values }) =>
-          markup`<td class="number" data-label="${name}">${valueOf(values[index], format)}</td>`
-        )
-      }</tr>`
-    )
-  }</tbody></table></details></figure>`;
+  } ${height}" role="img" aria-label="${title}. The table below has its numbers.">${drawing}</svg></div>${
+    chart.size !== "half" && numbersTable(title, [chart])
+  }</figure>`;
 }
 
-const valueOf = (value: number | null | undefined, format = (value: number) => value.toLocaleString("en")): Part =>
-  value === null || value === undefined ? "–" : markup`<data value="${value}">${format(value)}</data>`;
+/** The exact numbers of charts with the same labels, as one table to unfold. */
+export function numbersTable(title: string, charts: readonly Chart[]): Html {
+  const columns = charts.flatMap(({ series, unit }) =>
+    series.map(({ name, values }) => ({ name: `${name} (${unit})`, values }))
+  );
+  return markup`<details><summary>As a table</summary><div class="plot" role="region" aria-label="Table: ${title}" tabindex="0"><table class="series"><caption class="hide">${title}</caption><thead><tr><th scope="col">When</th>${
+    columns.map(({ name }) => markup`<th scope="col">${name}</th>`)
+  }</tr></thead><tbody>${
+    charts[0]!.labels.map((label, index) =>
+      markup`<tr><th scope="row">${label}</th>${
+        columns.map(({ values }) => markup`<td>${exactly(values[index])}</td>`)
+      }</tr>`
+    )
+  }</tbody></table></div></details>`;
+}
+
+const exactly = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 20 });
 
 /** A bar for a part of a whole. */
 export function shareBar(part: number, whole: number, label: string): Html {

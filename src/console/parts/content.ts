@@ -29,7 +29,7 @@ export const messagesView = (messages: readonly Message[]): Part =>
 const kindOf = (role: string): string => ["system", "user", "assistant"].includes(role) ? role : "";
 
 /** A text with its `{{variables}}` lit up. */
-export function withVariables(text: string): Part {
+function withVariables(text: string): Part {
   const parts: Part[] = [];
   let last = 0;
   for (const { start, end } of findPlaceholders(text)) {
