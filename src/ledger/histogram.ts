@@ -3,9 +3,6 @@
 /** How many values each bucket has, in pages of buckets. For many values this is several times as fast as a map. */
 export type Histogram = Map<number, Uint32Array>;
 
-/** The same of few values, as a map of buckets. */
-export type SmallHistogram = Map<number, number>;
-
 const pageBits = 8;
 
 export function increase(histogram: Histogram, bucket: number): void {
@@ -14,11 +11,37 @@ export function increase(histogram: Histogram, bucket: number): void {
   page[bucket & (1 << pageBits) - 1]!++;
 }
 
+/** The same where there are many histograms of few values each: the buckets of the last values, and counts of the others. */
+export type SmallHistogram = { last: number[]; counts: Map<number, number> };
+
+export const emptySmall = (): SmallHistogram => ({ last: [], counts: new Map() });
+
+const maxLast = 4_096;
+
 export function increaseSmall(histogram: SmallHistogram, bucket: number): void {
-  histogram.set(bucket, (histogram.get(bucket) ?? 0) + 1);
+  histogram.last.push(bucket);
+  if (histogram.last.length < maxLast) return;
+  for (const each of histogram.last) histogram.counts.set(each, (histogram.counts.get(each) ?? 0) + 1);
+  histogram.last = [];
+}
+
+export function addSmall(histogram: SmallHistogram, { last, counts }: SmallHistogram): void {
+  for (const bucket of last) increaseSmall(histogram, bucket);
+  for (const [bucket, count] of counts) histogram.counts.set(bucket, (histogram.counts.get(bucket) ?? 0) + count);
 }
 
 type Counts = [bucket: number, count: number][];
+
+export function countsOfSmall({ last, counts }: SmallHistogram): Counts {
+  const found: Counts = [...counts];
+  let final: [bucket: number, count: number] | undefined;
+  // Sorted as numbers, which is many times as fast as sorting counts.
+  for (const bucket of Uint32Array.from(last).sort()) {
+    if (final?.[0] === bucket) final[1]++;
+    else found.push(final = [bucket, 1]);
+  }
+  return found;
+}
 
 export const countsOf = (histogram: Histogram): Counts =>
   [...histogram].flatMap(([page, counts]) =>
@@ -86,7 +109,8 @@ export function numberOf(bucket: number): number {
 
 /** The smallest bucket that at least these shares of all values do not exceed (nearest rank). Undefined without values. */
 export function percentiles(counts: Counts, shares: number[]): (number | undefined)[] {
-  const ordered = counts.sort(([a], [b]) => a - b);
+  // In order already, this takes no time.
+  const ordered = counts.sort((one, other) => one[0] - other[0]);
   const total = ordered.reduce((sum, [, count]) => sum + count, 0);
   return shares.map((share) => {
     let rank = Math.max(1, Math.ceil(share * total));

@@ -97,7 +97,7 @@ export async function toScan(
   if (costlierThan !== undefined) filter.costlierThan = readAmount(costlierThan) as Amount;
   if (where !== undefined) {
     const at = where.indexOf("=");
-    filter.where = { path: where.slice(0, at), value: where.slice(at + 1) };
+    filter.where = [{ path: where.slice(0, at), value: where.slice(at + 1) }];
   }
   return { filter, costing: await readCosting(store.database, deployIds) };
 }
