@@ -19,6 +19,7 @@ const scenarios = [
   "client",
   "embedded",
   "looking",
+  "insight",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -33,7 +34,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records`, `deletion` and `looking` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion`, `looking` and `insight` use the last. */
   sizes: number[];
   json: boolean;
 };
