@@ -23,7 +23,7 @@ export function startOf(interval: Interval, at: number): number {
 }
 
 /** What was counted in an hour, a day or a week, by version. */
-export type Point = [at: number, parts: [version: number, part: PartTally][]];
+type Point = [at: number, parts: [version: number, part: PartTally][]];
 
 /** What was counted: by version, newest first, over all, and over time, oldest first. */
 export type Counted = { versions: [version: number, tally: Tally][]; all: Tally; series: Point[] };

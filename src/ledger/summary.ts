@@ -18,7 +18,7 @@ import { addSums, countOf, emptyPart, totalCost } from "./tally.ts";
 import type { PartTally, Tally } from "./tally.ts";
 
 /** What a status means. */
-export type StatusMeaning = { status: number; name: string; isFailure: boolean };
+type StatusMeaning = { status: number; name: string; isFailure: boolean };
 
 const failingOf = (meanings: StatusMeaning[]): number[] =>
   meanings.filter(({ isFailure }) => isFailure).map(({ status }) => status);

@@ -10,7 +10,7 @@ import type { MeasuredRecord } from "./slices.ts";
 /** What was counted of some records. */
 export type Outcomes = { records: number; statuses: Map<number, number>; cost: CostSum };
 
-export type CostSum = {
+type CostSum = {
   records: number;
   /** By rate, in units of that rate. */
   byRate: Map<Rate, ExactSum>;
