@@ -20,8 +20,11 @@ const maxLast = 4_096;
 
 export function increaseSmall(histogram: SmallHistogram, bucket: number): void {
   histogram.last.push(bucket);
-  if (histogram.last.length < maxLast) return;
-  for (const each of histogram.last) histogram.counts.set(each, (histogram.counts.get(each) ?? 0) + 1);
+  if (histogram.last.length === maxLast) countLast(histogram);
+}
+
+function countLast(histogram: SmallHistogram): void {
+  for (const bucket of histogram.last) histogram.counts.set(bucket, (histogram.counts.get(bucket) ?? 0) + 1);
   histogram.last = [];
 }
 
@@ -31,17 +34,6 @@ export function addSmall(histogram: SmallHistogram, { last, counts }: SmallHisto
 }
 
 type Counts = [bucket: number, count: number][];
-
-export function countsOfSmall({ last, counts }: SmallHistogram): Counts {
-  const found: Counts = [...counts];
-  let final: [bucket: number, count: number] | undefined;
-  // Sorted as numbers, which is many times as fast as sorting counts.
-  for (const bucket of Uint32Array.from(last).sort()) {
-    if (final?.[0] === bucket) final[1]++;
-    else found.push(final = [bucket, 1]);
-  }
-  return found;
-}
 
 export const countsOf = (histogram: Histogram): Counts =>
   [...histogram].flatMap(([page, counts]) =>
@@ -107,13 +99,25 @@ export function numberOf(bucket: number): number {
   return Number(`${digits}e${exponent}`);
 }
 
-/** The smallest bucket that at least these shares of all values do not exceed (nearest rank). Undefined without values. */
+/** Which of so many ordered values is the smallest that at least a share of all do not exceed (nearest rank), from 1. */
+const rankOf = (share: number, total: number): number => Math.max(1, Math.ceil(share * total));
+
+/** The buckets of the values with these ranks. Undefined without values. */
 export function percentiles(counts: Counts, shares: number[]): (number | undefined)[] {
-  // In order already, this takes no time.
-  const ordered = counts.sort((one, other) => one[0] - other[0]);
+  const ordered = counts.sort(([a], [b]) => a - b);
   const total = ordered.reduce((sum, [, count]) => sum + count, 0);
   return shares.map((share) => {
-    let rank = Math.max(1, Math.ceil(share * total));
+    let rank = rankOf(share, total);
     return ordered.find(([, count]) => (rank -= count) <= 0)?.[0];
   });
+}
+
+export function percentilesOfSmall(histogram: SmallHistogram, shares: number[]): (number | undefined)[] {
+  if (histogram.counts.size > 0) {
+    countLast(histogram);
+    return percentiles([...histogram.counts], shares);
+  }
+  // Sorting numbers is many times as fast as sorting counts.
+  const sorted = new Uint32Array(histogram.last).sort();
+  return shares.map((share) => sorted[rankOf(share, sorted.length) - 1]);
 }

@@ -4,12 +4,12 @@ import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
 import {
   addSmall,
   countsOf,
-  countsOfSmall,
   digitsOf,
   latencyBucket,
   latencyOf,
   numberOf,
   percentiles,
+  percentilesOfSmall,
 } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
@@ -36,7 +36,7 @@ export function toPoint(
   }
   const { records, tokens, cost } = sums;
   const failing = failingOf(meanings);
-  const [p50, p95] = percentiles(countsOfSmall(latencies), [0.5, 0.95]).map((bucket) =>
+  const [p50, p95] = percentilesOfSmall(latencies, [0.5, 0.95]).map((bucket) =>
     bucket === undefined ? null : latencyOf(bucket)
   );
   return {
