@@ -11,7 +11,7 @@ const leastTests = { Node: 3250, Bun: 2330, Deno: 2290 }[currentRuntime];
 const onNodeAlone = new Set([
   // Pure functions: no server, database, file, process or clock.
   ...["arguments", "cache", "charts", "config", "ids", "json-fault", "json-text", "layers", "log", "metrics", "month"],
-  ...["prompt-text", "struct", "table"],
+  ...["prompt-text", "struct", "table", "histogram"],
   // Thousands of cases of one rule, in process. Other files hold its parts that a runtime could change.
   ...["day", "openapi", "ranges", "roles"],
 ]);

@@ -7,6 +7,7 @@ import type { Arguments, Parameter } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { checkNewest, listAll, listNewest } from "./lists.ts";
 import { memberOf, toMember } from "./option-names.ts";
+import { separatorOf } from "./placeholders.ts";
 
 /**
  * What a command does differently from calling its operation and printing the output: `row` formats an item of a list for
@@ -86,11 +87,11 @@ function readInput({ command, input: { schema } }: AnyOperation, { args }: Comma
 
 /** An empty text removes a value that may be null. The values of a repeated option become a list. */
 function readArgument(
-  { name, isRepeatable }: Parameter,
+  { name, placeholder, isRepeatable }: Parameter,
   args: Arguments,
   struct: object,
 ): string | number | null | undefined {
-  if (isRepeatable) return args.texts(name).join() || undefined;
+  if (isRepeatable) return args.texts(name).join(separatorOf(placeholder)) || undefined;
   const value = args.findNumber(name) ?? args.findText(name);
   return value === "" && hasType(struct, "null") ? null : value;
 }

@@ -54,6 +54,9 @@ function kindOf(placeholder: string): Kind | undefined {
   return { expected: choices.join(" or "), read: (text) => choices.find((choice) => choice === text) };
 }
 
+/** What separates the values of a repeated option. A value at a path may have commas. */
+export const separatorOf = (placeholder: string): string => placeholder === "PATH=VALUE" ? "\n" : ",";
+
 /** The value of an argument: times in Unix ms, durations in ms. */
 export function convert(label: string, placeholder: string, text: string): string | number {
   const kind = kindOf(placeholder);

@@ -19,13 +19,23 @@ const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, firstAt }
 });
 
 type Item = { record: Diagnosis; parentId: RecordId | null };
+/** `isLed`: whether it has a parent, which may be on another page. */
+type Branch = { record: Diagnosis; depth: number; isLed: boolean };
 
-/** The records in the order of the tree: each below its parent, oldest first, with how deep it stands. */
-function toTree(items: Item[]): { record: Diagnosis; depth: number }[] {
+/**
+ * The records in the order of the tree: each below its parent, oldest first, with how deep it stands. Those whose
+ * parents are on another page stand on their own.
+ */
+function toTree(items: Item[]): Branch[] {
+  const shown = new Set(items.map(({ record }) => record.id));
   const children = new Map<RecordId | null, Diagnosis[]>();
-  for (const { record, parentId } of items) children.set(parentId, [...children.get(parentId) ?? [], record]);
-  const visit = (record: Diagnosis, depth: number): { record: Diagnosis; depth: number }[] => [
-    { record, depth },
+  for (const { record, parentId } of items) {
+    const parent = parentId !== null && shown.has(parentId) ? parentId : null;
+    children.set(parent, [...children.get(parent) ?? [], record]);
+  }
+  const led = new Set(items.flatMap(({ record, parentId }) => parentId === null ? [] : record.id));
+  const visit = (record: Diagnosis, depth: number): Branch[] => [
+    { record, depth, isLed: led.has(record.id) },
     ...(children.get(record.id) ?? []).flatMap((child) => visit(child, depth + 1)),
   ];
   return (children.get(null) ?? []).flatMap((record) => visit(record, 0));
@@ -37,9 +47,9 @@ export const sessionPresentations = [
     async run(context, input) {
       const outcome = await listNewest(context, showSession, input);
       const items = Array.isArray(outcome.data) ? outcome.data : (outcome.data as { items: Item[] }).items;
-      const rows = toTree(items as Item[]).map(({ record, depth }) => ({
+      const rows = toTree(items as Item[]).map(({ record, depth, isLed }) => ({
         createdAt: record.createdAt,
-        deployment: `${"  ".repeat(depth)}${depth > 0 ? "└ " : ""}${record.reference ?? record.deployId}`,
+        deployment: `${"  ".repeat(depth)}${isLed ? "└ " : ""}${record.reference ?? record.deployId}`,
         version: record.promptVersion,
         status: statusOf(record),
         text: previewOf(record),

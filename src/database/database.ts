@@ -35,10 +35,13 @@ export const around = (database: Database, run: <T>(operation: () => Promise<T>)
 });
 
 /** The same database, whose reads run on a thread of their own where there is one. */
-export const readingAside = ({ readAside, ...database }: Database): Database => ({
+export const readingAside = (database: Database): Database => ({
   ...database,
-  read: readAside ?? database.read,
+  read: database.readAside ?? database.read,
 });
+
+/** Whether the reads of a database run on a thread of their own. */
+export const readsAside = ({ read, readAside }: Database): boolean => read === readAside;
 
 /** The right to serve a database file. */
 export type Claim = {

@@ -1,5 +1,5 @@
 // Sharing the event loop with requests, which long work must not hold up.
-import { around } from "./database.ts";
+import { around, readsAside } from "./database.ts";
 import type { Database } from "./database.ts";
 import { createQueue } from "./queue.ts";
 
@@ -13,12 +13,13 @@ const share = 3; // times as long as the work with a result took
 
 /**
  * The same database for long work, which yields to requests: its operations run one at a time, however many are started at
- * once, and each leaves the event loop to requests before the next one.
+ * once, and each leaves the event loop to requests before the next one. A read on the reader thread starts at once, and only
+ * its result waits.
  */
 export function yielding(database: Database): Database {
   const enqueue = createQueue();
   let rested = Promise.resolve();
-  return around(database, (operation) =>
+  const run = <T>(operation: () => Promise<T>): Promise<T> =>
     enqueue(async () => {
       await rested;
       try {
@@ -26,7 +27,18 @@ export function yielding(database: Database): Database {
       } finally {
         rested = rest();
       }
-    }));
+    });
+  const yielded = around(database, run);
+  if (!readsAside(database)) return yielded;
+  return {
+    ...yielded,
+    read(statement) {
+      const reading = database.read(statement);
+      // It may fail before it is awaited.
+      reading.catch(() => {});
+      return run(() => reading);
+    },
+  };
 }
 
 /**

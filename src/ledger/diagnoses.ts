@@ -10,7 +10,7 @@ import { defaultPageSize } from "../database/page.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import { commitAt, findLogRange, idAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
-import { firstPositions, workBytes } from "./documents.ts";
+import { firstPositions, isRead, workBytes } from "./documents.ts";
 import { scan } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
@@ -24,8 +24,7 @@ const scanLimits = {
   documents: { first: 512, query: 1_024, page: 131_072 },
 };
 
-const limitsOf = ({ filter: { text, where } }: ScanOptions) =>
-  scanLimits[text === undefined && where === undefined ? "index" : "documents"];
+const limitsOf = ({ filter }: ScanOptions) => scanLimits[isRead(filter) ? "documents" : "index"];
 
 /** Which end of the log comes first. */
 export type Order = "newest" | "oldest";

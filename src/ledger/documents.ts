@@ -1,5 +1,5 @@
 // Reads the documents of records, and searches them: for a text in the input or the output, ignoring the case of all
-// letters, and for a value at a path of the additional properties.
+// letters, and for values at paths of the additional properties.
 import { isSameNumber, readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text as textOf } from "../database/row.ts";
@@ -8,8 +8,12 @@ import { integer, text as textOf } from "../database/row.ts";
 export type DocumentFilter = {
   /** A part of the input or the output. */
   text?: string | undefined;
-  where?: { path: string; value: string } | undefined;
+  /** Values at paths of the additional properties, all of them. */
+  where?: { path: string; value: string }[] | undefined;
 };
+
+/** Whether documents must be read for a filter. */
+export const isRead = ({ text, where = [] }: DocumentFilter): boolean => text !== undefined || where.length > 0;
 
 // Bytes of documents that one query reads, or one transaction deletes: some 10 ms, in which nothing else runs.
 export const workBytes = 1024 * 1024;
@@ -44,14 +48,15 @@ const readSql = `
   select d.position, d.document from chosen cross join diagnoses d on d.position = chosen.position order by chosen.nth`;
 
 /** Makes a test of documents. */
-export function matchesDocument({ text, where }: DocumentFilter): (document: string) => boolean {
+export function matchesDocument({ text, where = [] }: DocumentFilter): (document: string) => boolean {
   // Compares by simple case folding, which does not depend on a language.
   const pattern = text === undefined
     ? undefined
     : new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16)}`), "iu");
   return (document) => {
     const members = readMembers(document);
-    if (where !== undefined && !hasValue(members.get("additional_properties") ?? "null", where)) return false;
+    const properties = members.get("additional_properties") ?? "null";
+    if (!where.every((value) => hasValue(properties, value))) return false;
     if (pattern === undefined) return true;
     const { input, output } = JSON.parse(members.get("content") ?? "{}");
     return [input, output].some((member) => typeof member === "string" && pattern.test(member));

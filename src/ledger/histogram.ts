@@ -3,9 +3,6 @@
 /** How many values each bucket has, in pages of buckets. For many values this is several times as fast as a map. */
 export type Histogram = Map<number, Uint32Array>;
 
-/** The same of few values, as a map of buckets. */
-export type SmallHistogram = Map<number, number>;
-
 const pageBits = 8;
 
 export function increase(histogram: Histogram, bucket: number): void {
@@ -14,8 +11,26 @@ export function increase(histogram: Histogram, bucket: number): void {
   page[bucket & (1 << pageBits) - 1]!++;
 }
 
+/** The same where there are many histograms of few values each: the buckets of the last values, and counts of the others. */
+export type SmallHistogram = { last: number[]; counts: Map<number, number> };
+
+export const emptySmall = (): SmallHistogram => ({ last: [], counts: new Map() });
+
+const maxLast = 4_096;
+
 export function increaseSmall(histogram: SmallHistogram, bucket: number): void {
-  histogram.set(bucket, (histogram.get(bucket) ?? 0) + 1);
+  histogram.last.push(bucket);
+  if (histogram.last.length === maxLast) countLast(histogram);
+}
+
+function countLast(histogram: SmallHistogram): void {
+  for (const bucket of histogram.last) histogram.counts.set(bucket, (histogram.counts.get(bucket) ?? 0) + 1);
+  histogram.last = [];
+}
+
+export function addSmall(histogram: SmallHistogram, { last, counts }: SmallHistogram): void {
+  for (const bucket of last) increaseSmall(histogram, bucket);
+  for (const [bucket, count] of counts) histogram.counts.set(bucket, (histogram.counts.get(bucket) ?? 0) + count);
 }
 
 type Counts = [bucket: number, count: number][];
@@ -84,12 +99,25 @@ export function numberOf(bucket: number): number {
   return Number(`${digits}e${exponent}`);
 }
 
-/** The smallest bucket that at least these shares of all values do not exceed (nearest rank). Undefined without values. */
+/** Which of so many ordered values is the smallest that at least a share of all do not exceed (nearest rank), from 1. */
+const rankOf = (share: number, total: number): number => Math.max(1, Math.ceil(share * total));
+
+/** The buckets of the values with these ranks. Undefined without values. */
 export function percentiles(counts: Counts, shares: number[]): (number | undefined)[] {
   const ordered = counts.sort(([a], [b]) => a - b);
   const total = ordered.reduce((sum, [, count]) => sum + count, 0);
   return shares.map((share) => {
-    let rank = Math.max(1, Math.ceil(share * total));
+    let rank = rankOf(share, total);
     return ordered.find(([, count]) => (rank -= count) <= 0)?.[0];
   });
+}
+
+export function percentilesOfSmall(histogram: SmallHistogram, shares: number[]): (number | undefined)[] {
+  if (histogram.counts.size > 0) {
+    countLast(histogram);
+    return percentiles([...histogram.counts], shares);
+  }
+  // Sorting numbers is many times as fast as sorting counts.
+  const sorted = new Uint32Array(histogram.last).sort();
+  return shares.map((share) => sorted[rankOf(share, sorted.length) - 1]);
 }

@@ -4,11 +4,11 @@ import { isObject } from "../schema/struct.ts";
 import { isCount } from "../schema/values.ts";
 
 // How providers name their counts: input, output, and the input tokens that came from a cache. `+` joins what is counted
-// side by side, and in the third part names for the same. `/` leads into an object.
+// side by side, and in the third part names for the same, which must agree. `/` leads into an object.
 const schemes = [
   "prompt_tokens,completion_tokens,prompt_tokens_details/cached_tokens",
   "input_tokens+cache_creation_input_tokens+cache_read_input_tokens,output_tokens,cache_read_input_tokens+input_tokens_details/cached_tokens",
-  "inputTokens+cacheReadInputTokens+cacheWriteInputTokens,outputTokens,cacheReadInputTokens+cachedInputTokens",
+  "inputTokens+cacheReadInputTokens+cacheWriteInputTokens,outputTokens,cacheReadInputTokens+cachedInputTokens+inputTokenDetails/cacheReadTokens",
   "promptTokenCount+toolUsePromptTokenCount,candidatesTokenCount+thoughtsTokenCount,cachedContentTokenCount",
   "gen_ai.usage.input_tokens,gen_ai.usage.output_tokens,gen_ai.usage.cache_read.input_tokens",
 ].map((scheme) => scheme.split(",").map((names) => names.split("+").map((name) => name.split("/"))));
@@ -27,9 +27,10 @@ function countBy([inputNames, outputNames, cachedNames]: string[][][], holder: V
   };
   const sum = (values: (number | null)[]) => values.reduce((all, value) => value === null ? all : all! + value, null);
   const inputs = inputNames!.map(read), input = sum(inputs);
-  const cached = cachedNames!.map(read).find((value) => value !== null) ?? 0;
+  const [cached = 0, ...others] = cachedNames!.map(read).filter((value) => value !== null);
   // Without its first count, the input is unknown. NaN is not equal to itself.
-  const isKnown = (inputs[0] ?? input) === inputs[0] && cached <= (input ?? 0);
+  const isKnown = (inputs[0] ?? input) === inputs[0] && cached <= (input ?? 0) &&
+    others.every((other) => other === cached);
   return `${isKnown ? input : NaN},${sum(outputNames!.map(read))},${cached}`;
 }
 

@@ -9,7 +9,7 @@ const batchRecords = 256;
 const batchBytes = 256 * 1024; // of documents
 
 /** What a transaction has done. `share` is how much of the log has been read, from 0 to 1. */
-export type Reindexed = { records: number; changed: number; share: number };
+type Reindexed = { records: number; changed: number; share: number };
 
 /** Reads the next records again. Returns undefined if there are none left. */
 export async function reindexNext(database: Database): Promise<Reindexed | undefined> {

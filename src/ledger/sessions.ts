@@ -3,17 +3,15 @@ import type { Page, PageRequest } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
-import { scan } from "./scan.ts";
+import type { LogRange } from "./blocks.ts";
+import { scan, scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
-import { addCost, emptyCost } from "./tally.ts";
-import type { CostSum } from "./tally.ts";
+import { addOutcome, emptyOutcomes } from "./tally.ts";
+import type { Outcomes } from "./tally.ts";
 
 /** What was counted of a session. Times are those of its first and its last record, in Unix ms. */
-export type SessionTally = {
+export type SessionTally = Outcomes & {
   sessionId: string;
-  records: number;
-  statuses: Map<number, number>;
-  cost: CostSum;
   firstAt: number;
   lastAt: number;
   /** The position of its last record. */
@@ -66,27 +64,23 @@ async function countSessions(
   database: Database,
   { filter, costing }: ScanOptions,
   sessionIds: string[],
-  scope: { first: number; end: number },
+  scope: LogRange,
 ): Promise<Map<string, SessionTally>> {
   const tallies = new Map<string, SessionTally>();
   if (sessionIds.length === 0) return tallies;
   const matching = { filter: { ...filter, sessionIds }, costing, readsSessions: true };
-  for (let { first } = scope; first < scope.end; first += sliceLength) {
-    const part = { first, end: Math.min(first + sliceLength, scope.end) };
-    await scan(database, matching, part, ({ session, position, status, createdAt, cost }) => {
-      let tally = tallies.get(session);
-      if (tally === undefined) {
-        const times = { firstAt: createdAt, lastAt: createdAt, last: position };
-        tally = { sessionId: session, records: 0, statuses: new Map(), cost: emptyCost(), ...times };
-        tallies.set(session, tally);
-      }
-      tally.records++;
-      tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-      tally.firstAt = Math.min(tally.firstAt, createdAt);
-      tally.lastAt = Math.max(tally.lastAt, createdAt);
-      tally.last = Math.max(tally.last, position);
-      if (cost !== undefined) addCost(tally.cost, cost);
-    });
-  }
+  await scanAll(database, matching, scope, (record) => {
+    const { session, position, createdAt } = record;
+    let tally = tallies.get(session);
+    if (tally === undefined) {
+      const times = { firstAt: createdAt, lastAt: createdAt, last: position };
+      tally = { sessionId: session, ...emptyOutcomes(), ...times };
+      tallies.set(session, tally);
+    }
+    addOutcome(tally, record);
+    tally.firstAt = Math.min(tally.firstAt, createdAt);
+    tally.lastAt = Math.max(tally.lastAt, createdAt);
+    tally.last = Math.max(tally.last, position);
+  });
   return tallies;
 }

@@ -2,12 +2,11 @@
 import { invalid } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
-import { scan } from "./scan.ts";
+import { scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
-import { addRecord, addTally, addToPoint, emptyPoint, emptyTally } from "./tally.ts";
-import type { PointTally, Tally } from "./tally.ts";
-
-const sliceLength = 4_096; // positions that one query scans: 5 ms, in which nothing else runs
+import type { MeasuredRecord } from "./slices.ts";
+import { addRecord, addSums, addTally, emptyPart, emptyTally } from "./tally.ts";
+import type { PartTally, Tally } from "./tally.ts";
 
 export const intervals = ["hour", "day", "week"] as const;
 export type Interval = (typeof intervals)[number];
@@ -23,8 +22,11 @@ export function startOf(interval: Interval, at: number): number {
   return Math.floor((at - first) / length) * length + first;
 }
 
+/** What was counted in an hour, a day or a week, by version. */
+type Point = [at: number, parts: [version: number, part: PartTally][]];
+
 /** What was counted: by version, newest first, over all, and over time, oldest first. */
-export type Counted = { versions: [version: number, tally: Tally][]; all: Tally; series: PointTally[] };
+export type Counted = { versions: [version: number, tally: Tally][]; all: Tally; series: Point[] };
 
 /** Counts the records that match. `report` gets the progress, from 0 to 1. */
 export async function countRecords(
@@ -34,36 +36,44 @@ export async function countRecords(
   report: (share: number) => void,
 ): Promise<Counted> {
   const versions = new Map<number, Tally>();
-  const points = new Map<number, PointTally>();
-  const whole = await findLogRange(database, matching.filter);
-  for (let { first } = whole; first < whole.end; first += sliceLength) {
-    const range = { first, end: Math.min(first + sliceLength, whole.end) };
-    let version = 0, tally: Tally | undefined, point: PointTally | undefined;
-    await scan(database, matching, range, (record) => {
-      if (tally === undefined || record.version !== version) {
-        version = record.version;
-        tally = versions.get(version) ?? emptyTally();
-        versions.set(version, tally);
+  const points = new Map<number, Map<number, PartTally>>();
+  // Those of the record before. Most records share them.
+  let version = NaN, createdAt = NaN, at = NaN, tally = emptyTally(), part: PartTally | undefined;
+
+  function visit(record: MeasuredRecord): void {
+    const isOther = record.version !== version;
+    if (isOther) {
+      version = record.version;
+      tally = getOrAdd(versions, version, emptyTally);
+    }
+    if (interval !== undefined && (isOther || record.createdAt !== createdAt)) {
+      createdAt = record.createdAt;
+      const start = startOf(interval, createdAt);
+      if (isOther || start !== at) {
+        at = start;
+        part = getOrAdd(getOrAdd(points, at, () => new Map()), version, emptyPart);
       }
-      addRecord(tally, record);
-      if (interval === undefined) return;
-      const at = startOf(interval, record.createdAt);
-      if (point?.at !== at) {
-        point = points.get(at) ?? emptyPoint(at);
-        points.set(at, point);
-      }
-      addToPoint(point, record);
-    });
+    }
+    addRecord(tally, part, record);
+  }
+
+  await scanAll(database, matching, await findLogRange(database, matching.filter), visit, (share) => {
     if (points.size > maxPoints) {
       throw invalid(`More than ${maxPoints} ${interval}s have records: choose a longer interval or a shorter time`);
     }
-    report((range.end - whole.first) / (whole.end - whole.first));
-  }
+    report(share);
+  });
+  const series = [...points].sort(([a], [b]) => a - b).map(([at, parts]): Point => [at, [...parts]]);
+  for (const [, parts] of series) for (const [version, part] of parts) addSums(versions.get(version)!.sums, part.sums);
   const all = emptyTally();
   for (const tally of versions.values()) addTally(all, tally);
-  return {
-    versions: [...versions].sort(([a], [b]) => b - a),
-    all,
-    series: [...points.values()].sort((a, b) => a.at - b.at),
-  };
+  return { versions: [...versions].sort(([a], [b]) => b - a), all, series };
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const present = map.get(key);
+  if (present !== undefined) return present;
+  const value = create();
+  map.set(key, value);
+  return value;
 }

@@ -5,7 +5,7 @@ import { latencyOf, numberOf } from "../ledger/histogram.ts";
 import type { Histogram } from "../ledger/histogram.ts";
 import { newcombe, welch } from "../ledger/intervals.ts";
 import { countRecords } from "../ledger/stats.ts";
-import { momentsOf, toStats } from "../ledger/tally.ts";
+import { momentsOf, toStats } from "../ledger/summary.ts";
 import type { Tally } from "../ledger/tally.ts";
 import { recordStats } from "../schema/ledger.ts";
 import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
@@ -124,7 +124,7 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
   const cost = means(
     a.cost.mean === null ? null : Number(a.cost.mean),
     b.cost.mean === null ? null : Number(b.cost.mean),
-    [first.cost.histogram, second.cost.histogram],
+    [first.costs, second.costs],
     numberOf,
   );
   const isCounted = a.failures !== null && b.failures !== null && a.records > 0 && b.records > 0;
@@ -135,8 +135,8 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
         { count: b.failures!.records, total: b.records },
       )
       : null,
-    latency: means(a.latency.mean, b.latency.mean, [first.latency.histogram, second.latency.histogram], latencyOf),
-    tokens: means(a.tokens.mean, b.tokens.mean, [first.tokens.histogram, second.tokens.histogram], numberOf),
+    latency: means(a.latency.mean, b.latency.mean, [first.latencies, second.latencies], latencyOf),
+    tokens: means(a.tokens.mean, b.tokens.mean, [first.tokens, second.tokens], numberOf),
     cost: cost && { ...cost, difference: decimalText(readAmount(b.cost.mean!)! - readAmount(a.cost.mean!)!) },
   };
 }

@@ -5,7 +5,7 @@ import type { Database } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import { createPricing } from "../ledger/pricing.ts";
 import type { Model } from "../ledger/pricing.ts";
-import type { Costing } from "../ledger/scan.ts";
+import type { Costing } from "../ledger/slices.ts";
 
 const unknown: Model = { model: "", provider: "" };
 

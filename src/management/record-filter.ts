@@ -23,12 +23,13 @@ const amount = predicate<string>(
   (value) => typeof value === "string" && new RegExp(usdPattern).test(value),
   { type: "string", pattern: usdPattern },
 );
-const wherePattern = String.raw`^[^=\u0000]{1,200}=[^\u0000]*$`;
+const condition = String.raw`[^=\n\u0000]{1,200}=[^\n\u0000]*`;
+const wherePattern = String.raw`^${condition}(\n${condition})*$`;
 const where = refined(
   predicate<string>(
     "a path and a value, as in trace_id=4bf92f35",
     (value) => typeof value === "string" && new RegExp(wherePattern, "u").test(value),
-    { type: "string", pattern: wherePattern, examples: ["trace_id=4bf92f35"] },
+    { type: "string", pattern: wherePattern, examples: ["trace_id=4bf92f35", "tier=flex\nregion=eu"] },
   ),
   (value) => value.length <= 1000,
   "at most 1000 characters",
@@ -50,7 +51,11 @@ export const recordFilter = {
   moreTokensThan: optional(described(v.count, "Only records with more input and output tokens together")),
   costlierThan: optional(described(amount, "Only records that cost more than this, in USD")),
   where: optional(
-    described(where, "Only records with this value at this path of additional_properties, as in usage.tier=flex"),
+    described(
+      where,
+      "Only records with this value at this path of additional_properties, as in usage.tier=flex. Of several, one per " +
+        "line, all must hold",
+    ),
   ),
   text: optional(
     described(v.needle, "Only records with this text in the input or the output. Case does not matter"),
@@ -61,7 +66,7 @@ export const recordFilter = {
 export const filterOptions =
   "[--session S] [--status STATUS]... [--failures] [--version N] [--from TIME] [--to TIME] " +
   "[--key ID] [--model NAME] [--slower-than LATENCY] [--more-tokens-than TOKENS] [--costlier-than USD] " +
-  "[--where PATH=VALUE] [--text TEXT]";
+  "[--where PATH=VALUE]... [--text TEXT]";
 
 type Input = {
   sessionId?: string | undefined;
@@ -95,9 +100,9 @@ export async function toScan(
     filter.statuses = wanted?.filter((code) => failing?.includes(code) ?? true) ?? failing;
   }
   if (costlierThan !== undefined) filter.costlierThan = readAmount(costlierThan) as Amount;
-  if (where !== undefined) {
-    const at = where.indexOf("=");
-    filter.where = { path: where.slice(0, at), value: where.slice(at + 1) };
-  }
+  filter.where = where?.split("\n").map((line) => {
+    const at = line.indexOf("=");
+    return { path: line.slice(0, at), value: line.slice(at + 1) };
+  });
   return { filter, costing: await readCosting(store.database, deployIds) };
 }

@@ -2,7 +2,6 @@
 import { decimalText } from "../common/decimal.ts";
 import type { Page } from "../common/domain.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
-import { readMembers, stringify } from "../common/json-text.ts";
 import { text } from "../database/row.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import { noCosting } from "../ledger/scan.ts";
@@ -15,6 +14,7 @@ import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
+import { findParents } from "./parents.ts";
 import { timeRange, toScan } from "./record-filter.ts";
 import { deleteRecords, Deletion } from "./records.ts";
 import { failuresOf } from "./statuses.ts";
@@ -90,6 +90,8 @@ function toSession({ sessionId, records, statuses, cost, firstAt, lastAt }: Sess
   };
 }
 
+const neighbours = 1000; // records of a session, among which parents are looked for
+
 /** A record of a session, with its place in the tree. */
 const SessionRecord = named(
   "SessionRecord",
@@ -97,8 +99,9 @@ const SessionRecord = named(
     record: Diagnosis,
     parentId: described(
       nullable(v.textAs<RecordId>()),
-      "The record on this page that additional_properties.parent_id names: by its id, or by the id or the span_id in its " +
-        "additional_properties. Null if it names none",
+      "The record that additional_properties.parent_id names: by its id, or by the id or the span_id in its " +
+        `additional_properties. It is looked for on this page and among the ${neighbours} records before and behind it. ` +
+        "Null if it is not there",
     ),
   }),
 ) as Struct<{ record: Diagnosis; parentId: RecordId | null }, unknown>;
@@ -118,40 +121,24 @@ export const showSession = operation({
     await requireWorkspace(management, workspaceId);
     const deployIds = await deploymentsOf(management, workspaceId);
     const matching = { filter: { deployIds, sessionIds: [sessionId] }, costing: noCosting };
-    const page = await diagnoses.listDiagnoses(management.database, matching, { limit, cursor, order: "oldest" });
-    return { items: withParents(page.items), nextCursor: page.nextCursor };
+    const list = (request: { limit: number | undefined; cursor: string | undefined; order: diagnoses.Order }) =>
+      diagnoses.listDiagnoses(management.database, matching, request);
+    const { items, nextCursor } = await list({ limit, cursor, order: "oldest" });
+    const parents = await findParents(
+      items,
+      // A page in this order begins below its cursor.
+      async () =>
+        cursor === undefined ? [] : (await list({
+          limit: neighbours,
+          cursor: String(Number(cursor) + 1),
+          order: "newest",
+        })).items.reverse(),
+      async () =>
+        nextCursor === null ? [] : (await list({ limit: neighbours, cursor: nextCursor, order: "oldest" })).items,
+    );
+    return { items: items.map((record) => ({ record, parentId: parents.get(record.id) ?? null })), nextCursor };
   },
 });
-
-/** Finds the parent of each record among these. A record is not its own ancestor. */
-function withParents(records: Diagnosis[]): { record: Diagnosis; parentId: RecordId | null }[] {
-  const properties = records.map(({ additional_properties: own }) => {
-    const json = stringify(own);
-    const members = json.startsWith("{") ? readMembers(json) : new Map<string, string>();
-    return (name: string): string | undefined => {
-      const value: unknown = JSON.parse(members.get(name) ?? "null");
-      return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
-    };
-  });
-  const byName = new Map<string, RecordId>();
-  for (const [index, { id }] of records.entries()) {
-    for (const name of [id, properties[index]!("id"), properties[index]!("span_id")]) {
-      if (name !== undefined && !byName.has(name)) byName.set(name, id);
-    }
-  }
-  const parents = new Map<RecordId, RecordId>();
-  for (const [index, { id }] of records.entries()) {
-    const parent = byName.get(properties[index]!("parent_id") ?? "");
-    if (parent !== undefined && !isAncestor(parents, id, parent)) parents.set(id, parent);
-  }
-  return records.map((record) => ({ record, parentId: parents.get(record.id) ?? null }));
-}
-
-/** Whether a record is another one, or above it in the tree. */
-function isAncestor(parents: Map<RecordId, RecordId>, id: RecordId, other: RecordId): boolean {
-  for (let at: RecordId | undefined = other; at !== undefined; at = parents.get(at)) if (at === id) return true;
-  return false;
-}
 
 export const deleteWorkspaceSession = operation({
   id: "deleteWorkspaceSession",

@@ -1,7 +1,7 @@
 // Statistics of a deployment's records: for each version of its prompt, over all, and over time.
 import type { DeploymentId } from "../common/ids.ts";
 import { countRecords, intervals } from "../ledger/stats.ts";
-import { toPoint, toStats } from "../ledger/tally.ts";
+import { toPoint, toStats } from "../ledger/summary.ts";
 import { RecordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -58,10 +58,10 @@ export const readStats = operation({
     const changes = await listVersionChanges(database, deployId);
     return {
       deployId,
-      records: all.records,
+      records: all.sums.records,
       versions: versions.map(([version, tally]) => ({ version, ...toStats(tally, statuses) })),
       all: toStats(all, statuses),
-      series: series.map((point) => toPoint(point, statuses)),
+      series: series.map(([at, parts]) => toPoint(at, parts, statuses)),
       promotions: changes.filter(({ at }) => at >= from && at < to).map(({ at, to }) => ({ at, version: to })),
     };
   },

@@ -8,6 +8,7 @@ import type { Tenant } from "../helpers.ts";
 import { fillHistory } from "./fill.ts";
 import { pause } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
+import { ask } from "./manage.ts";
 import { createTenants, say, withStore } from "./stage.ts";
 import { round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -47,7 +48,7 @@ const measureDeletion = (runtime: Runtime, store: StoreKind, count: number, seco
       const beside = await readWhile(service, other, Promise.all([removing, verifying]));
       const took = (performance.now() - start) / 1000;
       // The service's own upkeep may have deleted some.
-      const { items: [{ submits }] } = await ask(service, "GET", "/deleted-workspaces");
+      const { items: [{ submits }] } = await ask(service.url, "/deleted-workspaces");
       return {
         ...{ runtime, store, seconds: round(took, 1), records: submits, verified: await verifying },
         ...{ "p99 alone, ms": alone.p99, "p50, ms": beside.p50, "p99, ms": beside.p99, "most, ms": beside.most },
@@ -58,20 +59,10 @@ const measureDeletion = (runtime: Runtime, store: StoreKind, count: number, seco
     }
   });
 
-async function ask(service: Running, method: string, path: string) {
-  const response = await fetch(`${service.url}/admin/v1${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${adminToken}` },
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return JSON.parse(text);
-}
-
 async function removeAll(service: Running, { workspaceId }: Tenant): Promise<void> {
   for (let isDone = false; !isDone;) {
     let records: number;
-    ({ records, isDone } = await ask(service, "DELETE", `/workspaces/${workspaceId}?confirm=Acme`));
+    ({ records, isDone } = await ask(service.url, `/workspaces/${workspaceId}?confirm=Acme`, "DELETE"));
     say(`deletion: ${records} records removed`);
   }
 }
@@ -80,7 +71,7 @@ async function removeAll(service: Running, { workspaceId }: Tenant): Promise<voi
 async function verifyUntil(service: Running, isOver: () => boolean): Promise<number> {
   for (let times = 1;; times++) {
     const isLast = isOver();
-    const { balanced, ledgers } = await ask(service, "GET", "/verify");
+    const { balanced, ledgers } = await ask(service.url, "/verify");
     if (!balanced) throw new Error(`The ledger does not balance: ${JSON.stringify(ledgers)}`);
     if (isLast) return times;
   }

@@ -20,6 +20,7 @@ const scenarios = [
   "embedded",
   "looking",
   "console",
+  "insight",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -34,7 +35,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records`, `deletion`, `looking` and `console` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion`, `looking`, `console` and `insight` use the last. */
   sizes: number[];
   json: boolean;
 };

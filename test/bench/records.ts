@@ -10,6 +10,7 @@ import { fillHistory } from "./fill.ts";
 import { callOf, load, pause, postBody, warmUp } from "./load.ts";
 import type { Load } from "./load.ts";
 import type { Options } from "./options.ts";
+import { ask, send } from "./manage.ts";
 import { createTenants, say, withStore } from "./stage.ts";
 import { round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -48,20 +49,6 @@ export async function records(options: Options): Promise<Table[]> {
   return [{ title: `records: management over HTTP, ${count} records of one deployment`, rows }];
 }
 
-const get = (service: Running, path: string, method = "GET", body?: unknown) =>
-  fetch(`${service.url}/admin/v1${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${adminToken}` },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-
-async function ask(service: Running, path: string, method = "GET", body?: unknown) {
-  const response = await get(service, path, method, body);
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return JSON.parse(text);
-}
-
 async function measureAll(target: Target, options: Options): Promise<Row[]> {
   const { service, tenant } = target;
   const calls = [callOf("GET")(tenant)];
@@ -78,18 +65,18 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
   const deployment = `/deployments/${tenant.deployId}`;
   for (const nth of ["first", "again"]) {
     await timed(`stats, ${nth}`, async () => {
-      const stats = await ask(service, `${deployment}/stats`);
+      const stats = await ask(service.url, `${deployment}/stats`);
       return `${stats.records} records, p99 ${stats.versions[0].latency.p99} ms`;
     });
   }
   const { from, to } = { from: Date.now() - 40 * 86_400_000, to: Date.now() - 20 * 86_400_000 };
   await timed(
     "stats of 20 days",
-    async () => `${(await ask(service, `${deployment}/stats?from=${from}&to=${to}`)).records}`,
+    async () => `${(await ask(service.url, `${deployment}/stats?from=${from}&to=${to}`)).records}`,
   );
   for (const filter of ["", "&status=4", "&sessionId=order-77", "&text=no%20such%20text"]) {
     await timed(`a page${filter.replace("&", " of ")}`, async () => {
-      const { items, nextCursor } = await ask(service, `${deployment}/diagnoses?limit=50${filter}`);
+      const { items, nextCursor } = await ask(service.url, `${deployment}/diagnoses?limit=50${filter}`);
       return `${items.length} records${nextCursor === null ? "" : ", with a next page"}`;
     });
   }
@@ -100,15 +87,15 @@ async function measureAll(target: Target, options: Options): Promise<Row[]> {
     await timed(`${name}, and served meanwhile`, act);
     rows.push(row(`serving beside ${name}`, seconds, describe(await serving)));
   };
-  await served("stats", 1, async () => `${(await ask(service, `${deployment}/stats`)).records} records`);
+  await served("stats", 1, async () => `${(await ask(service.url, `${deployment}/stats`)).records} records`);
   await served("an export", options.seconds, () => exportAll(target));
   await timed("a session deleted", async () => {
-    const { deleted } = await ask(service, `${deployment}/diagnoses?sessionId=order-77`, "DELETE");
+    const { deleted } = await ask(service.url, `${deployment}/diagnoses?sessionId=order-77`, "DELETE");
     return `${deleted} records`;
   });
   await served("prune", options.seconds, async () => `${(await pruneAll(service)).records} records`);
   await served("verify", 1, async () => {
-    const { balanced } = await ask(service, "/verify");
+    const { balanced } = await ask(service.url, "/verify");
     if (!balanced) throw new Error("The ledger does not balance");
     return "balanced";
   });
@@ -121,7 +108,7 @@ const row = (action: string, seconds: number, seen: string): Row => ({ action, s
 
 /** Lists all records while others arrive. Each earlier record must be listed, and none twice. */
 async function pageThrough({ service, tenant }: Target): Promise<string> {
-  const { records } = await ask(service, `/deployments/${tenant.deployId}/stats`);
+  const { records } = await ask(service.url, `/deployments/${tenant.deployId}/stats`);
   let isOver = false;
   let arrived = 0;
   const arriving = (async () => {
@@ -136,7 +123,7 @@ async function pageThrough({ service, tenant }: Target): Promise<string> {
   let listed = 0;
   for (let cursor: string | null = ""; cursor !== null;) {
     const page: { items: { id: string }[]; nextCursor: string | null } = await ask(
-      service,
+      service.url,
       `/deployments/${tenant.deployId}/diagnoses?limit=1000${cursor === "" ? "" : `&cursor=${cursor}`}`,
     );
     for (const { id } of page.items) seen.add(id);
@@ -164,7 +151,7 @@ async function exportAll({ service, tenant }: Target): Promise<string> {
     200,
   );
   let lines = 0, bytes = 0;
-  const response = await get(service, `/deployments/${tenant.deployId}/diagnoses/export`);
+  const response = await send(service.url, `/deployments/${tenant.deployId}/diagnoses/export`);
   for await (const chunk of response.body!) {
     bytes += chunk.length;
     for (const byte of chunk) if (byte === 10) lines++;
@@ -176,7 +163,7 @@ async function exportAll({ service, tenant }: Target): Promise<string> {
 async function pruneAll(service: Running): Promise<{ records: number }> {
   let all = 0;
   for (;;) {
-    const { records, isDone } = await ask(service, "/prune", "POST", { olderThanMs: history.kept * 86_400_000 });
+    const { records, isDone } = await ask(service.url, "/prune", "POST", { olderThanMs: history.kept * 86_400_000 });
     all += records;
     if (isDone) return { records: all };
   }

@@ -8,6 +8,7 @@ import { deletion } from "./deletion.ts";
 import { embedded } from "./embedded.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
+import { insight } from "./insight.ts";
 import { hasWrk } from "./load.ts";
 import { log } from "./log.ts";
 import { lone } from "./lone.ts";
@@ -39,6 +40,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   embedded,
   looking,
   console: consolePages,
+  insight,
 };
 
 function fail(code: number, error: unknown): never {

@@ -161,6 +161,16 @@ everywhere("lists records exactly as they were sent, by session and status", asy
   assert.is((await cli(words`diagnosis list --deploy ${deployId} --session none --json`)).out, "[]\n");
 });
 
+everywhere("of several --where all must hold", async ({ data, setUp }) => {
+  const { deployId, key } = await setUp();
+  for (const own of [{ tier: "a,b", region: "eu" }, { tier: "a,b" }, { region: "eu" }]) {
+    await request(key, deployId, JSON.stringify({ ...goodBody, additional_properties: own }));
+  }
+  const list = words`diagnosis list --deploy ${deployId} --where tier=a,b`;
+  assert.is((await data<Data[]>(list)).length, 2);
+  assert.is((await data<Data[]>([...list, "--where", "region=eu"])).length, 1);
+});
+
 everywhere("lists calls, and shows a month's usage", async ({ data, setUp }) => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);

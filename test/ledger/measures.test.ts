@@ -46,7 +46,7 @@ function reading(
     });
     if (!values.every((value) => value === null || isCount(value))) return undefined;
     const found = count(values as [Count, Count, Count, Count, Count]);
-    return found.cached > (found.input ?? 0) ? undefined : found;
+    return found.cached <= (found.input ?? 0) ? found : undefined;
   };
 }
 
@@ -98,7 +98,44 @@ const providers: Record<string, Provider> = {
       }),
     ),
   },
-  "AI SDK": {
+  "xAI Chat Completions": {
+    source: "https://docs.x.ai/developers/advanced-api-usage/prompt-caching/usage-and-pricing",
+    usage: {
+      prompt_tokens: 125,
+      completion_tokens: 48,
+      total_tokens: 173,
+      prompt_tokens_details: { text_tokens: 125, audio_tokens: 0, image_tokens: 0, cached_tokens: 98 },
+      completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+    },
+    tokens: { input: 125, output: 48, cached: 98 },
+    count: reading(
+      ["prompt_tokens", "completion_tokens", "cached_tokens in prompt_tokens_details"],
+      ([input, output, cached]) => ({ input, output, cached: cached ?? 0 }),
+    ),
+  },
+  "AI SDK 6": {
+    // Of this type's members, the input includes both kinds of cached tokens. The last two are deprecated.
+    source: "https://app.unpkg.com/ai@6.0.41/files/src/types/usage.ts",
+    usage: {
+      inputTokens: 1500,
+      inputTokenDetails: { noCacheTokens: 400, cacheReadTokens: 1024, cacheWriteTokens: 76 },
+      outputTokens: 220,
+      outputTokenDetails: { textTokens: 92, reasoningTokens: 128 },
+      totalTokens: 1720,
+      reasoningTokens: 128,
+      cachedInputTokens: 1024,
+    },
+    tokens: { input: 1500, output: 220, cached: 1024 },
+    count: reading(
+      ["inputTokens", "outputTokens", "cachedInputTokens", "cacheReadTokens in inputTokenDetails"],
+      ([input, output, old, cached]) => ({
+        input,
+        output,
+        cached: old !== null && cached !== null && old !== cached ? NaN : old ?? cached ?? 0,
+      }),
+    ),
+  },
+  "AI SDK 5": {
     source: "https://ai-sdk.dev/docs/reference/ai-sdk-core/generate-text",
     usage: { inputTokens: 1500, outputTokens: 220, totalTokens: 1720, reasoningTokens: 128, cachedInputTokens: 1024 },
     tokens: { input: 1500, output: 220, cached: 1024 },
@@ -246,6 +283,10 @@ const holders: [additional: Json, tokens: Tokens][] = [
   [{ prompt_tokens: 5, completion_tokens: 2, input_tokens: 6, output_tokens: 2 }, none],
   // The AI SDK 5 counts the cache of some providers beside the input, and leaves out what is written to it.
   [{ inputTokens: 4, outputTokens: 2, cachedInputTokens: 5439 }, none],
+  [{ inputTokens: 9, outputTokens: 2, inputTokenDetails: { cacheReadTokens: 4 } }, { input: 9, output: 2, cached: 4 }],
+  [{ inputTokens: 9, inputTokenDetails: { cacheReadTokens: 4 }, cachedInputTokens: 5 }, none],
+  // What providers of the AI SDK 6 give it, before it makes numbers of that.
+  [{ inputTokens: { total: 9, cacheRead: 4 }, outputTokens: { total: 2 } }, none],
   [{ a: { b: { prompt_tokens: 1 } } }, none],
   [{ prompt_tokens: null, completion_tokens: null }, none],
   [{ thoughtsTokenCount: 7, promptTokenCount: 3 }, { input: 3, output: 7, cached: 0 }],

@@ -30,6 +30,7 @@ const traces: Record<string, unknown>[] = [
   { trace_id: true, other: null },
 ];
 const wheres = ["trace_id=4bf9", "a.b=1", "a.b=2", "a.b.c=deep", "trace_id=10.50", "trace_id=1e1", "trace_id=true"];
+const both = ["a.b=1\na.b=2", "a.b=1\ntrace_id=4bf9"];
 
 const body = fc.record({
   sessionId: fc.constantFrom("s", "t"),
@@ -52,7 +53,7 @@ const filters = fc.record({
   slowerThan: fc.nat({ max: 2000 }),
   moreTokensThan: fc.constantFrom(0, 5, 6, 99),
   costlierThan: fc.constantFrom("0", "0.1", "0.2499999999999999999", "0.25", "3"),
-  where: fc.constantFrom(...wheres),
+  where: fc.constantFrom(...wheres, ...both),
   text: fc.constantFrom("grÜSSE", "köln", "σοφοσ", "ΟΦΟς", "plain T", "(A|B)", "K\\S", '"', "ü"),
   keyId: fc.constantFrom("first", "second"),
   from: fc.constantFrom(0, 1, 2),
@@ -97,7 +98,7 @@ function fits(filter: Filter, record: Sent): boolean {
     moreTokensThan: (wanted) => tokens > Number(wanted),
     costlierThan: (wanted) =>
       cost !== undefined && (wanted === "0.2499999999999999999" ? cost >= 0.25 : cost > Number(wanted)),
-    where: (wanted) => paths[wanted]!.some(has),
+    where: (wanted) => wanted.split("\n").every((line) => paths[line]!.some(has)),
     text: (wanted) => foldings.find(([needle]) => needle === wanted)![1].includes(input),
     keyId: (wanted) => record.keyId === wanted,
     from: (wanted) => record.at >= Number(wanted),

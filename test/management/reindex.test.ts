@@ -2,9 +2,15 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { reindexNext } from "../../src/ledger/reindex.ts";
-import { createWorld, goodBody } from "../helpers.ts";
+import { migrate } from "../../src/migrate.ts";
+import { fillHistory } from "../bench/fill.ts";
+import { ask } from "../bench/manage.ts";
+import { createFolder, startService, until } from "../conformance/processes.ts";
+import { adminToken, createTenant, createWorld, goodBody, managementOf } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { currentRuntime } from "../runtimes.ts";
 import { dump, taken } from "./management.ts";
 
 const test = suite("reindex");
@@ -80,6 +86,43 @@ test("interrupted in any transaction and repeated, it ends the same, and no dele
   taken(await world.manage("POST", "/reindex"));
   const [{ left }] = await world.database.read({ sql: "select count(*) as left from diagnoses" }) as [{ left: number }];
   assert.is(left, 900);
+});
+
+test("killed with SIGKILL while it serves, and repeated, it ends the same", async () => {
+  const folder = await createFolder();
+  const url = `file:${folder.path}/ledger.db`;
+  await migrate(url);
+  const database = openDatabase(url, "manage");
+  const read = async (sql: string) => (await database.read({ sql }))[0]!.value;
+  const measures = "select group_concat(position || ' ' || measures, ';' order by position) as value from diagnoses";
+  const position = () => read("select position as value from reindexing");
+  const admin = managementOf(database, Date.now);
+  await fillHistory(admin, await createTenant(admin, 1e6), { count: 12_800, days: 1 });
+  while (await reindexNext(database) !== undefined);
+  const [expected, end] = [await read(measures), await position()];
+  await database.write([{ sql: "update diagnoses set measures = 'null,null,null'" }, {
+    sql: "update reindexing set position = 0",
+  }]);
+  const settings = { DATABASE_URL: url, ADMIN_TOKEN: adminToken };
+  const killed = await startService(currentRuntime, settings);
+  const request = ask(killed.url, "/reindex", "POST").catch(() => undefined);
+  await until(async () => await position() as number > 0);
+  await killed.stop("SIGKILL");
+  await request;
+  const reached = await position() as number;
+  assert.ok(reached > 0 && reached < (end as number), `${reached} of ${end}`);
+  const service = await startService(currentRuntime, settings);
+  let changed = 0;
+  for (let isDone = false; !isDone;) {
+    const answer = await ask(service.url, "/reindex", "POST");
+    changed += answer.changed;
+    isDone = answer.isDone;
+  }
+  assert.is(await service.stop(), 0);
+  assert.ok(await read(measures) === expected);
+  assert.is(changed, (end as number) - reached);
+  await database.close();
+  await folder.remove();
 });
 
 test.run();

@@ -108,8 +108,20 @@ test("a session is shown across deployments, oldest first, as a tree", async () 
     ...["production", "staging"],
     ...["production", "production", "production"],
   ]);
-  const pages = await readPages<Shown>(world, `${showPath(world)}?sessionId=session-1&limit=2`);
-  assert.equal(pages.flat().map(({ record }) => record.id), [root, child, grandchild, byName, orphan]);
+  for (const limit of [1, 2, 4]) {
+    const pages = await readPages<Shown>(world, `${showPath(world)}?sessionId=session-1&limit=${limit}`);
+    assert.equal(pages.flat(), items);
+  }
+});
+
+test("a parent may be stored after its children, and be on another page", async () => {
+  const world = await createWorld();
+  for (const own of [{ id: "leaf", parent_id: "step" }, { id: "step", parent_id: "root" }, { id: "root" }]) {
+    taken(await world.submit({ ...goodBody, additional_properties: own }), 201);
+  }
+  const pages = await readPages<Shown>(world, `${showPath(world)}?sessionId=session-1&limit=1`);
+  const [leaf, step, root] = pages.flat();
+  assert.equal([leaf!.parentId, step!.parentId, root!.parentId], [step!.record.id, root!.record.id, null]);
 });
 
 test("records that name each other as parents are no circle", async () => {

@@ -66,8 +66,10 @@ function spanOf(record: Diagnosis): { start: number; end: number } {
 function timelineOf(visit: Visit, entries: readonly Entry[]): Html {
   const spans = entries.map(({ record }) => spanOf(record));
   const start = Math.min(...spans.map(({ start }) => start)), end = Math.max(...spans.map(({ end }) => end));
+  // A parent may be on another page.
+  const shown = new Set<RecordId | null>(entries.map(({ record }) => record.id));
   const children = (parent: RecordId | null): Part => {
-    const own = entries.filter(({ parentId }) => parentId === parent);
+    const own = entries.filter(({ parentId }) => (shown.has(parentId) ? parentId : null) === parent);
     return own.length > 0 &&
       markup`<ol class="session">${
         own.map(({ record }) =>

@@ -1,0 +1,174 @@
+// Reads a slice of the log: the numbers of its records, as the index has them, and the times of its commits. One statement
+// reads them as three texts, since a row for each record would cost far more.
+import type { DeploymentId, KeyId } from "../common/ids.ts";
+import type { Database, Row } from "../database/database.ts";
+import { textOrNull } from "../database/row.ts";
+import { blocksOfRange } from "./blocks.ts";
+import type { LogRange, TimeRange } from "./blocks.ts";
+import { costAt, ownCost } from "./pricing.ts";
+import type { Cost, Model, Pricing, Rate, RateAt } from "./pricing.ts";
+
+/** What costs follow from: the prices, and the model of each version by the deployment's place in the filter. */
+export type Costing = { pricing: Pricing; modelOf(deployment: number, version: number): Model };
+
+/** A record, as far as its index tells. Numbers are null if the record lacks them. */
+export type MeasuredRecord = {
+  /** The place of its deployment in the filter. */
+  deployment: number;
+  position: number;
+  version: number;
+  status: number;
+  latency: number | null;
+  input: number | null;
+  output: number | null;
+  /** How much of the input came from a cache. */
+  cached: number;
+  createdAt: number;
+  model: string;
+  /** Undefined if nothing tells it. */
+  cost: Cost | undefined;
+  /** Only if sessions are read. */
+  session: string;
+};
+
+/** Which records to read: what SQLite can tell. */
+export type IndexFilter = TimeRange & {
+  deployIds: DeploymentId[];
+  /** The records of one of these sessions. */
+  sessionIds?: string[] | undefined;
+  statuses?: number[] | undefined;
+  promptVersion?: number | undefined;
+  keyId?: KeyId | undefined;
+};
+
+type Value = number | string | null | Rest;
+
+/** What few records have: cached input tokens, and the names and the cost that they give themselves. */
+type Rest = [cached: number, model?: string, provider?: string, cost?: string];
+
+/** What was read of a slice. */
+export type Slice = { row: Row; first: number; isOne: boolean; readsSessions: boolean };
+
+const manyDeployments = 32;
+
+const isOfKey = `(select api_key_id from calls where position <= r.position order by position desc limit 1) = :keyId`;
+
+/** Reads the records of a range, and of others in its commits if a time is given. */
+export async function readSlice(
+  database: Database,
+  { deployIds, sessionIds, statuses, promptVersion, keyId, from, to }: IndexFilter,
+  range: LogRange,
+  readsSessions: boolean,
+): Promise<Slice> {
+  const given = Object.entries({
+    sessionIds: sessionIds && JSON.stringify(sessionIds),
+    statuses: statuses && JSON.stringify(statuses),
+    ...{ promptVersion, keyId, from, to },
+  }).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  const has = Object.fromEntries(given.map(([name]) => [name, true]));
+  const isOne = deployIds.length === 1;
+  // A few deployments are looked up in each block. With many it is faster to read all of it.
+  const ofDeployment = deployIds.length > manyDeployments
+    ? "diagnoses r on r.position >> 8 = block.number cross join deployment on deployment.id = r.deployment_id"
+    : "deployment cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = deployment.id";
+  const sql = `${blocksOfRange},
+    deployment(ordinal, id) as materialized (select key, value from json_each(:deployIds)),
+    time(position, created_at) as materialized (
+      select position, created_at from commits
+      where position >= coalesce((select max(position) from commits where position <= :first), 0) and position < :end
+      order by position
+    )
+    select positions, times, offsets, numbers from (
+      select group_concat(position) as positions, group_concat(created_at) as times from time
+    ) cross join (
+      -- The last part is a column of the index. Two lists take less time than a longer text for each record.
+      select group_concat(r.position - :first) as offsets, group_concat(
+        ${isOne ? "" : "deployment.ordinal || ',' || "}${
+    readsSessions ? "json_quote(r.session_id) || ',' || " : ""
+  }(r.prompt_version || ',' || r.status || ',' || r.measures)
+      ) as numbers
+      from block cross join ${ofDeployment}
+      where r.position >= :first and r.position < :end
+        ${has.sessionIds ? "and r.session_id in (select value from json_each(:sessionIds))" : ""}
+        ${has.promptVersion ? "and r.prompt_version = :promptVersion" : ""}
+        ${has.statuses ? "and r.status in (select value from json_each(:statuses))" : ""}
+        ${has.keyId ? `and ${isOfKey}` : ""}
+        ${has.from ? "and (select max(created_at) from time) >= :from" : ""}
+        ${has.to ? "and (select min(created_at) from time) < :to" : ""}
+    )`;
+  const args = { deployIds: JSON.stringify(deployIds), ...range, ...Object.fromEntries(given) };
+  const [row] = await database.read({ sql, args });
+  return { row: row!, first: range.first, isOne, readsSessions };
+}
+
+/** Calls `visit` with each record of a slice, in no order. The object is reused: copy what you keep. */
+export function decode(
+  { row, first, isOne, readsSessions }: Slice,
+  { pricing, modelOf }: Costing,
+  visit: (record: MeasuredRecord) => void,
+): void {
+  const read = (name: string) => JSON.parse(`[${textOrNull(row, name) ?? ""}]`);
+  const positions: number[] = read("positions"), times: number[] = read("times");
+  const offsets: number[] = read("offsets"), values: Value[] = read("numbers");
+  const record: MeasuredRecord = {
+    ...{ deployment: 0, position: 0, version: 0, status: 0, latency: null, input: null, output: null, cached: 0 },
+    ...{ createdAt: 0, model: "", cost: undefined, session: "" },
+  };
+  let commit = 0;
+  // Those of the version of the record before, which most records share.
+  let ofVersion: Model | undefined, rateAt: RateAt = unpriced, rate: Rate | undefined;
+  for (let at = 0, nth = 0; at < values.length; nth++) {
+    const deployment = isOne ? 0 : values[at++] as number;
+    if (readsSessions) record.session = values[at++] as string;
+    const version = values[at++] as number;
+    record.status = values[at++] as number;
+    record.latency = values[at++] as number | null;
+    record.input = values[at++] as number | null;
+    record.output = values[at++] as number | null;
+    const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as Rest : undefined;
+    record.cached = rest?.[0] ?? 0;
+    record.position = first + offsets[nth]!;
+    commit = commitOf(positions, record.position, commit);
+    const createdAt = times[commit]!;
+    if (ofVersion === undefined || version !== record.version || deployment !== record.deployment) {
+      record.deployment = deployment;
+      record.version = version;
+      ofVersion = modelOf(deployment, version);
+      rateAt = pricing(ofVersion);
+      rate = rateAt(createdAt);
+    } else if (createdAt !== record.createdAt) rate = rateAt(createdAt);
+    record.createdAt = createdAt;
+    if (rest === undefined || rest.length === 1) {
+      record.model = ofVersion.model;
+      record.cost = rate && costAt(rate, record);
+    } else {
+      const model = modelBy(rest, ofVersion);
+      record.model = model.model;
+      const own = rest[3] ? undefined : pricing(model)(createdAt);
+      record.cost = rest[3] ? ownCost(rest[3]) : own && costAt(own, record);
+    }
+    visit(record);
+  }
+}
+
+/** The model that a record names itself, or else that of its version. */
+function modelBy([, model, provider]: Rest, ofVersion: Model): Model {
+  // The version tells the provider of its own model only.
+  const isOwn = !model || model === ofVersion.model;
+  return { model: model || ofVersion.model, provider: provider || (isOwn ? ofVersion.provider : "") };
+}
+
+const unpriced: RateAt = () => undefined;
+
+/** The index of the commit that contains a position. `guess` is that of the record before. */
+function commitOf(positions: number[], position: number, guess: number): number {
+  const next = positions[guess + 1];
+  if (positions[guess]! <= position && (next === undefined || next > position)) return guess;
+  let low = 0, high = positions.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (positions[middle]! <= position) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,137 @@
+// What was counted of records, as responses have it. Percentiles are those of rounded values.
+import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
+import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
+import {
+  addSmall,
+  countsOf,
+  digitsOf,
+  latencyBucket,
+  latencyOf,
+  numberOf,
+  percentiles,
+  percentilesOfSmall,
+} from "./histogram.ts";
+import type { Histogram } from "./histogram.ts";
+import { wilson } from "./intervals.ts";
+import type { Moments } from "./intervals.ts";
+import { addSums, countOf, emptyPart, totalCost } from "./tally.ts";
+import type { PartTally, Tally } from "./tally.ts";
+
+/** What a status means. */
+type StatusMeaning = { status: number; name: string; isFailure: boolean };
+
+const failingOf = (meanings: StatusMeaning[]): number[] =>
+  meanings.filter(({ isFailure }) => isFailure).map(({ status }) => status);
+
+/** What was counted in an hour, a day or a week. */
+export function toPoint(
+  at: number,
+  parts: [version: number, part: PartTally][],
+  meanings: StatusMeaning[],
+): StatsPoint {
+  const { sums, latencies } = emptyPart();
+  for (const [, part] of parts) {
+    addSums(sums, part.sums);
+    addSmall(latencies, part.latencies);
+  }
+  const { records, tokens, cost } = sums;
+  const failing = failingOf(meanings);
+  const [p50, p95] = percentilesOfSmall(latencies, [0.5, 0.95]).map((bucket) =>
+    bucket === undefined ? null : latencyOf(bucket)
+  );
+  return {
+    at,
+    records,
+    failures: failing.length === 0 ? null : countOf(sums, failing),
+    latency: { p50: p50!, p95: p95! },
+    tokens: { prompt: Number(totalOf(tokens.input)), completion: Number(totalOf(tokens.output)) },
+    cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
+    versions: parts.map(([version, { sums: { records } }]) => ({ version, records })).sort((a, b) =>
+      a.version - b.version
+    ),
+  };
+}
+
+const shares = [0.5, 0.95, 0.99];
+const shownStatuses = 10;
+const meanDecimals = 12;
+
+const roundLatency = (latency: number) => latencyOf(latencyBucket(latency));
+
+/** What a tally has counted. `failures` is null if the workspace names no status that counts as one. */
+export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
+  const { records, statuses, latency, tokens, cost } = tally.sums;
+  const failing = failingOf(meanings);
+  const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });
+  const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
+  const meaningOf = (code: number) => meanings.find(({ status }) => status === code);
+  const ofLatency = percentiles(countsOf(tally.latencies), shares).map((bucket) =>
+    bucket === undefined ? null : latencyOf(bucket)
+  );
+  const ofTokens = percentiles(countsOf(tally.tokens), shares).map((bucket) =>
+    bucket === undefined ? null : numberOf(bucket)
+  );
+  const ofCost = percentiles(countsOf(tally.costs), shares).map((bucket) =>
+    bucket === undefined ? null : costText(bucket)
+  );
+  const [input, output, cached] = [tokens.input, tokens.output, tokens.cached].map(totalOf) as [bigint, bigint, bigint];
+  const total = totalCost(cost);
+  return {
+    records,
+    statuses: shown.map(([status, count]) => ({
+      status,
+      name: meaningOf(status)?.name ?? null,
+      isFailure: meaningOf(status)?.isFailure ?? false,
+      ...shareOf(count),
+    })),
+    otherStatuses: shareOf(shown.reduce((rest, [, count]) => rest - count, records)),
+    failures: failing.length === 0 ? null : toFailures(countOf(tally.sums, failing), records),
+    latency: {
+      records: latency.records,
+      ...named(ofLatency),
+      mean: latency.records === 0 ? null : roundLatency(latency.sum / latency.records),
+    },
+    tokens: {
+      records: tokens.records,
+      prompt: Number(input),
+      completion: Number(output),
+      cached: Number(cached),
+      ...named(ofTokens),
+      mean: tokens.records === 0 ? null : Number(input + output) / tokens.records,
+    },
+    cost: {
+      records: cost.records,
+      unpriced: records - cost.records,
+      total: decimalText(total),
+      ...named(ofCost),
+      mean: cost.records === 0 ? null : decimalText(divideAmount(total, cost.records, meanDecimals)),
+    },
+  };
+}
+
+function named<T>([p50, p95, p99]: T[]): { p50: T; p95: T; p99: T } {
+  return { p50: p50!, p95: p95!, p99: p99! };
+}
+
+function toFailures(records: number, all: number) {
+  if (all === 0) return { records, share: null, low: null, high: null };
+  return { records, share: records / all, ...wilson(records, all) };
+}
+
+function costText(bucket: number): string {
+  const { digits, exponent } = digitsOf(bucket);
+  return decimalText(BigInt(digits), exponent);
+}
+
+/** The mean and the variance of values, as their buckets tell them. */
+export function momentsOf(histogram: Histogram, valueOf: (bucket: number) => number): Moments {
+  let count = 0, sum = 0, squares = 0;
+  const counts = countsOf(histogram);
+  for (const [bucket, times] of counts) {
+    count += times;
+    sum += times * valueOf(bucket);
+  }
+  const mean = sum / count;
+  for (const [bucket, times] of counts) squares += times * (valueOf(bucket) - mean) ** 2;
+  return { count, mean, variance: count < 2 ? 0 : squares / (count - 1) };
+}

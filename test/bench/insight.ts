@@ -1,0 +1,158 @@
+// `insight`: statistics with cost and series, comparisons, filtered lists and sessions of a million records, over HTTP; what
+// GETs keep beside a `reindex` of them; and how much larger the file is for what statistics know of a record.
+import { stat } from "node:fs/promises";
+import { migrate } from "../../src/migrate.ts";
+import type { Database } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { readMembers } from "../../src/common/json-text.ts";
+import { measuresOf } from "../../src/ledger/measures.ts";
+import { adminToken, managementOf } from "../helpers.ts";
+import type { Tenant } from "../helpers.ts";
+import type { Runtime } from "../runtimes.ts";
+import { fillHistory } from "./fill.ts";
+import { callOf, load, measure, postBody, postMeasures } from "./load.ts";
+import { ask } from "./manage.ts";
+import type { Options } from "./options.ts";
+import { createTenants, say, withService, withStore } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import { ratio, round } from "./tables.ts";
+import type { Row, Table } from "./tables.ts";
+
+const days = 90;
+const times = 5; // that each answer is timed
+const connections = 8; // of the GETs beside `reindex`
+const price = { provider: "openai", model: "gpt-4o*", input: "2.5", cachedInput: "1.25", output: "10" };
+
+export async function insight(options: Options): Promise<Table[]> {
+  const count = options.sizes.at(-1)!;
+  const rows: Row[] = [], reindexed: Row[] = [];
+  for (const runtime of options.runtimes) {
+    const measureService = async (stage: Stage, tenant: Tenant) => {
+      await ask(stage.url, "/prices", "POST", price);
+      rows.push(...await timeAnswers(runtime, stage, tenant));
+      reindexed.push(await measureReindex(runtime, stage, tenant, options));
+      say(`insight: ${JSON.stringify(reindexed.at(-1))}`);
+    };
+    const settings = { ADMIN_TOKEN: adminToken, LOG_LEVEL: "warn" };
+    await withFilled(
+      count,
+      (store, tenant) => withService(runtime, store, (stage) => measureService(stage, tenant), settings),
+      (database) => database.write([outdate]),
+    );
+  }
+  return [
+    { title: `insight: ${count} records of one deployment in ${24 * days} hours, s over HTTP`, rows },
+    { title: `insight: GETs at ${connections} connections beside reindex`, rows: reindexed },
+    { title: "insight: size of the file", rows: await measureSizes(Math.ceil(count / 10)) },
+  ];
+}
+
+type StoreOf = Parameters<typeof withService>[1];
+
+/** Runs a task on a file with so many records. */
+const withFilled = <T>(
+  count: number,
+  use: (store: StoreOf, tenant: Tenant) => Promise<T>,
+  change?: (database: Database) => Promise<unknown>,
+): Promise<T> =>
+  withStore("file", async (store) => {
+    say(`insight: making ${count} records`);
+    await migrate(store.url);
+    const database = openDatabase(store.url, "serve");
+    const admin = managementOf(database, Date.now);
+    const [tenant] = await createTenants(admin, 1) as [Tenant];
+    await fillHistory(admin, tenant, { count, days });
+    await change?.(database);
+    await database.close();
+    return await use(store, tenant);
+  });
+
+// A quarter of the records, so that `reindex` has something to change. It counts the same.
+const outdate = { sql: "update diagnoses set measures = measures || ',[0]' where position % 4 = 0" };
+
+async function timeAnswers(runtime: Runtime, { url }: Stage, { deployId, workspaceId }: Tenant): Promise<Row[]> {
+  const deployment = `/deployments/${deployId}`;
+  const paths = {
+    "statistics": `${deployment}/stats`,
+    "statistics by hour": `${deployment}/stats?interval=hour`,
+    "comparison with itself": `/stats/compare?a=${deployId}&b=${deployId}`,
+    "first page of a filtered list": `${deployment}/diagnoses?status=4&slowerThan=1000&limit=50`,
+    "a list of none": `${deployment}/diagnoses?costlierThan=1000&limit=50`,
+    "first page of sessions": `/workspaces/${workspaceId}/sessions?limit=50`,
+  };
+  const rows: Row[] = [];
+  for (const [answer, path] of Object.entries(paths)) {
+    const seconds: number[] = [];
+    for (let nth = 0; nth < times; nth++) {
+      const start = performance.now();
+      await ask(url, path);
+      seconds.push((performance.now() - start) / 1000);
+    }
+    const [first] = seconds;
+    seconds.sort((a, b) => a - b);
+    const row = { runtime, answer, "first": round(first!, 2), "least": round(seconds[0]!, 2) };
+    rows.push({ ...row, "median": round(seconds[times >> 1]!, 2), "most": round(seconds.at(-1)!, 2) });
+    say(`insight: ${JSON.stringify(rows.at(-1))}`);
+  }
+  return rows;
+}
+
+/** GETs while all records are read again, and the same without that before and after it. */
+async function measureReindex(
+  runtime: Runtime,
+  { url }: Stage,
+  tenant: Tenant,
+  { seconds }: Options,
+): Promise<Row> {
+  const pressure = { connections, seconds }, calls = [callOf("GET")(tenant)];
+  const before = await measure(url, calls, pressure);
+  let isOver = false, records = 0;
+  const start = performance.now();
+  const reindexing = (async () => {
+    for (let isDone = false; !isDone && !isOver;) {
+      const answer = await ask(url, "/reindex", "POST");
+      records += answer.records;
+      isDone = answer.isDone;
+    }
+    return performance.now() - start;
+  })();
+  const beside = await load(url, calls, pressure);
+  isOver = true;
+  const took = await reindexing;
+  const after = await load(url, calls, pressure);
+  const quiet = { perSecond: (before.perSecond + after.perSecond) / 2, p99: (before.p99 + after.p99) / 2 };
+  return {
+    runtime,
+    "records/s": Math.round(1000 * records / took),
+    "quiet/s": Math.round(quiet.perSecond),
+    "of quiet": ratio(beside.perSecond, quiet.perSecond),
+    "p99 quiet, ms": round(quiet.p99, 2),
+    "p99 beside, ms": round(beside.p99, 2),
+    "p99 × quiet": ratio(beside.p99, quiet.p99),
+    failed: before.failed + beside.failed + after.failed,
+  };
+}
+
+/** The same documents, of which statistics know latency and tokens alone, as before, or what they know now. */
+async function measureSizes(count: number): Promise<Row[]> {
+  // Statistics know the most of a record that names its model and has cached tokens.
+  const document = JSON.stringify({
+    ...JSON.parse(postBody),
+    model: "gpt-4o-mini-2024-07-18",
+    additional_properties: {
+      usage: { prompt_tokens: 52, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 32 } },
+    },
+  });
+  const kinds = { "latency and tokens": postMeasures, "all": measuresOf(JSON.parse(document), readMembers(document)) };
+  const rows: Row[] = [];
+  for (const [known, measures] of Object.entries(kinds)) {
+    const change = async (database: Database) => {
+      await database.write([{ sql: "update diagnoses set measures = ?, document = ?", args: [measures, document] }]);
+      await database.read({ sql: "vacuum" });
+    };
+    const bytes = await withFilled(count, async ({ folder }) => (await stat(`${folder}/ledger.db`)).size, change);
+    rows.push({ "known of a record": known, measures, "bytes per record": Math.round(bytes / count) });
+  }
+  const [before, now] = rows.map((row) => Number(row["bytes per record"])) as [number, number];
+  return rows.map((row) => ({ ...row, "of before": ratio(row === rows[0] ? before : now, before) }));
+}

@@ -1,0 +1,346 @@
+// Recounts the records of a history in plain JavaScript, as the documentation says that they count.
+import * as assert from "uvu/assert";
+import type { Comparison } from "../../src/management/compare.ts";
+import type { Session } from "../../src/management/sessions.ts";
+import type { RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
+import { promptFile } from "../helpers.ts";
+import { minute } from "./filled-log.ts";
+
+type Measures = {
+  latency?: number | undefined;
+  startAt?: number | undefined;
+  endAt?: number | undefined;
+  model?: string | undefined;
+  provider?: string | undefined;
+  cost?: string | number | undefined;
+  additional_properties?: Record<string, unknown> | undefined;
+};
+/** A record that was sent. */
+export type Sent = Measures & {
+  version: number;
+  status: number;
+  at: number;
+  sessionId: string;
+  /** Which of two keys sent it. */
+  nth: number;
+};
+/** Rounds to a tenth of a millisecond, and from a second on to four digits. */
+const rounded = (latency: number) => latency < 1000 ? Math.round(latency * 10) / 10 : Number(latency.toPrecision(4));
+
+/** A percentile by the nearest rank. */
+function percentile<T>(values: T[], percent: number): T | null {
+  const rank = Math.max(1, Math.ceil((percent * values.length) / 100));
+  return values[rank - 1] ?? null;
+}
+
+const ofAll = <T>(values: T[]) => ({
+  p50: percentile(values, 50),
+  p95: percentile(values, 95),
+  p99: percentile(values, 99),
+});
+
+export const isCount = (value: unknown) =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 1e12;
+
+type Tokens = { prompt: number; completion: number; cached: number };
+
+/** The tokens of a record, from the properties themselves or the first object among them that has valid ones. */
+function tokensOf({ additional_properties: properties = {} }: Measures): Tokens | undefined {
+  for (const holder of [properties, ...Object.values(properties)]) {
+    const usage = (holder ?? {}) as Record<string, unknown>;
+    const { prompt_tokens: prompt = null, completion_tokens: completion = null, input_tokens: input = null } = usage;
+    if (input !== null) {
+      const cached = usage.cache_read_input_tokens as number;
+      return { prompt: input as number + cached, completion: usage.output_tokens as number, cached };
+    }
+    const given = [prompt, completion].filter((count) => count !== null);
+    if (given.length === 0 || !given.every(isCount)) continue;
+    return { prompt: prompt as number ?? 0, completion: completion as number ?? 0, cached: 0 };
+  }
+  return undefined;
+}
+
+// Money as whole numbers of 10^-30 USD.
+const unit = 10n ** 30n;
+
+function toUnits(text: string): bigint {
+  const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return BigInt(whole + fraction) * 10n ** BigInt(30 - fraction.length + Number(exponent));
+}
+
+function toText(units: bigint): string {
+  const fraction = String(units % unit).padStart(30, "0").replace(/0+$/, "");
+  return `${units / unit}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Rounds half up to four digits. */
+function toDigits(units: bigint, digits = 4): string {
+  const length = String(units).length;
+  if (length <= digits) return toText(units);
+  const power = 10n ** BigInt(length - digits);
+  return toText((units + power / 2n) / power * power);
+}
+
+export type Price = {
+  provider?: string;
+  model: string;
+  input: string;
+  cachedInput?: string;
+  output: string;
+  validFrom?: number;
+};
+
+/** The prices of these histories. Models: gpt-4o of OpenAI in version 1, none in version 2, another in version 3. */
+export const pricesAt = (start: number): Price[] => [
+  { provider: "openai", model: "gpt-4o", input: "2.5", cachedInput: "1.25", output: "10" },
+  { provider: "openai", model: "gpt-4o", input: "2.123456789", output: "0.000000001", validFrom: start + 60 * minute },
+  { provider: "openai", model: "gpt-4o*", input: "999", output: "999" },
+  { model: "claude-*", input: "3", output: "15", validFrom: start + 7 * minute },
+  { provider: "azure", model: "shared", input: "1", output: "1" },
+  { provider: "openai", model: "shared", input: "2", output: "2" },
+];
+
+export const llmConfigs = [promptFile.llmConfig, {}, { model: "Claude-3" }];
+
+const modelOf = ({ model, version }: Sent): string =>
+  (model ?? (llmConfigs[version - 1] as { model?: string }).model ?? "").toLowerCase();
+
+/** What a record cost. Undefined if nothing tells it. */
+function costOf(record: Sent, start: number): bigint | undefined {
+  const { cost, at, version } = record;
+  if (cost !== undefined) return toUnits(String(cost));
+  const tokens = tokensOf(record);
+  if (tokens === undefined) return undefined;
+  const config = llmConfigs[version - 1] as { model?: string; provider?: string };
+  const model = modelOf(record);
+  const provider = record.provider ??
+    (record.model === undefined || record.model === config.model ? config.provider : "");
+  const prices = pricesAt(start);
+  const late = at >= start + 60 * minute;
+  const price = model === "gpt-4o" && provider !== "azure"
+    ? prices[late ? 1 : 0]
+    : model === "gpt-4o-mini" && provider !== "azure"
+    ? prices[2]
+    : model.startsWith("claude-") && at >= start + 7 * minute
+    ? prices[3]
+    : model === "shared" && provider === "azure"
+    ? prices[4]
+    : undefined;
+  if (price === undefined) return undefined;
+  const perToken = (text: string) => toUnits(text) / 1_000_000n;
+  const { prompt, completion, cached } = tokens;
+  return BigInt(prompt - cached) * perToken(price.input) + BigInt(cached) * perToken(price.cachedInput ?? price.input) +
+    BigInt(completion) * perToken(price.output);
+}
+
+export const meanings = [{ status: 0, name: "failed", isFailure: true }, { status: 1, name: "ok", isFailure: false }];
+
+function sumOf(statuses: { records: number }[], all: number) {
+  const records = statuses.reduce((sum, { records }) => sum + records, 0);
+  return { records, share: all === 0 ? 0 : records / all };
+}
+
+const latencyOf = ({ latency, startAt, endAt }: Sent) =>
+  latency ?? (startAt !== undefined && endAt !== undefined && endAt >= startAt ? endAt - startAt : undefined);
+
+/** The Wilson interval, as textbooks write it. */
+function wilson(count: number, total: number): [number, number] {
+  const z = 1.959963984540054, p = count / total;
+  const centre = (p + z ** 2 / (2 * total)) / (1 + z ** 2 / total);
+  const half = z / (1 + z ** 2 / total) * Math.sqrt(p * (1 - p) / total + z ** 2 / (4 * total ** 2));
+  return [count === 0 ? 0 : centre - half, count === total ? 1 : centre + half];
+}
+
+const near = (a: number, b: number) => Math.abs(a - b) < 1e-12;
+
+export function computed(own: Sent[], start: number) {
+  const statuses = [...new Set(own.map(({ status }) => status))].map((status) => {
+    const records = own.filter((record) => record.status === status).length;
+    const meaning = meanings.find((each) => each.status === status);
+    const { name = null, isFailure = false } = meaning ?? {};
+    return { status, name, isFailure, records, share: records / own.length };
+  }).sort((a, b) => b.records - a.records || a.status - b.status);
+  const exact = own.flatMap((record) => latencyOf(record) ?? []);
+  const latencies = exact.map(rounded).sort((a, b) => a - b);
+  const tokens = own.flatMap((record) => tokensOf(record) ?? []);
+  const sum = (name: keyof Tokens) => tokens.reduce((all, counts) => all + counts[name], 0);
+  const counts = tokens.map(({ prompt, completion }) => prompt + completion).sort((a, b) => a - b);
+  const costs = own.flatMap((record) => costOf(record, start) ?? []).sort((a, b) => a < b ? -1 : 1);
+  const total = costs.reduce((all, cost) => all + cost, 0n);
+  const trillionth = 10n ** 18n, number = BigInt(costs.length);
+  return {
+    records: own.length,
+    statuses: statuses.slice(0, 10),
+    otherStatuses: sumOf(statuses.slice(10), own.length),
+    latency: {
+      records: latencies.length,
+      ...ofAll(latencies),
+      mean: exact.length === 0 ? null : rounded(exact.reduce((all, latency) => all + latency, 0) / exact.length),
+    },
+    tokens: {
+      records: tokens.length,
+      prompt: sum("prompt"),
+      completion: sum("completion"),
+      cached: sum("cached"),
+      ...ofAll(counts.map((count) => Number(toDigits(BigInt(count) * unit)))),
+      mean: counts.length === 0 ? null : (sum("prompt") + sum("completion")) / counts.length,
+    },
+    cost: {
+      records: costs.length,
+      unpriced: own.length - costs.length,
+      total: toText(total),
+      ...ofAll(costs.map((cost) => toDigits(cost))),
+      mean: number === 0n ? null : toText((2n * total + number * trillionth) / (2n * number * trillionth) * trillionth),
+    },
+  };
+}
+
+/** Compares the failures, whose intervals are computed another way here. */
+export function checkStats({ failures, ...rest }: RecordStats, own: Sent[], start: number): void {
+  assert.equal(rest, computed(own, start));
+  const failed = own.filter(({ status }) => status === 0).length;
+  assert.is(failures!.records, failed);
+  if (own.length === 0) return assert.equal(failures, { records: 0, share: null, low: null, high: null });
+  const [low, high] = wilson(failed, own.length);
+  assert.is(failures!.share, failed / own.length);
+  assert.ok(near(failures!.low!, low) && near(failures!.high!, high), JSON.stringify([failures, low, high]));
+}
+
+const hour = 60 * minute, day = 24 * hour;
+const starts: Record<string, (at: number) => number> = {
+  hour: (at) => at - at % hour,
+  day: (at) => at - at % day,
+  week: (at) => {
+    const midnight = at - at % day;
+    return midnight - (new Date(midnight).getUTCDay() + 6) % 7 * day;
+  },
+};
+
+/** Compares a series with a recount of each part. */
+export function checkSeries(series: StatsPoint[], interval: string, own: Sent[], start: number): void {
+  const startOf = starts[interval]!;
+  const parts = [...new Set(own.map(({ at }) => startOf(at)))].sort((a, b) => a - b);
+  assert.equal(series.map(({ at }) => at), parts);
+  for (const { at, failures, versions, ...point } of series) {
+    const records = own.filter((record) => startOf(record.at) === at);
+    const { latency: { p50, p95 }, tokens: { prompt, completion }, cost: { total, unpriced } } = computed(
+      records,
+      start,
+    );
+    const expected = { latency: { p50, p95 }, tokens: { prompt, completion }, cost: { total, unpriced } };
+    assert.equal(point, { records: records.length, ...expected });
+    assert.is(failures, records.filter(({ status }) => status === 0).length);
+    const numbers = [...new Set(records.map(({ version }) => version))].sort((a, b) => a - b);
+    assert.equal(
+      versions,
+      numbers.map((version) => ({ version, records: records.filter((each) => each.version === version).length })),
+    );
+  }
+}
+
+/** The filters of records, as a query has them. `keyId` is which of the two keys. */
+export type Filter = {
+  promptVersion?: number;
+  from?: number;
+  to?: number;
+  status?: string;
+  failures?: boolean;
+  slowerThan?: number;
+  moreTokensThan?: number;
+  costlierThan?: string;
+  model?: string;
+  where?: string;
+  keyId?: number;
+};
+
+/** Whether a filter finds a record. */
+export function fits(filter: Filter, record: Sent, start: number): boolean {
+  const tokens = tokensOf(record), cost = costOf(record, start);
+  const codes = filter.status?.split(",").map((text) => text === "failed" ? 0 : Number(text));
+  const [path, value] = filter.where?.split("=") ?? [];
+  return (filter.promptVersion ?? record.version) === record.version && record.at >= (filter.from ?? -Infinity) &&
+    record.at < (filter.to ?? Infinity) && (codes?.includes(record.status) ?? true) &&
+    (!filter.failures || record.status === 0) && (latencyOf(record) ?? -1) > (filter.slowerThan ?? -2) &&
+    (tokens === undefined ? 0 : tokens.prompt + tokens.completion) > (filter.moreTokensThan ?? -1) &&
+    (filter.costlierThan === undefined || cost !== undefined && cost > toUnits(filter.costlierThan)) &&
+    (filter.model ?? modelOf(record)).toLowerCase() === modelOf(record) &&
+    (path === undefined || record.additional_properties?.[path] === value) &&
+    (filter.keyId ?? record.nth) === record.nth;
+}
+
+const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The 95 % interval of a difference of means by Welch, from 30 values on. */
+function welch(means: [number, number], sides: [number[], number[]]): [number, number] | undefined {
+  if (sides.some(({ length }) => length < 30)) return undefined;
+  const [one, other] = sides.map((values) => {
+    const middle = mean(values);
+    return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1) / values.length;
+  }) as [number, number];
+  const difference = means[1] - means[0], half = 1.959963984540054 * Math.sqrt(one + other);
+  return [difference - half, difference + half];
+}
+
+const isNear = (a: number, b: number, scale: number) => Math.abs(a - b) <= 1e-9 * Math.max(1e-12, Math.abs(scale));
+
+/** Compares both sides of a comparison and their differences with recounts. */
+export function checkComparison({ a, b, differences }: Comparison, one: Sent[], other: Sent[], start: number): void {
+  const sides = [[a, one], [b, other]] as const;
+  for (const [{ deployId: _, reference: _r, version: _v, ...stats }, records] of sides) {
+    checkStats(stats, records, start);
+  }
+  const all = [one, other] as [Sent[], Sent[]];
+  const toNumbers = {
+    latency: (record: Sent) => latencyOf(record) === undefined ? [] : [rounded(latencyOf(record)!)],
+    tokens: (record: Sent) => {
+      const tokens = tokensOf(record);
+      return tokens === undefined ? [] : [Number(toDigits(BigInt(tokens.prompt + tokens.completion) * unit))];
+    },
+    cost: (record: Sent) => {
+      const cost = costOf(record, start);
+      return cost === undefined ? [] : [Number(toDigits(cost))];
+    },
+  };
+  for (const [name, valuesOf] of Object.entries(toNumbers) as [keyof typeof toNumbers, (record: Sent) => number[]][]) {
+    const values = all.map((records) => records.flatMap(valuesOf)) as [number[], number[]];
+    const found = differences[name];
+    if (values.some(({ length }) => length === 0)) {
+      assert.is(found, null);
+      continue;
+    }
+    const means = [Number(a[name].mean), Number(b[name].mean)] as [number, number];
+    const scale = Math.max(...means, ...values.flat());
+    assert.ok(isNear(Number(found!.difference), means[1] - means[0], scale), JSON.stringify([name, found, means]));
+    const [low, high] = welch(means, values) ?? [];
+    assert.is(found!.low === null, low === undefined);
+    if (low === undefined) continue;
+    assert.ok(
+      isNear(found!.low!, low, scale) && isNear(found!.high!, high!, scale),
+      JSON.stringify([name, found, low]),
+    );
+  }
+  if (one.length === 0 || other.length === 0) return assert.is(differences.failures, null);
+  const shares = all.map((records) => records.filter(({ status }) => status === 0).length / records.length);
+  const bounds = all.map((records, side) => wilson(Math.round(shares[side]! * records.length), records.length));
+  const { difference, low, high } = differences.failures!;
+  assert.is(difference, shares[1]! - shares[0]!);
+  const far = (x: number, y: number) => Math.sqrt(x ** 2 + y ** 2);
+  assert.ok(near(low!, difference - far(shares[1]! - bounds[1]![0], bounds[0]![1] - shares[0]!)));
+  assert.ok(near(high!, difference + far(bounds[1]![1] - shares[1]!, shares[0]! - bounds[0]![0])));
+}
+
+/** The sessions of records, the one with the newest record first. */
+export function sessionsOf(records: Sent[], start: number): Session[] {
+  const ids = [...new Set(records.toReversed().map(({ sessionId }) => sessionId))];
+  return ids.map((sessionId) => {
+    const own = records.filter((record) => record.sessionId === sessionId);
+    const { cost: { total, unpriced } } = computed(own, start);
+    const times = own.map(({ at }) => at);
+    return {
+      ...{ sessionId, records: own.length, cost: total, unpriced },
+      failures: own.filter(({ status }) => status === 0).length,
+      ...{ firstAt: Math.min(...times), lastAt: Math.max(...times) },
+    };
+  });
+}
