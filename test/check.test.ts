@@ -54,6 +54,21 @@ if (currentRuntime === "Node") {
     assert.equal(lines.slice(-2), ["8 passed, 3 failed", ""]);
   });
 
+  test("of a runtime that fails, only what its failing test files printed is shown", async () => {
+    const passed = "a.test.ts\n a  • noise\n•   (2 / 2)\n";
+    const failed = 'b.test.ts\n b  • ✘   (1 / 2)\n\n   FAIL  b  "second"\n    the reason\n\n';
+    const settings = await withNpm({
+      "run -s test:node": `printf '${
+        (passed + failed).replaceAll("\n", "\\n")
+      }'; echo "Node: 5 passed, 1 failed"; exit 1`,
+      "run -s test:bun": passing("Bun", 1),
+      "run -s test:deno": passing("Deno", 1),
+    });
+    const { out } = await runCommand(npmTest, settings);
+    assert.match(out, /\n b +• ✘ +\(1 \/ 2\)\n +FAIL +b +"second"\n +the reason\n/);
+    assert.not.match(out, "noise");
+  });
+
   test("npm test exits 0 when nothing failed", async () => {
     const settings = await withNpm({
       "run -s test:node": passing("Node", 1),

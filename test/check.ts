@@ -32,8 +32,15 @@ const lanes = 2;
 
 const patience = Number(process.env.CHECK_PATIENCE ?? 240); // in seconds
 
-/** What the test runner prints of files and suites in which nothing failed. */
+/** What the test runner prints of suites in which nothing failed, and the names of files. */
 const passedSuites = /^(\S+\.test\.ts| .*\((\d+) \/ \2\))?\n/gm;
+
+/** Leaves out what test files printed in which nothing failed. A crash or a hang shows in the last file. */
+function failuresOf(output: string): string {
+  const files = `\n${output}`.split(/\n(?=\S+\.test\.ts\n)/);
+  const kept = files.filter((text, index) => index === 0 || index === files.length - 1 || /^ +FAIL /m.test(text));
+  return kept.join("\n").replaceAll(passedSuites, "");
+}
 
 const args = process.argv.slice(2);
 const defaults = Object.keys(steps).filter((name) => !nodeVersions.includes(name));
@@ -102,7 +109,7 @@ async function runStep(name: string, { command, isTests, node }: Step): Promise<
   failed += isGood ? failures : Math.max(failures, 1);
   const remarks = output.match(/^(skipped: .*|\w+: \d+ passed, \d+ failed)$/gm) ?? [];
   console.log([isGood ? "ok    " : "FAILED", `${seconds(1).padStart(5)} s`, name, ...remarks].join("  "));
-  if (!isGood) console.log(output.replaceAll(passedSuites, ""));
+  if (!isGood) console.log(failuresOf(output));
 }
 
 /** Runs a command in a process group of its own, which ends with this process, and shows what it has printed so far. */

@@ -85,11 +85,30 @@ export function captureLog(level: LogLevel, format: LogFormat = "json", clock = 
 
 export const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
-/** Makes a migrated database in memory. */
+/** Makes a migrated database in memory: a copy, as migrating one takes five times as long. */
 export async function openMemory(): Promise<Database> {
   const database = openDatabase(":memory:");
-  await migrate(database, migrations, noon);
+  await database.write(await (migrated ??= readMigrated()));
   return database;
+}
+
+let migrated: Promise<Statement[]> | undefined;
+
+/** The statements that make what the migrations make of an empty database. */
+async function readMigrated(): Promise<Statement[]> {
+  const database = openDatabase(":memory:");
+  await migrate(database, migrations, noon);
+  const made = await database.read({ sql: "select type, name, sql from sqlite_master where sql is not null" });
+  const rows = made.filter(({ type }) => type === "table").map(async ({ name }) =>
+    (await database.read({ sql: `select * from ${name}` })).map((row) => {
+      const columns = Object.keys(row);
+      return {
+        sql: `insert into ${name} (${columns}) values (${columns.map(() => "?")})`,
+        args: Object.values(row) as Statement["args"],
+      };
+    })
+  );
+  return [...made.map(({ sql }) => ({ sql: sql as string })), ...(await Promise.all(rows)).flat()];
 }
 
 /** The same database, and how many operations it is asked for. */
