@@ -108,6 +108,7 @@ const withFiles = [
   "database/file-claim.ts",
   "database/file-identity.ts",
   "database/file.ts",
+  "database/node-send.ts",
   "database/open.ts",
   "database/promptledger-reader.ts",
   "database/thread.ts",

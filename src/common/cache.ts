@@ -13,6 +13,7 @@ export function createCache<V>(maxWeight: number): Cache<V> {
   // A Map keeps insertion order, so deleting and reinserting an entry makes it the newest.
   const entries = new Map<string, { value: V; weight: number }>();
   let total = 0;
+  let newest: string | undefined; // its key
 
   function remove(key: string): void {
     total -= entries.get(key)?.weight ?? 0;
@@ -27,15 +28,17 @@ export function createCache<V>(maxWeight: number): Cache<V> {
     },
     get(key) {
       const entry = entries.get(key);
-      if (entry === undefined) return undefined;
+      if (entry === undefined || key === newest) return entry?.value;
       entries.delete(key);
       entries.set(key, entry);
+      newest = key;
       return entry.value;
     },
     set(key, value, weight) {
       remove(key);
       if (weight > maxWeight) return;
       entries.set(key, { value, weight });
+      newest = key;
       total += weight;
       for (const oldest of entries.keys()) {
         if (total <= maxWeight) break;

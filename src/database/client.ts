@@ -18,6 +18,9 @@ const timeoutsMs: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; /
 /** Opens the file of a client of the caller. `database` runs operations on that client. */
 export type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
 
+/** Sends a request to a server. Rejects with the reason if the signal aborts. */
+export type Send = (request: Request, signal: AbortSignal) => Promise<Response>;
+
 const noFiles = () => invalid("The database must be remote: there are no files here");
 
 /** Opens a database on a libSQL server, without connecting to it yet, or uses the given client. */
@@ -25,6 +28,7 @@ export function openRemote(
   source: DatabaseSource,
   purpose: Purpose,
   openFileClient?: OpenFileClient,
+  send: Send = (request, signal) => fetch(request, { signal }),
 ): Database {
   if (typeof source === "object" && "execute" in source) return useClient(source, purpose, openFileClient);
   const { url, authToken } = typeof source === "string" ? { url: source } : source;
@@ -33,7 +37,7 @@ export function openRemote(
   const client = createClient({
     url,
     ...(authToken === undefined ? {} : { authToken }),
-    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeoutMs) }),
+    fetch: (request: Request) => send(request, AbortSignal.timeout(timeoutMs)),
   });
   return classifyErrors(untilClosed(fromClient(client), () => client.close()), classifyError);
 }

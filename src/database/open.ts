@@ -1,5 +1,6 @@
 // Opens any database, including files, which not every runtime has.
 import { existsSync } from "node:fs";
+import process from "node:process";
 import { filePathOf, isFileUrl } from "../common/config.ts";
 import { conflict } from "../common/errors.ts";
 import { openRemote } from "./client.ts";
@@ -11,13 +12,19 @@ import { claimFile, createFile } from "./file-claim.ts";
 import { isMigrated, migrate, requireMigrated } from "./migrate.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
+import { sendOnNode } from "./node-send.ts";
 import { text } from "./row.ts";
 
 /** Opens a database lazily: nothing is opened or sent before the first operation. */
 export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"): Database {
   const url = urlOf(source);
-  return isFileUrl(url) || url === ":memory:" ? openFile(url, purpose) : openRemote(source, purpose, openFileClient);
+  return isFileUrl(url) || url === ":memory:"
+    ? openFile(url, purpose)
+    : openRemote(source, purpose, openFileClient, send);
 }
+
+const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
+const send = isNode ? sendOnNode : undefined;
 
 /** The file of an embedder's client, which runs one operation at a time and is claimed like any other file. */
 function openFileClient(client: Client, database: Database, purpose: Purpose): Database {

@@ -85,8 +85,8 @@ async function requireKey(ctx: CallContext, { ledger, validKeys }: Context, keyH
 
 /** Caches whether the ledger found a key valid. */
 export function cacheValidity(validKeys: Context["validKeys"], keyHash: string, caller: Caller | undefined): void {
-  if (caller !== undefined) validKeys.set(keyHash, caller.workspaceId, 1);
-  else validKeys.delete(keyHash);
+  if (caller === undefined) validKeys.delete(keyHash);
+  else if (validKeys.get(keyHash) !== caller.workspaceId) validKeys.set(keyHash, caller.workspaceId, 1);
 }
 
 /** Refuses a request without this token. */

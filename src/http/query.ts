@@ -11,9 +11,12 @@ export function readQuery({ url }: Request): URLSearchParams {
   return new URLSearchParams(query);
 }
 
+/** Most queries are no more than an id, which needs no decoding. */
+const plainQuery = /^[^?#]*\?deployId=([\w@.-]+)$/;
+
 /** The `deployId` of a request. Refuses one that is missing, empty, repeated or too long. */
 export function readDeployId({ request, logContext }: RequestContext): DeploymentRef {
-  const [deployId = "", ...more] = readQuery(request).getAll("deployId");
+  const [deployId = "", ...more] = plainQuery.exec(request.url)?.slice(1) ?? readQuery(request).getAll("deployId");
   if (more.length > 0 || !isDeployId(deployId)) throw invalidDeployId();
   setId(logContext, deployId);
   return deployId;

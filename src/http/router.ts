@@ -20,8 +20,35 @@ export function addReads(router: RouterType, reads: Record<string, Route>): void
 export const allowOnly = (methods: string, hasCode = false): Route => () =>
   Promise.resolve(refuse(methodNotAllowed(), { Allow: methods }, hasCode));
 
-/** The router writes to its argument. The request is not ours to write to, so the router gets its context. */
-export const routeOf = (router: RouterType): Route => (ctx, context) => {
-  ctx.url = ctx.url.replace(/\?.*/s, "");
-  return router.fetch(ctx, context);
-};
+/**
+ * The router writes to its argument. The request is not ours to write to, so the router gets its context. Most URLs spell a path
+ * as its route does. Those need neither parsing nor a search for their route, which are an eighth of a read's cost here.
+ */
+export function routeOf(router: RouterType): Route {
+  const literal = literalRoutes(router);
+  let origin = ""; // the last one that was valid
+
+  return (ctx, context) => {
+    const query = ctx.url.indexOf("?");
+    if (query >= 0) ctx.url = ctx.url.slice(0, query);
+    const pathStart = ctx.url.indexOf("/", ctx.url.indexOf("://") + 3);
+    const path = ctx.url.slice(pathStart);
+    const route = literal.get(`${ctx.method} ${path}`);
+    const from = ctx.url.slice(0, pathStart);
+    if (route === undefined || from !== origin && !URL.canParse(from)) return router.fetch(ctx, context);
+    origin = from;
+    ctx.route = path;
+    return route(ctx, context);
+  };
+}
+
+/** The routes without parameters, by method and path, unless another route comes first for them. */
+function literalRoutes({ routes }: RouterType): Map<string, Route> {
+  const literal = new Map<string, Route>();
+  for (const route of routes) {
+    const [method, , [handler], path = ""] = route;
+    const first = routes.find(([other, pattern]) => (other === method || other === "ALL") && pattern.test(path));
+    if (first === route && !/[:*]/.test(path)) literal.set(`${method} ${path}`, handler as unknown as Route);
+  }
+  return literal;
+}
