@@ -21,7 +21,7 @@ const pageBytes = 4 * 1024 * 1024;
 // takes far longer than the index.
 const scanLimits = {
   index: { first: 512, query: 16_384, page: 4_194_304 },
-  documents: { first: 512, query: 1_024, page: 131_072 },
+  documents: { first: 512, query: 1_024, page: 32_768 },
 };
 
 const limitsOf = ({ filter }: ScanOptions) => scanLimits[isRead(filter) ? "documents" : "index"];
