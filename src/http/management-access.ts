@@ -44,16 +44,22 @@ const maxKnown = 1_000; // tokens
  */
 export function createGate(adminToken: string | undefined): Gate {
   const known = createCache<true>(maxKnown);
-  const lookups = new Map<string, Promise<Caller | undefined>>();
+  const lookups = new WeakMap<Store, Map<string, Promise<Caller | undefined>>>();
   let current = NaN;
   let failures = 0;
 
+  /** The lookups under way of a store, by hash. Each request to a Worker has a store of its own, and waits for no other. */
+  function lookupsOf(store: Store): Map<string, Promise<Caller | undefined>> {
+    const running = lookups.get(store) ?? new Map();
+    lookups.set(store, running);
+    return running;
+  }
+
   /** Concurrent requests with the same token share a query. */
   function lookUp(store: Store, hash: string): Promise<Caller | undefined> {
-    const running = lookups.get(hash);
-    if (running !== undefined) return running;
-    const lookup = findTokenCaller(store, hash).finally(() => lookups.delete(hash));
-    lookups.set(hash, lookup);
+    const running = lookupsOf(store);
+    const lookup = running.get(hash) ?? findTokenCaller(store, hash).finally(() => running.delete(hash));
+    running.set(hash, lookup);
     return lookup;
   }
 
@@ -66,7 +72,7 @@ export function createGate(adminToken: string | undefined): Gate {
     const began = Math.floor(now / minute);
     if (began !== current) [current, failures] = [began, 0];
     // A token counts as a failure until its lookup finds it, so that many concurrent guesses are limited too.
-    const isGuess = hash === undefined || known.get(hash) === undefined && !lookups.has(hash);
+    const isGuess = hash === undefined || known.get(hash) === undefined && !lookupsOf(store).has(hash);
     if (isGuess && failures >= maxFailures) return { retryAfter: Math.ceil(((began + 1) * minute - now) / 1000) };
     failures += Number(isGuess);
     const takeBack = () => void (failures -= Number(isGuess && began === current));

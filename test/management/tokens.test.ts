@@ -2,7 +2,9 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { isApiKey, isToken, newToken } from "../../src/common/ids.ts";
+import type { Database } from "../../src/database/database.ts";
 import { management } from "../../src/http/management.ts";
+import { createGate } from "../../src/http/management-access.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
@@ -231,6 +233,16 @@ test("concurrent guesses are limited too, and concurrent requests with a valid t
   assert.equal(await together(() => token), [100, 0, 0]);
   assert.is(await countReads(counts, async () => assert.equal(await together(newToken), [0, 30, 70])), 30);
   assert.equal(await together(() => token), [100, 0, 0]);
+});
+
+test("a request waits for no lookup of another store, as each request to a Worker has its own", async () => {
+  const world = await createWorld();
+  const { token } = await make(world);
+  const gate = createGate(undefined);
+  const storeOn = (database: Database) => ({ database, clock: () => noon });
+  void gate(token, storeOn({ ...world.database, read: () => new Promise(() => {}) }));
+  const found = await gate(token, storeOn(world.database));
+  assert.is("caller" in found && found.caller.actor, "Ann");
 });
 
 test("a token changes nothing after it was revoked, whatever it has asked for before", async () => {
