@@ -1,14 +1,18 @@
 // A week of a person at the console, in a browser with scripts or without: from signing in to what a reader may not do.
 import * as assert from "uvu/assert";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 
 /** Where the console is, and the token of who signs in: an owner. The workspace has the history of the demo. */
 export type Place = { url: string; token: string };
 
 const heading = (page: Page) => page.locator("h1").innerText();
-const clickLink = (page: Page, name: string | RegExp) => page.getByRole("link", { name }).first().click();
-const clickButton = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first().click();
+const clickLink = (page: Page, name: string | RegExp) => follow(page, page.getByRole("link", { name }));
+const clickButton = (page: Page, name: string | RegExp) => follow(page, page.getByRole("button", { name }));
 const noticeOn = (page: Page) => page.locator(".notice.done").first().innerText();
+
+/** Clicks the first of what leads to another page, and waits for that page: until it comes, the old one is there to be read. */
+const follow = (page: Page, target: Locator) =>
+  Promise.all([page.waitForEvent("domcontentloaded"), target.first().click()]);
 
 /** Signs in with a token, and ends on the overview. */
 export async function enter(page: Page, { url, token }: Place): Promise<void> {
@@ -79,9 +83,9 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   await page.getByLabel("Deployment").selectOption({ label: "support/assistant@production" });
   await page.getByLabel("Text").fill("refunded 249");
   await clickButton(page, "Apply");
-  await page.locator("tbody th a").first().click();
+  await follow(page, page.locator("tbody th a"));
   assert.match(await page.locator("main").innerText(), "you may keep the lamp");
-  await page.locator(".facts a[href*='session']").click();
+  await follow(page, page.locator(".facts a[href*='session']"));
   assert.match(await heading(page), /^Session order-\d+/);
   await clickLink(page, "Prompts");
   await clickLink(page, /assistant/);
