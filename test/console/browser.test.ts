@@ -121,7 +121,7 @@ if (currentRuntime === "Node") {
     await page.goto(elsewhere);
     const frame = page.frames()[1]!;
     assert.not.match(await frame.content(), "Lamp");
-    await page.getByRole("button", { name: "Win" }).click();
+    await Promise.all([page.waitForEvent("domcontentloaded"), page.getByRole("button", { name: "Win" }).click()]);
     assert.is(await page.title(), "Refused · promptledger");
     await page.goto(elsewhere);
     await page.getByRole("link", { name: "prompts" }).click();
