@@ -1,17 +1,16 @@
 // `console`: how long each page of the console takes over a file with a million records of one deployment, and what GETs keep
 // while ten people click through them.
-import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import type { Session } from "../../src/management/operation.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call, createDeployment, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
-import { adminToken, managementOf, promptFile, toPrompt } from "../helpers.ts";
+import { adminToken, promptFile, toPrompt } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { fillHistory } from "./fill.ts";
+import { makeHistory } from "./fill.ts";
 import { callOf, load, pause, warmUp } from "./load.ts";
 import type { Load } from "./load.ts";
 import type { Options } from "./options.ts";
-import { createTenants, say, withService, withStore } from "./stage.ts";
+import { say, withService, withStore } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -32,7 +31,7 @@ export async function consolePages(options: Options): Promise<Table[]> {
   const pages: Row[] = [], beside: Row[] = [];
   for (const runtime of options.runtimes) {
     await withStore("file", async (store) => {
-      const tenant = await fill(store.url, count);
+      const [tenant] = await makeHistory("console", store.url, { count, days }, 1, changeCatalog) as [Tenant];
       await withService(runtime, store, async (stage) => {
         const Cookie = await signIn(stage.url);
         const found = await findPages(stage, tenant, Cookie);
@@ -47,23 +46,14 @@ export async function consolePages(options: Options): Promise<Table[]> {
   ];
 }
 
-/** A history in which one version has been promoted since, with names for statuses. */
-async function fill(url: string, count: number): Promise<Tenant> {
-  say(`console: making ${count} records`);
-  await migrate(url);
-  const database = openDatabase(url, "serve");
-  const admin = managementOf(database, Date.now);
-  const [tenant] = await createTenants(admin, 1) as [Tenant];
-  const { workspaceId, promptId, deployId } = tenant;
+/** Names the statuses, and promotes another version. */
+async function changeCatalog(admin: Session, { workspaceId, promptId, deployId }: Tenant): Promise<void> {
   const statuses = [{ status: 1, name: "ok" }, { status: 4, name: "failed", isFailure: true }];
   await updateWorkspace(admin, workspaceId, { statuses });
   await createDeployment(admin, workspaceId, { name: "staging", promptId });
   await call(createToken, admin, { name: "Ada", role: "viewer" });
-  await fillHistory(admin, tenant, { count, days });
   await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
   await promoteDeployment(admin, deployId, { version: 2 });
-  await database.close();
-  return tenant;
 }
 
 async function signIn(url: string): Promise<string> {

@@ -1,15 +1,13 @@
 // `deletion`: deletes a workspace with many records over HTTP, while another one is served and the ledger is verified.
-import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
 import { startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
-import { adminToken, managementOf } from "../helpers.ts";
+import { adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import { fillHistory } from "./fill.ts";
+import { makeHistory } from "./fill.ts";
 import { pause } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
 import { ask } from "./manage.ts";
-import { createTenants, say, withStore } from "./stage.ts";
+import { say, withStore } from "./stage.ts";
 import { round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 import type { Runtime } from "../runtimes.ts";
@@ -30,13 +28,7 @@ export async function deletion(options: Options): Promise<Table[]> {
 
 const measureDeletion = (runtime: Runtime, store: StoreKind, count: number, seconds: number): Promise<Row> =>
   withStore(store, async ({ url }) => {
-    say(`deletion: making ${count} records`);
-    await migrate(url);
-    const database = openDatabase(url, "serve");
-    const admin = managementOf(database, Date.now);
-    const [tenant, other] = await createTenants(admin, 2) as [Tenant, Tenant];
-    await fillHistory(admin, tenant, { count, days: 60 });
-    database.close();
+    const [tenant, other] = await makeHistory("deletion", url, { count, days: 60 }, 2) as [Tenant, Tenant];
     const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
     try {
       await readWhile(service, other, pause(1000));

@@ -1,11 +1,14 @@
 // Makes data of any size with SQL, as the service would have made it: the ledger balances. Nothing else may write meanwhile.
+import { migrate } from "../../src/migrate.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import type { Session } from "../../src/management/operation.ts";
 import { newCommitId } from "../../src/common/ids.ts";
 import { monthOf } from "../../src/common/month.ts";
 import type { Statement } from "../../src/database/database.ts";
-import { promptFile } from "../helpers.ts";
+import { managementOf, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { postBody, postMeasures } from "./load.ts";
+import { createTenants, say } from "./stage.ts";
 
 export const workspaces = 10_000;
 export const keys = 100_000;
@@ -176,4 +179,26 @@ export async function fillHistory(
       select :workspaceId, month, 0, sum(next_position - position) from commits group by month`,
     args: { workspaceId },
   }]);
+}
+
+/**
+ * Migrates an empty store, and makes tenants, of which the first gets a history. `change` does what else the scenario needs.
+ * Nothing has the store open afterwards.
+ */
+export async function makeHistory(
+  scenario: string,
+  url: string,
+  size: { count: number; days: number },
+  tenants = 1,
+  change: (admin: Session, tenant: Tenant) => Promise<unknown> = () => Promise.resolve(),
+): Promise<Tenant[]> {
+  say(`${scenario}: making ${size.count} records`);
+  await migrate(url);
+  const database = openDatabase(url, "serve");
+  const admin = managementOf(database, Date.now);
+  const made = await createTenants(admin, tenants);
+  await fillHistory(admin, made[0]!, size);
+  await change(admin, made[0]!);
+  await database.close();
+  return made;
 }

@@ -1,20 +1,18 @@
 // `insight`: statistics with cost and series, comparisons, filtered lists and sessions of a million records, over HTTP; what
 // GETs keep beside a `reindex` of them; and how much larger the file is for what statistics know of a record.
 import { stat } from "node:fs/promises";
-import { migrate } from "../../src/migrate.ts";
-import type { Database } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import type { Session } from "../../src/management/operation.ts";
 import { readMembers } from "../../src/common/json-text.ts";
 import { measuresOf } from "../../src/ledger/measures.ts";
-import { adminToken, managementOf } from "../helpers.ts";
+import { adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { fillHistory } from "./fill.ts";
+import { makeHistory } from "./fill.ts";
 import { callOf, load, measure, postBody, postMeasures } from "./load.ts";
 import { ask } from "./manage.ts";
 import type { Options } from "./options.ts";
-import { createTenants, say, withService, withStore } from "./stage.ts";
-import type { Stage } from "./stage.ts";
+import { say, withService, withStore } from "./stage.ts";
+import type { Stage, Store } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 
@@ -37,7 +35,7 @@ export async function insight(options: Options): Promise<Table[]> {
     await withFilled(
       count,
       (store, tenant) => withService(runtime, store, (stage) => measureService(stage, tenant), settings),
-      (database) => database.write([outdate]),
+      ({ database }) => database.write([outdate]),
     );
   }
   return [
@@ -47,23 +45,14 @@ export async function insight(options: Options): Promise<Table[]> {
   ];
 }
 
-type StoreOf = Parameters<typeof withService>[1];
-
 /** Runs a task on a file with so many records. */
 const withFilled = <T>(
   count: number,
-  use: (store: StoreOf, tenant: Tenant) => Promise<T>,
-  change?: (database: Database) => Promise<unknown>,
+  use: (store: Store, tenant: Tenant) => Promise<T>,
+  change: (admin: Session) => Promise<unknown>,
 ): Promise<T> =>
   withStore("file", async (store) => {
-    say(`insight: making ${count} records`);
-    await migrate(store.url);
-    const database = openDatabase(store.url, "serve");
-    const admin = managementOf(database, Date.now);
-    const [tenant] = await createTenants(admin, 1) as [Tenant];
-    await fillHistory(admin, tenant, { count, days });
-    await change?.(database);
-    await database.close();
+    const [tenant] = await makeHistory("insight", store.url, { count, days }, 1, change) as [Tenant];
     return await use(store, tenant);
   });
 
@@ -146,7 +135,7 @@ async function measureSizes(count: number): Promise<Row[]> {
   const kinds = { "latency and tokens": postMeasures, "all": measuresOf(JSON.parse(document), readMembers(document)) };
   const rows: Row[] = [];
   for (const [known, measures] of Object.entries(kinds)) {
-    const change = async (database: Database) => {
+    const change = async ({ database }: Session) => {
       await database.write([{ sql: "update diagnoses set measures = ?, document = ?", args: [measures, document] }]);
       await database.read({ sql: "vacuum" });
     };

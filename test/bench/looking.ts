@@ -1,17 +1,15 @@
 // `looking`: what reads and submits keep while people look at a file with a million records: at statistics, a search, an
 // export, a verification, pages, and at all of them at once. The probe is asked meanwhile too.
 import { get } from "node:http";
-import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf } from "../conformance/processes.ts";
-import { adminToken, managementOf } from "../helpers.ts";
+import { adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
-import { fillHistory } from "./fill.ts";
+import { makeHistory } from "./fill.ts";
 import { callOf, load, measure, methods, pause } from "./load.ts";
 import type { Load, Method } from "./load.ts";
 import type { Options } from "./options.ts";
-import { createTenants, say, withService, withStore } from "./stage.ts";
+import { say, withService, withStore } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -37,7 +35,7 @@ export async function looking(options: Options): Promise<Table[]> {
 
 const measureRuntime = (runtime: Runtime, count: number, options: Options): Promise<Row[]> =>
   withStore("file", async (store) => {
-    const tenant = await fill(store.url, count);
+    const [tenant] = await makeHistory("looking", store.url, { count, days }) as [Tenant];
     return await withService(runtime, store, async (stage) => {
       const rows: Row[] = [];
       const all = Object.entries(views(tenant)).map(([name, path]) => ({ name, paths: [path] }));
@@ -51,17 +49,6 @@ const measureRuntime = (runtime: Runtime, count: number, options: Options): Prom
       return rows;
     }, { ADMIN_TOKEN: adminToken, LOG_LEVEL: "warn" });
   });
-
-async function fill(url: string, count: number): Promise<Tenant> {
-  say(`looking: making ${count} records`);
-  await migrate(url);
-  const database = openDatabase(url, "serve");
-  const admin = managementOf(database, Date.now);
-  const [tenant] = await createTenants(admin, 1) as [Tenant];
-  await fillHistory(admin, tenant, { count, days });
-  await database.close();
-  return tenant;
-}
 
 /** A load beside lookers, and the same without them before and after it. */
 async function measureBeside(

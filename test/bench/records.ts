@@ -1,17 +1,15 @@
 // `records`: management over HTTP with a million records of one deployment, while the service serves: statistics, pages,
 // export, deletion, pruning and verification.
-import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
-import { adminToken, managementOf } from "../helpers.ts";
+import { adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
-import { fillHistory } from "./fill.ts";
+import { makeHistory } from "./fill.ts";
 import { callOf, load, pause, postBody, warmUp } from "./load.ts";
 import type { Load } from "./load.ts";
 import type { Options } from "./options.ts";
 import { ask, send } from "./manage.ts";
-import { createTenants, say, withStore } from "./stage.ts";
+import { say, withStore } from "./stage.ts";
 import { round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 
@@ -27,13 +25,7 @@ export async function records(options: Options): Promise<Table[]> {
     for (const kind of options.stores) {
       rows.push(
         ...await withStore(kind, async ({ url }) => {
-          say(`records: making ${count} records`);
-          await migrate(url);
-          const database = openDatabase(url, "serve");
-          const admin = managementOf(database, Date.now);
-          const [tenant] = await createTenants(admin, 1);
-          await fillHistory(admin, tenant!, { count, days: history.days });
-          database.close();
+          const [tenant] = await makeHistory("records", url, { count, days: history.days });
           const service = await startService(runtime, { DATABASE_URL: url, ADMIN_TOKEN: adminToken });
           try {
             const measured = await measureAll({ service, tenant: tenant! }, options);
