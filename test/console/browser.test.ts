@@ -13,7 +13,7 @@ import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
 import { findViolations, startBrowser } from "./browser.ts";
 import { listPaths } from "./walk.ts";
-import { enter } from "./week.ts";
+import { enter, follow } from "./week.ts";
 
 const test = suite("in a browser");
 
@@ -121,7 +121,7 @@ if (currentRuntime === "Node") {
     await page.goto(elsewhere);
     const frame = page.frames()[1]!;
     assert.not.match(await frame.content(), "Lamp");
-    await Promise.all([page.waitForEvent("domcontentloaded"), page.getByRole("button", { name: "Win" }).click()]);
+    await follow(page, page.getByRole("button", { name: "Win" }));
     assert.is(await page.title(), "Refused · promptledger");
     await page.goto(elsewhere);
     await page.getByRole("link", { name: "prompts" }).click();

@@ -11,7 +11,7 @@ const clickButton = (page: Page, name: string | RegExp) => follow(page, page.get
 const noticeOn = (page: Page) => page.locator(".notice.done").first().innerText();
 
 /** Clicks the first of what leads to another page, and waits for that page: until it comes, the old one is there to be read. */
-const follow = (page: Page, target: Locator) =>
+export const follow = (page: Page, target: Locator) =>
   Promise.all([page.waitForEvent("domcontentloaded"), target.first().click()]);
 
 /** Signs in with a token, and ends on the overview. */
