@@ -28,17 +28,19 @@ type Branch = { record: Diagnosis; depth: number; isLed: boolean };
  */
 function toTree(items: Item[]): Branch[] {
   const shown = new Set(items.map(({ record }) => record.id));
-  const children = new Map<RecordId | null, Diagnosis[]>();
-  for (const { record, parentId } of items) {
+  const children = new Map<RecordId | null, Item[]>();
+  for (const item of items) {
+    const { parentId } = item;
     const parent = parentId !== null && shown.has(parentId) ? parentId : null;
-    children.set(parent, [...children.get(parent) ?? [], record]);
+    const siblings = children.get(parent) ?? [];
+    siblings.push(item);
+    children.set(parent, siblings);
   }
-  const led = new Set(items.flatMap(({ record, parentId }) => parentId === null ? [] : record.id));
-  const visit = (record: Diagnosis, depth: number): Branch[] => [
-    { record, depth, isLed: led.has(record.id) },
+  const visit = ({ record, parentId }: Item, depth: number): Branch[] => [
+    { record, depth, isLed: parentId !== null },
     ...(children.get(record.id) ?? []).flatMap((child) => visit(child, depth + 1)),
   ];
-  return (children.get(null) ?? []).flatMap((record) => visit(record, 0));
+  return (children.get(null) ?? []).flatMap((item) => visit(item, 0));
 }
 
 export const sessionPresentations = [
