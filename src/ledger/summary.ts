@@ -36,14 +36,12 @@ export function toPoint(
   }
   const { records, tokens, cost } = sums;
   const failing = failingOf(meanings);
-  const [p50, p95] = percentilesOfSmall(latencies, [0.5, 0.95]).map((bucket) =>
-    bucket === undefined ? null : latencyOf(bucket)
-  );
+  const [p50, p95] = valuesOf(percentilesOfSmall(latencies, [0.5, 0.95]), latencyOf);
   return {
     at,
     records,
     failures: failing.length === 0 ? null : countOf(sums, failing),
-    latency: { p50: p50!, p95: p95! },
+    latency: { p50: p50 ?? null, p95: p95 ?? null },
     tokens: { prompt: Number(totalOf(tokens.input)), completion: Number(totalOf(tokens.output)) },
     cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
     versions: parts.map(([version, { sums: { records } }]) => ({ version, records })).sort((a, b) =>
@@ -52,7 +50,6 @@ export function toPoint(
   };
 }
 
-const shares = [0.5, 0.95, 0.99];
 const shownStatuses = 10;
 const meanDecimals = 12;
 
@@ -65,15 +62,6 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
   const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });
   const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
   const meaningOf = (code: number) => meanings.find(({ status }) => status === code);
-  const ofLatency = percentiles(countsOf(tally.latencies), shares).map((bucket) =>
-    bucket === undefined ? null : latencyOf(bucket)
-  );
-  const ofTokens = percentiles(countsOf(tally.tokens), shares).map((bucket) =>
-    bucket === undefined ? null : numberOf(bucket)
-  );
-  const ofCost = percentiles(countsOf(tally.costs), shares).map((bucket) =>
-    bucket === undefined ? null : costText(bucket)
-  );
   const [input, output, cached] = [tokens.input, tokens.output, tokens.cached].map(totalOf) as [bigint, bigint, bigint];
   const total = totalCost(cost);
   return {
@@ -88,7 +76,7 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
     failures: failing.length === 0 ? null : toFailures(countOf(tally.sums, failing), records),
     latency: {
       records: latency.records,
-      ...named(ofLatency),
+      ...ranked(tally.latencies, latencyOf),
       mean: latency.records === 0 ? null : roundLatency(latency.sum / latency.records),
     },
     tokens: {
@@ -96,21 +84,26 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
       prompt: Number(input),
       completion: Number(output),
       cached: Number(cached),
-      ...named(ofTokens),
+      ...ranked(tally.tokens, numberOf),
       mean: tokens.records === 0 ? null : Number(input + output) / tokens.records,
     },
     cost: {
       records: cost.records,
       unpriced: records - cost.records,
       total: decimalText(total),
-      ...named(ofCost),
+      ...ranked(tally.costs, costText),
       mean: cost.records === 0 ? null : decimalText(divideAmount(total, cost.records, meanDecimals)),
     },
   };
 }
 
-function named<T>([p50, p95, p99]: T[]): { p50: T; p95: T; p99: T } {
-  return { p50: p50!, p95: p95!, p99: p99! };
+/** The values that buckets stand for. Null without one. */
+const valuesOf = <T>(buckets: (number | undefined)[], valueOf: (bucket: number) => T): (T | null)[] =>
+  buckets.map((bucket) => bucket === undefined ? null : valueOf(bucket));
+
+function ranked<T>(histogram: Histogram, valueOf: (bucket: number) => T) {
+  const [p50, p95, p99] = valuesOf(percentiles(countsOf(histogram), [0.5, 0.95, 0.99]), valueOf);
+  return { p50: p50 ?? null, p95: p95 ?? null, p99: p99 ?? null };
 }
 
 function toFailures(records: number, all: number) {
