@@ -20,20 +20,36 @@ export type Recount = {
   nextSequence: number;
   /** Calls and records that are not where they should be. */
   discrepancies: number;
+  /** What the last call has named. */
+  deployId: string;
+  keyId: string;
 };
 
-export type Recounts = Map<string, Recount>;
+/** Those of each workspace, one for each month. */
+export type Recounts = Map<string, Recount[]>;
 
 export function recountOf(recounts: Recounts, workspaceId: string, month: string): Recount {
-  const key = `${workspaceId} ${month}`;
-  const known = recounts.get(key);
+  const months = recounts.get(workspaceId);
+  const known = months?.find((recount) => recount.month === month);
   if (known !== undefined) return known;
   const none = { reads: 0, submits: 0 };
-  const recount = {
-    ...{ workspaceId: workspaceId as WorkspaceId, month, counted: none, pruned: none, ...none },
-    ...{ prunedRecords: 0, records: 0, deleted: 0, nextSequence: 1, discrepancies: 0 },
+  const recount: Recount = {
+    workspaceId: workspaceId as WorkspaceId,
+    month,
+    counted: none,
+    pruned: none,
+    reads: 0,
+    submits: 0,
+    prunedRecords: 0,
+    records: 0,
+    deleted: 0,
+    nextSequence: 1,
+    discrepancies: 0,
+    deployId: "",
+    keyId: "",
   };
-  recounts.set(key, recount);
+  if (months === undefined) recounts.set(workspaceId, [recount]);
+  else months.push(recount);
   return recount;
 }
 
@@ -156,16 +172,13 @@ export function applyPruned(
     months.set(recountOf(recounts, id, text(row, "month")).month, row);
     if (integer(row, "position") > end) stale.add(id);
   }
-  if (pruned.size === 0) return;
-  for (const [name, recount] of recounts) {
-    const months = pruned.get(recount.workspaceId);
-    if (months === undefined) continue;
-    if (months.size === 0) {
-      recounts.delete(name);
-      continue;
+  for (const [id, months] of pruned) {
+    // The workspace has been deleted.
+    if (months.size === 0) recounts.delete(id);
+    for (const recount of recounts.get(id) ?? []) {
+      const row = months.get(recount.month);
+      Object.assign(recount, { reads: 0, submits: 0, records: 0, deleted: 0 });
+      setPruned(recount, row === undefined ? { reads: 0, submits: 0 } : countsOf(row));
     }
-    const row = months.get(recount.month);
-    Object.assign(recount, { reads: 0, submits: 0, records: 0, deleted: 0 });
-    setPruned(recount, row === undefined ? { reads: 0, submits: 0 } : countsOf(row));
   }
 }

@@ -25,13 +25,15 @@ export async function verifyLedger(
   const { recounts, first, pages, sequence } = await readCounts(database, selected, pageRows);
   const [{ end }, ...later] = pages as [typeof pages[number], ...typeof pages];
   const stale = new Set<WorkspaceId>();
-  const count = { database, recounts, stale, end, since: { start: first, sequence } };
+  const owners = { deployments: new Map<string, string>(), apiKeys: new Map<string, string>() };
+  const count = { database, recounts, owners, stale, end, since: { start: first, sequence } };
   await countRange({ ...count, workspaces: selected }, { first, end }, report);
   // The quota of a later page includes requests accepted after the first page was read, so the log is counted further.
   for (const { workspaces, end: laterEnd } of later) {
     await countRange({ ...count, workspaces }, { first: end, end: laterEnd }, () => {});
   }
-  const balances = [...recounts.values()].filter((recount) => !stale.has(recount.workspaceId)).map(toBalance);
+  const ofFresh = [...recounts].flatMap(([id, months]) => stale.has(id as WorkspaceId) ? [] : months);
+  const balances = ofFresh.map(toBalance);
   for (const id of stale) balances.push(...await verifyLedger(database, id, () => {}, pageRows));
   return balances.sort(byWorkspaceAndMonth);
 }
@@ -41,6 +43,8 @@ type Count = {
   database: Database;
   workspaces: Workspaces;
   recounts: Recounts;
+  /** The workspace of each deployment and key that calls have named so far, by its id. */
+  owners: { deployments: Map<string, string>; apiKeys: Map<string, string> };
   /** The workspaces that must be counted again, since they were pruned beyond `end`. */
   stale: Set<WorkspaceId>;
   /** Where the log ended when the first page was read. */
@@ -88,16 +92,11 @@ const sliceSql = (thorough: boolean): string => `
     (select count(*) from diagnoses where ${inSlice("position")}) +
       (select count(*) from deleted_diagnoses where ${inSlice("position")}) as records,
     (
-      select group_concat(format('%s,"%s",%d,%d,%d,%d,%d,%d,%d', json_quote(c.workspace_id),
+      select group_concat(format('%s,"%s",%d,%d,%d,%d,%d,%d,%s,%s', json_quote(c.workspace_id),
         iif(c.position + c.count - 1 <= m.last, m.month, 'unknown'), c.position, c.count, c.number, c.operation = 'submit',
         ${countOfCall("diagnoses")},
         ${countOfCall("deleted_diagnoses", "not exists (select 1 from diagnoses where position = d.position)")},
-        not exists (
-          select 1 from deployments indexed by deployments_by_workspace
-          where workspace_id = c.workspace_id and id = c.deployment_id
-        ) or not exists (
-          select 1 from api_keys indexed by api_keys_by_workspace where workspace_id = c.workspace_id and id = c.api_key_id
-        )))
+        json_quote(c.deployment_id), json_quote(c.api_key_id)))
       from committed m cross join calls c on c.position between m.position and m.last
     ) as text
   ${thorough ? `union all ${recordsWithoutCall}` : ""}
@@ -132,62 +131,118 @@ async function countSlice(count: Count, range: LogRange, thorough = false): Prom
   const { database, recounts, workspaces, since } = count;
   const rows = await database.read({ sql: sliceSql(thorough), args: { ...range, ...since } });
   const slice = rows.find(({ kind }) => kind === "calls")!;
-  const calls: Cells = JSON.parse(`[${textOrNull(slice, "text") ?? ""}]`);
+  const calls = toCalls(JSON.parse(`[${textOrNull(slice, "text") ?? ""}]`));
   if (!thorough && !isComplete(slice, calls)) return await countSlice(count, range, true);
   const selected = rows.filter((row) => row !== slice && isSelected(workspaces, text(row, "workspace_id")));
   applyPruned(count, selected.filter(({ kind }) => kind === "pruned"));
-  addCalls(count, range, calls);
+  const end = integer(slice, "position");
+  await addDisowned(count, { first: range.first, end }, addCalls(count, range, calls));
   for (const row of selected.filter(({ kind }) => kind === "stray")) {
     const recount = recountOf(recounts, text(row, "workspace_id"), text(row, "month"));
     recount.records++;
     recount.deleted += integer(row, "position");
     recount.discrepancies++;
   }
-  return integer(slice, "position");
+  return end;
 }
 
 /** Whether the calls of a slice are all that it has, and have all of its records. */
-function isComplete(slice: Row, calls: Cells): boolean {
-  let records = 0;
-  for (let at = 0; at < calls.length; at += columns) {
-    const { kept, deleted } = callAt(calls, at);
-    records += kept + deleted;
-  }
-  return calls.length === columns * integer(slice, "calls") && records === integer(slice, "records");
+function isComplete(slice: Row, calls: Call[]): boolean {
+  const records = calls.reduce((sum, { kept, deleted }) => sum + kept + deleted, 0);
+  return calls.length === integer(slice, "calls") && records === integer(slice, "records");
 }
 
-/** Adds the calls of a slice, which are in order. */
-function addCalls({ recounts, workspaces }: Count, { first }: LogRange, calls: Cells): void {
+/** Adds the calls of a slice, which are in order. Returns those whose deployment or key may be of another workspace. */
+function addCalls({ recounts, owners, workspaces }: Count, { first }: LogRange, calls: Call[]): Call[] {
+  const unsure: Call[] = [];
   let end = first;
-  for (let at = 0; at < calls.length; at += columns) {
-    const { workspaceId, month, position, count, number, isSubmit, kept, deleted, isDangling } = callAt(calls, at);
+  for (const call of calls) {
+    const { workspaceId, month, position, count, number, isSubmit, kept, deleted, deployId, keyId } = call;
     if (!isSelected(workspaces, workspaceId)) continue;
     const recount = recountOf(recounts, workspaceId, month);
     if (isSubmit) recount.submits += count;
     else recount.reads += count;
     recount.records += kept + deleted;
     recount.deleted += deleted;
-    if (position < end || number !== recount.nextSequence || isDangling) recount.discrepancies++;
+    if (position < end || number !== recount.nextSequence) recount.discrepancies++;
     recount.nextSequence = number + count;
     end = position + count;
+    // Most calls of a workspace name what the one before them did.
+    if (deployId === recount.deployId && keyId === recount.keyId) continue;
+    recount.deployId = deployId;
+    recount.keyId = keyId;
+    if (!isOwned(owners, call)) unsure.push(call);
+  }
+  return unsure;
+}
+
+const isOwned = ({ deployments, apiKeys }: Count["owners"], { workspaceId, deployId, keyId }: Call): boolean =>
+  deployments.get(deployId) === workspaceId && apiKeys.get(keyId) === workspaceId;
+
+/** Finds the owners of what calls name. If one is another workspace, or none, counts the calls of a slice that name such. */
+async function addDisowned({ database, owners, recounts, workspaces }: Count, range: LogRange, unsure: Call[]) {
+  if (unsure.length === 0) return;
+  const textOf = (ids: string[]) => JSON.stringify([...new Set(ids)]);
+  const args = {
+    deployIds: textOf(unsure.map(({ deployId }) => deployId)),
+    keyIds: textOf(unsure.map(({ keyId }) => keyId)),
+  };
+  for (const row of await database.read({ sql: ownersSql, args })) {
+    (row.is_key ? owners.apiKeys : owners.deployments).set(text(row, "id"), text(row, "workspace_id"));
+  }
+  if (unsure.every((call) => isOwned(owners, call))) return;
+  for (const row of await database.read({ sql: disownedSql, args: range })) {
+    const id = text(row, "workspace_id");
+    if (isSelected(workspaces, id)) recountOf(recounts, id, text(row, "month")).discrepancies++;
   }
 }
 
-/** The calls of a slice, as a flat list with so many values of each. */
-type Cells = (string | number)[];
-const columns = 9;
+const ownersSql = `
+  select id, workspace_id, 0 as is_key from deployments where id in (select value from json_each(:deployIds))
+  union all
+  select id, workspace_id, 1 from api_keys where id in (select value from json_each(:keyIds))`;
 
-const callAt = (calls: Cells, at: number) => ({
-  workspaceId: calls[at] as string,
-  month: calls[at + 1] as string,
-  position: calls[at + 2] as number,
-  count: calls[at + 3] as number,
-  number: calls[at + 4] as number,
-  isSubmit: calls[at + 5] === 1,
-  kept: calls[at + 6] as number,
-  deleted: calls[at + 7] as number,
-  isDangling: calls[at + 8] === 1,
-});
+// It reads the calls once more: those of a workspace that was deleted meanwhile are gone as its deployments are.
+const disownedSql = `
+  select c.workspace_id, m.month
+  from commits m cross join calls c on c.position >= m.position and c.position < m.next_position
+  where m.position >= :first and m.position < :end and (
+    not exists (select 1 from deployments where id = c.deployment_id and workspace_id = c.workspace_id) or
+    not exists (select 1 from api_keys where id = c.api_key_id and workspace_id = c.workspace_id)
+  )`;
+
+type Call = {
+  workspaceId: string;
+  month: string;
+  position: number;
+  count: number;
+  number: number;
+  isSubmit: boolean;
+  kept: number;
+  deleted: number;
+  deployId: string;
+  keyId: string;
+};
+
+const columns = 10;
+
+/** The calls of a slice, of which the text has `columns` values each. */
+const toCalls = (values: (string | number)[]): Call[] =>
+  Array.from({ length: values.length / columns }, (_, nth) => {
+    const at = nth * columns;
+    return {
+      workspaceId: values[at] as string,
+      month: values[at + 1] as string,
+      position: values[at + 2] as number,
+      count: values[at + 3] as number,
+      number: values[at + 4] as number,
+      isSubmit: values[at + 5] === 1,
+      kept: values[at + 6] as number,
+      deleted: values[at + 7] as number,
+      deployId: values[at + 8] as string,
+      keyId: values[at + 9] as string,
+    };
+  });
 
 const isSelected = ({ from, to }: Workspaces, id: string): boolean => from <= id && id <= to;
 
