@@ -111,8 +111,18 @@ export function decode(
   const positions: number[] = read("positions"), times: number[] = read("times");
   const offsets: number[] = read("offsets"), values: Value[] = read("numbers");
   const record: MeasuredRecord = {
-    ...{ deployment: 0, position: 0, version: 0, status: 0, latency: null, input: null, output: null, cached: 0 },
-    ...{ createdAt: 0, model: "", cost: undefined, session: "" },
+    deployment: 0,
+    position: 0,
+    version: 0,
+    status: 0,
+    latency: null,
+    input: null,
+    output: null,
+    cached: 0,
+    createdAt: 0,
+    model: "",
+    cost: undefined,
+    session: "",
   };
   let commit = 0;
   // Those of the version of the record before, which most records share.
