@@ -25,8 +25,13 @@ export const noCosting: Costing = {
   modelOf: () => ({ model: "", provider: "" }),
 };
 
-/** What to find, and what costs follow from. */
-export type ScanOptions = { filter: RecordFilter; costing: Costing; readsSessions?: boolean };
+/** What to find, what costs follow from, and which statuses count as failures. */
+export type ScanOptions = {
+  filter: RecordFilter;
+  costing: Costing;
+  failures?: ReadonlySet<number>;
+  readsSessions?: boolean;
+};
 
 type Visit = (record: MeasuredRecord) => void;
 
@@ -65,9 +70,11 @@ export async function scanAll(
 const read = (database: Database, { filter, readsSessions = false }: ScanOptions, range: LogRange): Promise<Slice> =>
   readSlice(database, filter, range, readsSessions);
 
+const none: ReadonlySet<number> = new Set();
+
 async function visitSlice(
   database: Database,
-  { filter, costing }: ScanOptions,
+  { filter, costing, failures = none }: ScanOptions,
   slice: Slice,
   visit: Visit,
 ): Promise<void> {
@@ -75,9 +82,9 @@ async function visitSlice(
   const matching = (use: Visit): Visit => (record) => {
     if (tests.every((test) => test(record))) use(record);
   };
-  if (!isRead(filter)) return decode(slice, costing, tests.length === 0 ? visit : matching(visit));
+  if (!isRead(filter)) return decode(slice, costing, failures, tests.length === 0 ? visit : matching(visit));
   const candidates = new Map<number, MeasuredRecord>();
-  decode(slice, costing, matching((record) => void candidates.set(record.position, { ...record })));
+  decode(slice, costing, failures, matching((record) => void candidates.set(record.position, { ...record })));
   const isMatch = matchesDocument(filter);
   for await (const { position, document } of readDocuments(database, [...candidates.keys()])) {
     if (isMatch(document)) visit(candidates.get(position)!);

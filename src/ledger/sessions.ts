@@ -62,13 +62,13 @@ export async function listSessions(
 /** Counts all records of some sessions in a range of the log. */
 async function countSessions(
   database: Database,
-  { filter, costing }: ScanOptions,
+  { filter, ...options }: ScanOptions,
   sessionIds: string[],
   scope: LogRange,
 ): Promise<Map<string, SessionTally>> {
   const tallies = new Map<string, SessionTally>();
   if (sessionIds.length === 0) return tallies;
-  const matching = { filter: { ...filter, sessionIds }, costing, readsSessions: true };
+  const matching = { ...options, filter: { ...filter, sessionIds }, readsSessions: true };
   await scanAll(database, matching, scope, (record) => {
     const { session, position, createdAt } = record;
     let tally = tallies.get(session);

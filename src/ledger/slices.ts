@@ -18,6 +18,7 @@ export type MeasuredRecord = {
   position: number;
   version: number;
   status: number;
+  isFailure: boolean;
   latency: number | null;
   input: number | null;
   output: number | null;
@@ -105,6 +106,7 @@ export async function readSlice(
 export function decode(
   { row, first, isOne, readsSessions }: Slice,
   { pricing, modelOf }: Costing,
+  failures: ReadonlySet<number>,
   visit: (record: MeasuredRecord) => void,
 ): void {
   const read = (name: string) => JSON.parse(`[${textOrNull(row, name) ?? ""}]`);
@@ -115,6 +117,7 @@ export function decode(
     position: 0,
     version: 0,
     status: 0,
+    isFailure: false,
     latency: null,
     input: null,
     output: null,
@@ -132,6 +135,7 @@ export function decode(
     if (readsSessions) record.session = values[at++] as string;
     const version = values[at++] as number;
     record.status = values[at++] as number;
+    record.isFailure = failures.has(record.status);
     record.latency = values[at++] as number | null;
     record.input = values[at++] as number | null;
     record.output = values[at++] as number | null;

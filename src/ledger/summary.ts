@@ -14,14 +14,13 @@ import {
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
 import type { Moments } from "./intervals.ts";
-import { addSums, countOf, emptyPart, totalCost } from "./tally.ts";
+import { addSums, emptyPart, totalCost } from "./tally.ts";
 import type { PartTally, Tally } from "./tally.ts";
 
 /** What a status means. */
 type StatusMeaning = { status: number; name: string; isFailure: boolean };
 
-const failingOf = (meanings: StatusMeaning[]): number[] =>
-  meanings.filter(({ isFailure }) => isFailure).map(({ status }) => status);
+const namesFailures = (meanings: StatusMeaning[]): boolean => meanings.some(({ isFailure }) => isFailure);
 
 /** What was counted in an hour, a day or a week. */
 export function toPoint(
@@ -34,13 +33,12 @@ export function toPoint(
     addSums(sums, part.sums);
     addSmall(latencies, part.latencies);
   }
-  const { records, tokens, cost } = sums;
-  const failing = failingOf(meanings);
+  const { records, failures, tokens, cost } = sums;
   const [p50, p95] = valuesOf(percentilesOfSmall(latencies, [0.5, 0.95]), latencyOf);
   return {
     at,
     records,
-    failures: failing.length === 0 ? null : countOf(sums, failing),
+    failures: namesFailures(meanings) ? failures : null,
     latency: { p50: p50 ?? null, p95: p95 ?? null },
     tokens: { prompt: Number(totalOf(tokens.input)), completion: Number(totalOf(tokens.output)) },
     cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
@@ -57,8 +55,7 @@ const roundLatency = (latency: number) => latencyOf(latencyBucket(latency));
 
 /** What a tally has counted. `failures` is null if the workspace names no status that counts as one. */
 export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
-  const { records, statuses, latency, tokens, cost } = tally.sums;
-  const failing = failingOf(meanings);
+  const { records, failures, statuses, latency, tokens, cost } = tally.sums;
   const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });
   const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
   const meaningOf = (code: number) => meanings.find(({ status }) => status === code);
@@ -73,7 +70,7 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
       ...shareOf(count),
     })),
     otherStatuses: shareOf(shown.reduce((rest, [, count]) => rest - count, records)),
-    failures: failing.length === 0 ? null : toFailures(countOf(tally.sums, failing), records),
+    failures: namesFailures(meanings) ? toFailures(failures, records) : null,
     latency: {
       records: latency.records,
       ...ranked(tally.latencies, latencyOf),

@@ -8,7 +8,7 @@ import type { Cost, Rate } from "./pricing.ts";
 import type { MeasuredRecord } from "./slices.ts";
 
 /** What was counted of some records. */
-export type Outcomes = { records: number; statuses: Map<number, number>; cost: CostSum };
+export type Outcomes = { records: number; failures: number; statuses: Map<number, number>; cost: CostSum };
 
 type CostSum = {
   records: number;
@@ -30,6 +30,7 @@ export type PartTally = { sums: Sums; latencies: SmallHistogram };
 
 export const emptyOutcomes = (): Outcomes => ({
   records: 0,
+  failures: 0,
   statuses: new Map(),
   cost: { records: 0, byRate: new Map(), others: 0n },
 });
@@ -77,8 +78,9 @@ export function addRecord(tally: Tally, part: PartTally | undefined, record: Mea
   if (cost !== undefined) increase(tally.costs, digitsBucket(cost.units, cost.exponent));
 }
 
-export function addOutcome(outcomes: Outcomes, { status, cost }: MeasuredRecord): void {
+export function addOutcome(outcomes: Outcomes, { status, isFailure, cost }: MeasuredRecord): void {
   outcomes.records++;
+  if (isFailure) outcomes.failures++;
   addStatus(outcomes, status, 1);
   if (cost !== undefined) addCost(outcomes.cost, cost);
 }
@@ -101,8 +103,9 @@ function addCost(sum: CostSum, cost: Cost): void {
 }
 
 /** Adds what was counted of other records. */
-export function addSums(sums: Sums, { records, statuses, latency, tokens, cost }: Sums): void {
+export function addSums(sums: Sums, { records, failures, statuses, latency, tokens, cost }: Sums): void {
   sums.records += records;
+  sums.failures += failures;
   for (const [status, count] of statuses) addStatus(sums, status, count);
   sums.latency.records += latency.records;
   sums.latency.sum += latency.sum;
@@ -123,6 +126,3 @@ export function totalCost({ byRate, others }: CostSum): Amount {
   for (const [{ decimals }, sum] of byRate) total += totalOf(sum) * 10n ** BigInt(amountDecimals - 6 - decimals);
   return total;
 }
-
-export const countOf = ({ statuses }: Pick<Outcomes, "statuses">, codes: number[]): number =>
-  codes.reduce((sum, code) => sum + (statuses.get(code) ?? 0), 0);

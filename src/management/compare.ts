@@ -16,6 +16,7 @@ import { operation, percent } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
+import { failuresOf } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const numeric = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
@@ -101,7 +102,8 @@ async function readSide(
 ): Promise<Read> {
   const { workspaceId, reference } = await requireDeployment(management, deployId);
   const { statuses } = await requireWorkspace(management, workspaceId);
-  const matching = await toScan(management, workspaceId, [deployId], { ...filter, promptVersion: version });
+  const scan = await toScan(management, workspaceId, [deployId], { ...filter, promptVersion: version });
+  const matching = { ...scan, failures: new Set(failuresOf(statuses)) };
   const report = (share: number) => management.report?.(`Read ${percent(share)} of the ${nth}`);
   const { all } = await countRecords(management.database, matching, undefined, report);
   return { side: { deployId, reference, version: version ?? null, ...toStats(all, statuses) }, tally: all };

@@ -7,7 +7,7 @@ import * as diagnoses from "../ledger/diagnoses.ts";
 import { noCosting } from "../ledger/scan.ts";
 import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
-import { countOf, totalCost } from "../ledger/tally.ts";
+import { totalCost } from "../ledger/tally.ts";
 import { Diagnosis } from "../schema/ledger.ts";
 import { described, exactly, named, nullable, optional, predicate, refined } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
@@ -72,17 +72,22 @@ export const listSessions = operation({
     const { statuses } = await requireWorkspace(management, workspaceId);
     const all = await deploymentsOf(management, workspaceId);
     const deployIds = deployId === undefined ? all : all.filter((id) => id === deployId);
-    const matching = await toScan(management, workspaceId, deployIds, filter);
+    const failures = failuresOf(statuses);
+    const matching = { ...await toScan(management, workspaceId, deployIds, filter), failures: new Set(failures) };
     const page = await sessions.listSessions(management.database, matching, { limit, cursor });
-    return { items: page.items.map((tally) => toSession(tally, failuresOf(statuses))), nextCursor: page.nextCursor };
+    const items = page.items.map((tally) => toSession(tally, failures !== undefined));
+    return { items, nextCursor: page.nextCursor };
   },
 });
 
-function toSession({ sessionId, records, statuses, cost, firstAt, lastAt }: SessionTally, failing?: number[]): Session {
+function toSession(
+  { sessionId, records, failures, cost, firstAt, lastAt }: SessionTally,
+  namesFailures: boolean,
+): Session {
   return {
     sessionId,
     records,
-    failures: failing === undefined ? null : countOf({ statuses }, failing),
+    failures: namesFailures ? failures : null,
     cost: decimalText(totalCost(cost)),
     unpriced: records - cost.records,
     firstAt,

@@ -11,6 +11,7 @@ import { listVersionChanges } from "./history.ts";
 import { operation, percent } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
+import { failuresOf } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
@@ -51,7 +52,8 @@ export const readStats = operation({
     const { database } = management;
     const { workspaceId } = await requireDeployment(management, deployId);
     const { statuses } = await requireWorkspace(management, workspaceId);
-    const matching = await toScan(management, workspaceId, [deployId], filter);
+    const failures = new Set(failuresOf(statuses));
+    const matching = { ...await toScan(management, workspaceId, [deployId], filter), failures };
     const report = (share: number) => management.report?.(`Read ${percent(share)}`);
     const { versions, all, series } = await countRecords(database, matching, interval, report);
     const { from = 0, to = Infinity } = filter;

@@ -230,6 +230,20 @@ test("show the ten most frequent statuses, and sum up the others, however many t
   assert.equal([version!.statuses.length, records], [10, statuses.length - 4 - 3 - 2 - 7]);
 });
 
+test("count each failure, however many statuses there are", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  const statuses = [{ status: 0, name: "failed", isFailure: true }];
+  taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses }));
+  const submit = async (status: number) => assert.is((await world.submit({ ...goodBody, status })).status, 201);
+  await submit(0);
+  // When there are more than 2,000 statuses, the less frequent ones are forgotten.
+  const numbers = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  for (const many of [numbers(1, 1500), numbers(1, 1500), numbers(1501, 2100)]) await Promise.all(many.map(submit));
+  await submit(0);
+  const { all } = await readStats(world);
+  assert.equal([all.records, all.failures?.records], [3602, 2]);
+});
+
 test("count records only: no reads, no deleted records, none of another deployment", async () => {
   const world = await createWorld();
   const { records: none, versions, all } = await readStats(world);
