@@ -4,7 +4,7 @@ import { invalidAdminToken, missingAuthorization, Refusal } from "../common/erro
 import { isToken, sha256 } from "../common/ids.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Caller, Store } from "../management/operation.ts";
-import { findTokenCaller } from "../management/tokens.ts";
+import { findHashes, findTokenCaller } from "../management/tokens.ts";
 import { headerOf, isSame, readBearer } from "./authorization.ts";
 import type { Exports } from "./exports.ts";
 import type { Face, FaceHost } from "./face.ts";
@@ -35,16 +35,18 @@ export type Gate = (token: string | undefined, store: Store) => Promise<Authenti
 const maxFailures = 30; // in a minute, of all clients together
 const minute = 60_000; // ms
 const maxKnown = 1_000; // tokens
+const listTtl = 1_000; // ms
 
 /**
- * After `maxFailures` in a minute, the gate looks up only tokens that this process has found valid before, so that a
- * guess costs no query. Those tokens and the admin token still get through. The process keeps their hashes only to
- * distinguish them from guesses: each request looks its token up, so that a revoked one is refused at once. A valid
- * token that is new to this process is refused like a guess, but only until the minute ends.
+ * After `maxFailures` in a minute, the gate looks up only tokens that it has found valid before, or that are in a list of
+ * all valid ones. It reads that list at most once a second, however many guesses there are. The gate keeps hashes only to
+ * distinguish tokens from guesses: each request looks its token up, so that a revoked one is refused at once.
  */
 export function createGate(adminToken: string | undefined): Gate {
   const known = createCache<true>(maxKnown);
   const lookups = new WeakMap<Store, Map<string, Promise<Caller | undefined>>>();
+  const lists = new WeakMap<Store, Promise<Set<string>>>();
+  let list = { at: NaN, hashes: new Set<string>() };
   let current = NaN;
   let failures = 0;
 
@@ -63,6 +65,17 @@ export function createGate(adminToken: string | undefined): Gate {
     return lookup;
   }
 
+  /** Whether a token is in the list, which is read anew when it is older than `listTtl`. */
+  async function isListed(store: Store, hash: string): Promise<boolean> {
+    const now = store.clock();
+    if (!(now >= list.at && now < list.at + listTtl)) {
+      const reading = lists.get(store) ?? findHashes(store).finally(() => lists.delete(store));
+      lists.set(store, reading);
+      list = { at: now, hashes: await reading };
+    }
+    return list.hashes.has(hash);
+  }
+
   return async (token, store) => {
     if (token !== undefined && adminToken !== undefined && await isSame(token, adminToken)) {
       return { caller: { source: "api", actor: "", role: "owner" } };
@@ -73,7 +86,9 @@ export function createGate(adminToken: string | undefined): Gate {
     if (began !== current) [current, failures] = [began, 0];
     // A token counts as a failure until its lookup finds it, so that many concurrent guesses are limited too.
     const isGuess = hash === undefined || known.get(hash) === undefined && !lookupsOf(store).has(hash);
-    if (isGuess && failures >= maxFailures) return { retryAfter: Math.ceil(((began + 1) * minute - now) / 1000) };
+    if (isGuess && failures >= maxFailures && !(hash !== undefined && await isListed(store, hash))) {
+      return { retryAfter: Math.ceil(((began + 1) * minute - now) / 1000) };
+    }
     failures += Number(isGuess);
     const takeBack = () => void (failures -= Number(isGuess && began === current));
     if (hash !== undefined) {

@@ -187,6 +187,15 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
   return { source: "api", actor, role, tokenId, workspaceId: workspaceId ?? undefined };
 }
 
+/** The hashes of all secrets that are valid now. */
+export async function findHashes({ database, clock }: Store): Promise<Set<string>> {
+  const rows = await database.read({
+    sql: "select hash from management_token_secrets where expires_at is null or expires_at > :now",
+    args: { now: clock() },
+  });
+  return new Set(rows.map((row) => text(row, "hash")));
+}
+
 /** The hashes of a token's secrets that are valid now. */
 export async function findTokenHashes({ database, clock }: Store, id: string): Promise<string[]> {
   const rows = await database.read({
