@@ -5,6 +5,7 @@ import {
   archived,
   conflict,
   invalid,
+  noRevision,
   notFound,
   outdated,
   variablesRemoved,
@@ -86,6 +87,7 @@ export const publishPrompt = operation({
   refusals: ["not_found", "conflict", "outdated"],
   async run(management, input): Promise<Publication> {
     const { workspaceId, deploy, ifRevision, force = false } = input;
+    if (ifRevision !== undefined && deploy === undefined) throw noRevision();
     await requireWorkspace(management, workspaceId);
     const { prompt, deployment } = await findTarget(management, input);
     if (prompt !== undefined && prompt.archivedAt !== null) throw archived("Prompt", prompt.name);

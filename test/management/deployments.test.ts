@@ -390,6 +390,8 @@ test("publishing requires the current ETag in If-Match, and pushes nothing with 
   assert.is((await readAll(world, `/prompts/${world.promptId}/versions`)).length, 1);
   taken(await send("production", "a", '"1"'));
   refused(await send("production", "b", '"1"'), 412, changed("production"));
+  const pushed = await world.manage("POST", path, { ...promptFile, title: "c" }, { "If-Match": '"1"' });
+  refused(pushed, 400, "If-Match header is only allowed when changing a deployment");
 });
 
 test("If-Match is refused by operations that change no deployment", async () => {
