@@ -111,7 +111,7 @@ async function walk(database: Database, { position: end }: Head, report?: (share
     for (const [index, row] of rows.entries()) {
       const position = integer(row, "position"), stored = text(row, "hash");
       const hash = await (hashes[index] ?? hashOf(head.hash, toEntry(row)));
-      hasHash ||= stored !== "";
+      hasHash ||= stored !== "" || !mayBeOlder(row);
       if (position !== head.position + 1 || hasHash && stored !== hash) {
         return { head, hasHash, brokenAt: head.position + 1 };
       }
@@ -121,6 +121,9 @@ async function walk(database: Database, { position: end }: Head, report?: (share
   }
   return { head, hasHash, brokenAt: null };
 }
+
+/** Whether an entry may be from before the log, which was made of the histories of deployments. */
+const mayBeOlder = (row: Row): boolean => text(row, "action").startsWith("deployment.");
 
 export const toEntry = (row: Row): StoredEntry => ({
   position: integer(row, "position"),

@@ -359,11 +359,17 @@ for (
     ],
     ["a missing head", "delete from audit_head", 1],
     ["a head that lost its hash", "update audit_head set hash = ''", 4],
+    [
+      "a log that has lost all hashes, as if it were older than they are",
+      "update audit_log set actor = 'Eve', hash = ''; update audit_head set hash = ''",
+      1,
+    ],
   ] as const
 ) {
   test(`verify finds ${what}`, async () => {
     const world = await createWorld();
-    await world.database.write([{ sql: "pragma ignore_check_constraints = on" }, { sql }]);
+    const statements = ["pragma ignore_check_constraints = on", ...sql.split("; ")];
+    await world.database.write([...unlocked, ...statements.map((sql) => ({ sql }))]);
     const { isIntact, brokenAt } = await check(world);
     assert.equal([isIntact, brokenAt], [false, at]);
   });
