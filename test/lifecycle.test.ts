@@ -14,9 +14,9 @@ import { openService } from "../src/index.ts";
 import type { Service } from "../src/index.ts";
 import { management } from "../src/management.ts";
 import { usedIn } from "./balanced.ts";
-import { createFolder, until } from "./conformance/processes.ts";
+import { createFolder, startCommand, until } from "./conformance/processes.ts";
 import { goodBody, promptFile } from "./helpers.ts";
-import { currentRuntime, pathOf } from "./runtimes.ts";
+import { commandOf, currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite(`services that come and go on ${currentRuntime}`);
 
@@ -124,6 +124,18 @@ async function bundle(name: string, contents: string): Promise<string> {
   await writeFile(path, outputFiles[0]!.contents);
   bundles.push(path);
   return path;
+}
+
+// Only Linux is known to count descriptors so.
+if (canCount) {
+  test("a process that opens and closes without a pause does not run out of descriptors", async () => {
+    const { url, service } = await openNew();
+    await service.close();
+    const [program, ...args] = commandOf[currentRuntime]("test/reopen.ts");
+    const command = ["sh", "-c", 'ulimit -n 256; exec "$0" "$@"', program, ...args, url, "150"];
+    const child = startCommand(command, {});
+    assert.is(await child.ended, 0, child.output());
+  });
 }
 
 test("copies of the code, as after a hot reload, share a file, and the last one frees it", async () => {

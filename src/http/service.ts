@@ -189,6 +189,8 @@ export function assemble(database: Database, settings: ServiceSettings, shared: 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
     await withTimeout(timeout, inFlight.close(), () => {});
     await database.close();
+    // Runtimes free what the driver has open between tasks. Without one, a loop that opens and closes runs out of it.
+    await new Promise((resolve) => setTimeout(resolve));
   }
 
   const handle = serveApp(shared.app, context);
