@@ -73,6 +73,8 @@ export const versionNotFound = () =>
 export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was used with another request");
 export const invalidIdempotencyKey = () =>
   new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");
+export const keyOfBatch = () =>
+  new Refusal("invalid", "Idempotency-Key header is for a single record: give each record an idempotencyKey");
 export const overloaded = () => new Refusal("overloaded", "Too many requests are waiting");
 export const waitedTooLong = (ms: number) =>
   new Refusal("overloaded", `Timed out after ${ms / 1000} s waiting for a commit`);

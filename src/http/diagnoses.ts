@@ -1,5 +1,5 @@
 // POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in order.
-import { Refusal } from "../common/errors.ts";
+import { keyOfBatch, Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
 import { maxLevels, parse } from "../schema/parse.ts";
@@ -8,7 +8,7 @@ import { admit, checkKey } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
-import { toIdempotencyKey } from "./idempotency.ts";
+import { readIdempotencyKey, toIdempotencyKey } from "./idempotency.ts";
 import { toSubmitted } from "./record.ts";
 import { ok, quotaHeaders, refusalOf, statusOf, toRefusal } from "./respond.ts";
 import type { Answer } from "./respond.ts";
@@ -24,6 +24,7 @@ const maxBatchLevels = maxLevels + 2; // a record is in an array in an object
  */
 export async function submitDiagnoses(ctx: RequestContext, context: Context): Promise<Answer> {
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
+  if (readIdempotencyKey(ctx.request) !== undefined) throw keyOfBatch();
   const items = await readAuthorized(ctx, context, keyHash, async () => {
     const { members } = parse(DiagnosisBatch, await readText(ctx, context), maxBatchLevels);
     return await Promise.all(readItems(members.get("records")!).map(readItem));

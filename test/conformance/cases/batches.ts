@@ -98,6 +98,14 @@ export const batchCases: Case[] = [
     assert.equal(resultsOf(answer), [{ status: 201, id }, reused, { status: 201, id }]);
     assert.is((await usageOf(target)).used, 1);
   }),
+  ownCase("a batch has no key of its own", async (target) => {
+    const { send, deployId, key } = target;
+    const headers = [bearer(key), "Content-Type: application/json", "Idempotency-Key: a"];
+    const body = JSON.stringify({ records: [{ deployId, ...goodBody }] });
+    const error = "Idempotency-Key header is for a single record: give each record an idempotencyKey";
+    isRefusal(await send("/v1/diagnoses", { method: "POST", headers, body }), 400, error);
+    assert.is((await usageOf(target)).used, 0);
+  }),
   ownCase("the repeat of a key is decided in order, before the records after it", async (target) => {
     const good = { deployId: target.deployId, ...goodBody };
     const answer = await submitAll(target, [
