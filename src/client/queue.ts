@@ -134,9 +134,10 @@ export function createQueue(
     cancelTimer();
     // After a failure one batch at a time tries whether the service is back.
     while (waiting.length > 0 && sends < (failures > 0 ? 1 : maxSends)) {
-      const isDue = flushes > 0 || waiting.length >= batchSize;
+      // A record from the future, or a wait beyond the longest one, shows that the clock was set back.
+      const isDue = flushes > 0 || waiting.length >= batchSize || waiting[0]!.at > now();
       const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0]!.at + delay) - now();
-      if (wait > 0) {
+      if (wait > 0 && wait <= maxBackOff) {
         // A process that ends waits for what was just recorded, but not for a service that is away.
         cancelTimer = startTimer(pump, wait, failures === 0 || flushes > 0);
         return;

@@ -326,6 +326,27 @@ test("what was recorded holds a process until it is sent, and a service that is 
   assert.equal(stage.clock.timers(), { held: 0, others: 1 });
 });
 
+test("a clock that is set back holds no record longer than usual", async () => {
+  const stage = await createStage({ watch: false });
+  stage.client.record(record);
+  stage.clock.now -= 3_600_000;
+  stage.client.record(record);
+  await stage.clock.settle();
+  assert.is(stage.client.stats().sent, 2);
+});
+
+test("a clock that is set back during a back-off does not prolong it", async () => {
+  const stage = await createStage({ watch: false });
+  stage.network = refused;
+  stage.client.record(record);
+  await stage.pass(1_000);
+  stage.clock.now -= 3_600_000;
+  stage.network = up;
+  stage.client.record(record);
+  await stage.clock.settle();
+  assert.is(stage.client.stats().sent, 2);
+});
+
 test("close() can be awaited twice, and `await using` closes", async () => {
   const stage = await createStage();
   stage.client.record(record);
