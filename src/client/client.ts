@@ -84,10 +84,10 @@ export function createClientOn(runtime: Runtime, given: ClientOptions): Client {
     closing ??= (async () => {
       prompts.stop();
       await queue.flush(timeout);
-      events.close();
-      transport.close();
       const totals = queue.abandon();
       await within(runtime, timeout, snapshot.settled());
+      events.close();
+      transport.close();
       return totals;
     })();
 

@@ -168,6 +168,20 @@ test("a store that fails is told, and nothing else fails", async () => {
   assert.equal(await startAway(stage, failing), ["fallback", 0]);
 });
 
+test("close() tells that the snapshot could not be saved", async () => {
+  let fail = () => {};
+  const stage = await createStage({
+    snapshot: { load: () => null, save: () => new Promise((_, reject) => fail = () => reject(new Error("no space"))) },
+  });
+  await stage.ask();
+  await stage.clock.settle();
+  const closed = stage.client.close();
+  await stage.clock.settle();
+  fail();
+  await closed;
+  assert.equal(stage.told().map((event) => event.event === "error" && event.error.message), ["Error: no space"]);
+});
+
 test("a store that hangs is waited for no longer than the service", async () => {
   const stage = await createStage({ snapshot: { load: () => new Promise(() => {}), save: () => {} }, retries: 0 });
   stage.network = refused;
