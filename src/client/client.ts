@@ -70,14 +70,22 @@ export function createClientOn(runtime: Runtime, given: ClientOptions): Client {
   }
 
   async function submit(record: DiagnosisItem): Promise<{ id: string }> {
-    const masked = maskRecord(record, mask, runtime.now());
-    if (!masked) throw invalidArgument("The mask left out the record");
-    const { deployId, idempotencyKey, ...body } = masked;
-    const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
-    const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };
-    const text = JSON.stringify(body);
-    const [reply] = await transport.retry(() => transport.send(path, submitTimeout, headers, text), retries);
-    return reply as DiagnosisResponse;
+    try {
+      const masked = maskRecord(record, mask, runtime.now());
+      if (!masked) throw invalidArgument("The mask left out the record");
+      const { deployId, idempotencyKey, ...body } = masked;
+      // A header would lose some characters, and fail with others as if the service were away.
+      if (!/^[ -~]{1,255}$/.test(idempotencyKey!)) {
+        throw invalidArgument("idempotencyKey must be 1 to 255 printable ASCII characters");
+      }
+      const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
+      const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };
+      const text = JSON.stringify(body);
+      const [reply] = await transport.retry(() => transport.send(path, submitTimeout, headers, text), retries);
+      return reply as DiagnosisResponse;
+    } catch (error) {
+      throw toClientError(error, "invalid_record");
+    }
   }
 
   const close = ({ timeout = flushTime } = {}): Promise<Totals> =>

@@ -21,7 +21,7 @@ export type { ClientOptions } from "./options.ts";
 export type { CallOptions, Fallback, ModelCall, Outcome, Prompt, PromptSource } from "./prompt.ts";
 export type { PromptOptions } from "./prompts.ts";
 export type { Held, Totals } from "./queue.ts";
-export type { Mask, Usage } from "./record.ts";
+export type { Mask } from "./record.ts";
 export type { DiagnosisItem, Message } from "./shapes.ts";
 export type { SnapshotStore } from "./snapshot.ts";
 

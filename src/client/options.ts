@@ -63,7 +63,7 @@ export function readOptions(options: ClientOptions, { env, hasTimers }: Runtime)
   // A process that is frozen between requests cannot look behind.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
   for (const name of Object.keys(read) as (keyof typeof read)[]) {
-    read[name] = Number(options[name] ?? read[name]);
+    read[name] = +(options[name] ?? read[name]);
     if (!(read[name] >= 0)) throw invalidArgument(`${name} must be at least 0`);
   }
   return {

@@ -2,8 +2,7 @@
 import { fillMessages } from "./fill.ts";
 import type { FillOptions, MessageLists, Values } from "./fill.ts";
 import type { Runtime } from "./runtime.ts";
-import { contentOf, withTokens } from "./record.ts";
-import type { Usage } from "./record.ts";
+import { contentOf } from "./record.ts";
 import type { DiagnosisItem, Message } from "./shapes.ts";
 
 /** Where a prompt comes from. */
@@ -60,8 +59,8 @@ export type Outcome = {
   status: number;
   input?: unknown;
   output?: unknown;
-  /** The tokens, as the model's provider reports them. */
-  usage?: Usage | null | undefined;
+  /** The tokens, as the model's provider reports them. The service knows the names of all large providers. */
+  usage?: object | null | undefined;
   /** Any JSON to be kept with the record, beside that of `call`. */
   additional_properties?: Record<string, unknown>;
 };
@@ -115,7 +114,7 @@ export function createPrompt(
               endAt,
               additional_properties: {
                 ...ofCall,
-                ...(usage && { token_usage: withTokens(usage) }),
+                ...(usage && { token_usage: usage }),
                 ...ofOutcome,
               },
               promptVersion: version || undefined,

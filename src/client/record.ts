@@ -5,16 +5,6 @@ import type { DiagnosisItem } from "./shapes.ts";
 /** Removes or replaces what must stay in the process: null leaves out the record. */
 export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
 
-/** Numbers of tokens, as the model's provider reports them, beside anything else. */
-export type Usage = {
-  prompt_tokens?: unknown;
-  completion_tokens?: unknown;
-  input_tokens?: unknown;
-  output_tokens?: unknown;
-  inputTokens?: unknown;
-  outputTokens?: unknown;
-};
-
 /** The content of a record. The service wants at least one of the two, as a text. */
 export function contentOf(outcome: { input?: unknown; output?: unknown }): DiagnosisItem["content"] {
   const textOf = (value: unknown) =>
@@ -22,13 +12,6 @@ export function contentOf(outcome: { input?: unknown; output?: unknown }): Diagn
   const input = textOf(outcome.input), output = textOf(outcome.output);
   return { input, output: output ?? (input === undefined ? "" : undefined) };
 }
-
-/** Adds the names by which the service sums tokens to those that Anthropic, the AI SDK and others report. */
-export const withTokens = (usage: Usage): object => ({
-  prompt_tokens: usage.input_tokens ?? usage.inputTokens,
-  completion_tokens: usage.output_tokens ?? usage.outputTokens,
-  ...usage,
-});
 
 /** A new UUID of version 7, which begins with the time (Unix ms). */
 export const newUuid = (now: number): string =>

@@ -20,7 +20,8 @@ const host = globalThis as {
 export const hostRuntime: Runtime = {
   now: () => Date.now(),
   startTimer(call, ms, held) {
-    const timer = setTimeout(call, ms) as { unref?(): void };
+    // Runtimes fire a timer of more than 2^31 - 1 ms at once.
+    const timer = setTimeout(call, Math.min(ms, 2e9)) as { unref?(): void };
     // Timers of browsers are numbers.
     if (!held) timer.unref?.();
     return () => clearTimeout(timer as number);

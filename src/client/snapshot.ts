@@ -81,7 +81,7 @@ export function fileStore(path: string): SnapshotStore {
       const { writeFile, rename, rm } = await open();
       const part = `${path}.${newUuid(0)}.part`;
       try {
-        await writeFile(part, text, { mode: 0o600, flag: "wx", flush: true });
+        await writeFile(part, text, { mode: 0o600, flush: true });
         await rename(part, path);
       } finally {
         await rm(part, { force: true });

@@ -88,8 +88,8 @@ export function createTransport({ url, apiKey, fetch }: TransportOptions, runtim
   function errorOf(status: number, headers: Headers, body?: unknown): PromptLedgerError {
     const { error, code, details } = (body ?? {}) as Record<string, { upgradeUrl?: string } | undefined>;
     const isOurs = typeof error === "string", text = `${status}`;
-    const message = isOurs ? error : `Unexpected response ${status}. Is ${url} a promptledger server?`;
-    const [limit, used, reset] = ["Limit", "Used", "Reset"].map((name) => Number(headers.get(`X-RateLimit-${name}`)));
+    const message = isOurs ? error : `Unexpected response ${status}. Is ${url} promptledger?`;
+    const [limit, used, reset] = ["Limit", "Used", "Reset"].map((name) => +headers.get(`X-RateLimit-${name}`)!);
     const isQuota = status === 429 && reset;
     const standard: [kind: typeof PromptLedgerError, code: string] = isQuota
       ? [QuotaExceededError, "quota_exhausted"]
@@ -104,7 +104,7 @@ export function createTransport({ url, apiKey, fetch }: TransportOptions, runtim
     const facts = {
       status,
       requestId: headers.get("X-Request-Id") ?? undefined,
-      retryAfter: 1000 * Number(headers.get("Retry-After")) || undefined,
+      retryAfter: 1000 * +headers.get("Retry-After")! || undefined,
       // A 2xx that is no JSON of ours comes from something in between.
       retryable: /^(2..|408|50[0234])$/.test(text),
       ...(isQuota && { limit, used, resetAt: new Date(1000 * reset), upgradeUrl: details?.upgradeUrl ?? null }),

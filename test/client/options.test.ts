@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import { PromptLedgerError } from "../../src/client/errors.ts";
 import type { ClientOptions } from "../../src/client/options.ts";
+import { hostRuntime } from "../../src/client/runtime.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { createClock } from "./stage.ts";
 
@@ -85,6 +86,18 @@ for (const [name, options, message] of wrong) {
     });
   });
 }
+
+test("a time that no timer can hold is shortened, and does not end at once", () => {
+  const { setTimeout } = globalThis;
+  const delays: unknown[] = [];
+  Object.assign(globalThis, { setTimeout: (_: unknown, ms: number) => delays.push(ms) });
+  try {
+    for (const ms of [1_000, 2 ** 31, Infinity]) hostRuntime.startTimer(() => {}, ms, false);
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+  assert.equal(delays, [1_000, 2e9, 2e9]);
+});
 
 test("a client that nobody asks starts nothing", () => {
   const { runtime, timers } = createClock(0);

@@ -1,10 +1,11 @@
 // How records reach the real service: with their version and once, from the queue and by submit().
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { PromptLedgerError } from "../../src/client/errors.ts";
+import { PromptLedgerError } from "../../src/client/errors.ts";
 import type { DiagnosisItem } from "../../src/client/shapes.ts";
 import { isSameNumber } from "../../src/common/json-text.ts";
-import { listDiagnoses } from "../actions.ts";
+import { readStats } from "../../src/management/stats.ts";
+import { call, listDiagnoses } from "../actions.ts";
 import { goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { createStage, fallback, reference, refused, silent, up } from "./stage.ts";
@@ -26,6 +27,11 @@ async function stored({ world: { admin, deployId } }: Stage): Promise<Record<str
     )
   );
   return plain.reverse();
+}
+
+function circle(): object {
+  const circular: Record<string, unknown> = {};
+  return circular.self = circular;
 }
 
 const sessions = async (stage: Stage) => (await stored(stage)).map(({ sessionId }) => sessionId);
@@ -68,7 +74,7 @@ test("a call is recorded under the version it was made with, with its times and 
     additional_properties: {
       user: "u-1",
       shop: "Ada's",
-      token_usage: { prompt_tokens: 52, completion_tokens: 4, input_tokens: 52, output_tokens: 4 },
+      token_usage: { input_tokens: 52, output_tokens: 4 },
     },
     promptVersion: 1,
     reference,
@@ -90,20 +96,27 @@ test("a call without a session gets one, and without input and output an empty t
   assert.equal([status, content], [0, { output: "" }]);
 });
 
-test("tokens keep the names of a provider that has the service's own", async () => {
-  const stage = await createStage();
-  const prompt = await stage.client.prompt(reference);
-  prompt.call().done({ status: 1, usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } as object });
-  prompt.call().done({ status: 1, usage: { inputTokens: 5, outputTokens: 7 } });
-  prompt.call().done({ status: 1, usage: null });
-  await stage.pass(1_000);
-  const properties = (await stored(stage)).map(({ additional_properties }) => additional_properties);
-  assert.equal(properties, [
-    { token_usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
-    { token_usage: { prompt_tokens: 5, completion_tokens: 7, inputTokens: 5, outputTokens: 7 } },
-    {},
-  ]);
-});
+const usages: [provider: string, usage: object][] = [
+  ["OpenAI", { prompt_tokens: 100, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 90 } }],
+  ["OpenAI's Responses", { input_tokens: 100, output_tokens: 7, input_tokens_details: { cached_tokens: 90 } }],
+  ["Anthropic", { input_tokens: 10, cache_read_input_tokens: 90, output_tokens: 7 }],
+  ["the AI SDK", { inputTokens: 100, outputTokens: 7, cachedInputTokens: 90 }],
+  ["Gemini", { promptTokenCount: 100, candidatesTokenCount: 7, cachedContentTokenCount: 90 }],
+];
+
+for (const [provider, usage] of usages) {
+  test(`the tokens that ${provider} reports are recorded as they are, and counted`, async () => {
+    const stage = await createStage();
+    const prompt = await stage.client.prompt(reference);
+    prompt.call().done({ status: 1, usage });
+    prompt.call().done({ status: 1, usage: null });
+    await stage.pass(1_000);
+    const properties = (await stored(stage)).map(({ additional_properties }) => additional_properties);
+    assert.equal(properties, [{ token_usage: usage }, {}]);
+    const { all: { tokens } } = await call(readStats, stage.world.admin, { deployId: stage.world.deployId });
+    assert.equal([tokens.records, tokens.prompt, tokens.completion, tokens.cached], [1, 100, 7, 90]);
+  });
+}
 
 test("a record made with a fallback counts for the version that the fallback names", async () => {
   const stage = await createStage();
@@ -254,14 +267,12 @@ test("a mask changes records, leaves them out, and drops what it fails on", asyn
 test("done() never throws, whatever it is given", async () => {
   const stage = await createStage();
   const prompt = await stage.client.prompt(reference);
-  const circular: Record<string, unknown> = {};
-  circular.self = circular;
   const throwing = {
     get status(): number {
       throw new Error("mine");
     },
   };
-  const outcomes: unknown[] = [{ status: 1, input: circular }, { status: 1, output: 1n }, throwing, undefined, null];
+  const outcomes: unknown[] = [{ status: 1, input: circle() }, { status: 1, output: 1n }, throwing, undefined, null];
   for (const outcome of outcomes) prompt.call().done(outcome as { status: number });
   stage.client.record(undefined as unknown as DiagnosisItem);
   prompt.call({ sessionId: "fine" }).done({ status: 1, output: () => {} });
@@ -388,6 +399,29 @@ test("submit() says where a record is refused, and which field is wrong", async 
   assert.match(error.requestId, /^req_/);
   assert.equal(sent(), ["submit"]);
 });
+
+for (
+  const [name, code, wrong] of [
+    ["no record", "invalid_record", undefined],
+    ["null", "invalid_record", null],
+    ["a circle", "invalid_record", { ...record, extra: circle() }],
+    ["a bigint", "invalid_record", { ...record, extra: 1n }],
+    ["half a character in deployId", "invalid_record", { ...record, deployId: "\ud800" }],
+    ["an empty key", "invalid_argument", { ...record, idempotencyKey: "" }],
+    ["a key beyond ASCII", "invalid_argument", { ...record, idempotencyKey: "ключ" }],
+    ["a key with a line break", "invalid_argument", { ...record, idempotencyKey: "a\nb" }],
+    ["a key that is too long", "invalid_argument", { ...record, idempotencyKey: "k".repeat(256) }],
+  ] as [string, string, DiagnosisItem][]
+) {
+  test(`submit() refuses ${name} without sending it`, async () => {
+    const stage = await createStage();
+    const submitted = stage.client.submit(wrong).catch((error) => error);
+    await stage.pass(10_000);
+    const error = await submitted;
+    assert.instance(error, PromptLedgerError);
+    assert.equal([error.code, error.retryable, stage.sent()], [code, false, []]);
+  });
+}
 
 test("numbers arrive as they are", async () => {
   const stage = await createStage();
