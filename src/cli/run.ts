@@ -11,7 +11,7 @@ import { commands } from "./commands.ts";
 import { format, formatList, stripControls } from "./format.ts";
 import { help, helpOnUnknown } from "./help.ts";
 import { openLocal } from "./local.ts";
-import { nameOptions } from "./option-names.ts";
+import { wordForCommand } from "./option-names.ts";
 import { connectTo } from "./remote.ts";
 
 const success = 0, failure = 1, badUsage = 2;
@@ -48,7 +48,7 @@ export async function run(terminal: Terminal): Promise<number> {
   try {
     return await print(await act(command, args, terminal), args, terminal);
   } catch (error) {
-    say(`promptledger: ${nameOptions(messageOf(error), command.usage)}\n`);
+    say(`promptledger: ${wordForCommand(messageOf(error), command.usage)}\n`);
     return failure;
   }
 }

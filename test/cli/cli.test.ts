@@ -126,7 +126,9 @@ everywhere("promotes, deactivates and activates a deployment, and keeps its hist
   const { workspaceId, promptId, deployId, key } = await setUp();
   const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId}`;
   await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
-  assert.is((await data(words`deploy promote ${deployId} --version 2`)).currentVersion, 2);
+  const promoted = await cli(words`deploy promote ${deployId} --version 2 --json`);
+  assert.is((promoted.json as Data).currentVersion, 2);
+  assert.is(promoted.said, "greeting@production serves version 2 from now on (before: 1)\n");
   const again = await cli(words`deploy promote ${deployId} --version 2`);
   assert.equal([again.code, again.said], [0, "Nothing to change: version 2 is live\n"]);
   assert.is((await data(words`deploy deactivate ${deployId}`)).isActive, false);
@@ -277,6 +279,23 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   ["an unknown version", words`prompt show ${promptId} --version 9`, `Version 9 of prompt ${promptId} not found`],
   ["an unknown deployment's records", words`diagnosis list --deploy dep_0`, "Deployment dep_0 not found"],
   ["another's prompt", [...push, "--prompt", other.promptId], `Prompt ${other.promptId} not found`, promptText],
+  [
+    "a workspace's name",
+    words`key list --workspace ${"My team"}`,
+    "My team not found. Give its id, ws_…: see workspace",
+  ],
+  [
+    "a prompt's name",
+    words`deploy show greeting`,
+    "greeting not found. Give its id, or its reference, NAME@DEPLOYMENT",
+  ],
+  ["a wrong name", words`workspace delete ${workspaceId} --confirm x`, "--confirm must be the name of workspace"],
+  [
+    "a push that removes variables",
+    words`prompt push - ${scope} --name greeting --deploy production`,
+    "To publish anyway, use --force\n",
+    JSON.stringify({ ...promptFile, messages: [] }),
+  ],
   ["an empty name", words`workspace create --name ${""}`, "--name must be a name of 1 to 200 characters"],
   ["an empty id", words`workspace show ${""}`, "ID must be an id of 1 to 128 characters"],
   ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],

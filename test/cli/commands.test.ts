@@ -156,7 +156,9 @@ everywhere("keeps the note and the actor of a change", async ({ cli, data, setUp
   ]);
   const none = await cli(words`deploy rollback ${(await setUp()).deployId}`);
   assert.is(none.code, 1);
-  assert.match(none.said, "has no earlier version to roll back to");
+  assert.match(none.said, "greeting@production has nothing before version 1 to go back to\n");
+  const { said } = await cli(words`deploy rollback ${deployId}`);
+  assert.match(said, "to go back to. It has also served 2. To make one of them live, use --to-version\n");
 });
 
 everywhere("history marks the targets of a rollback, and --to-version goes to them", async ({ cli, data, setUp }) => {
