@@ -52,6 +52,7 @@ const serviceCommands: Command[] = [
   {
     usage: "serve",
     summary: "Start the service with the settings in the environment",
+    startsService: true,
     async runLocally() {
       await serve();
       return {};
@@ -60,6 +61,7 @@ const serviceCommands: Command[] = [
   {
     usage: "demo",
     summary: "Serve a throw-away database with a small history, and print a link to its console",
+    startsService: true,
     async runLocally() {
       await demo();
       return {};
@@ -105,3 +107,10 @@ const orderOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
 /** Commands of the same noun stand together. */
 export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
   .sort((a, b) => orderOf(a) - orderOf(b));
+
+/** The commands with the longest name with which these words begin. */
+export function findByName(words: string[]): Command[] {
+  const called = commands.filter((command) => nameOf(command).every((word, index) => word === words[index]));
+  const longest = Math.max(...called.map((command) => nameOf(command).length));
+  return called.filter((command) => nameOf(command).length === longest);
+}

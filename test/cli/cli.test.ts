@@ -334,7 +334,14 @@ for (const [name, args, error, input] of refusals) {
 // arguments.test.ts states how values are read.
 const misuses: [name: string, args: string[], error: string][] = [
   ["an unknown command", words`workspace destroy`, "unknown command"],
-  ["a noun alone", words`workspace`, "unknown command"],
+  [
+    "a wrong verb",
+    words`workspace lst`,
+    "unknown command workspace lst. Did you mean workspace list? See promptledger",
+  ],
+  ["a noun alone", words`diagnosis`, "diagnosis needs a verb: list, export, show, delete. See promptledger diagnosis"],
+  ["help on an unknown noun", words`foo --help`, "unknown command foo"],
+  ["help on an unknown verb", words`workspace foo --help`, "unknown command workspace foo"],
   [
     "an unknown noun",
     words`deployment list`,
@@ -359,7 +366,11 @@ const misuses: [name: string, args: string[], error: string][] = [
   ["a list of none", words`diagnosis list --deploy ${deployId} --limit 0`, "--limit must be an integer from 1"],
   ["a limit beyond 2^53", words`workspace create --name x --limit 9007199254740993`, "--limit must be"],
   ["a month that is none", words`usage ${scope} --month 2027-13`, "--month must be a month"],
-  ["a command that starts something, and a server", words`migrate --server http://127.0.0.1:1`, "--server"],
+  [
+    "a command on the database itself, and a server",
+    words`backup x.db --server http://127.0.0.1:1`,
+    "backup works on the database itself, in DATABASE_URL. Leave out --server",
+  ],
 ];
 
 for (const [name, args, error] of misuses) {
@@ -453,7 +464,8 @@ test("PROMPTLEDGER_SERVER is the default of --server", async () => {
   const first = await runIn(words`workspace list --server ${url}`, { ...env, PROMPTLEDGER_SERVER: "x" });
   assert.is(first.code, 0);
   const here = await runIn(words`migrate --check`, { ...env, DATABASE_URL });
-  assert.equal([here.code, here.said], [0, "The schema is up to date\n"]);
+  const error = "migrate works on the database itself, in DATABASE_URL. Unset PROMPTLEDGER_SERVER";
+  assert.equal([here.code, here.said.split("\n")[0]], [2, `promptledger: ${error}`]);
 });
 
 everywhere(
@@ -487,8 +499,10 @@ test("help begins with examples, and goes to stderr if no command is given", asy
   }
   const none = await runIn([], {});
   assert.equal([none.code, none.out, none.said], [2, "", out]);
-  const one = await runIn(words`key create --help`, {});
-  assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
+  for (const args of [words`key create --help`, words`key create x --name y --help`]) {
+    const one = await runIn(args, {});
+    assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
+  }
 });
 
 test.run();
