@@ -82,6 +82,8 @@ export const accessPresentations = [
   }),
   present(deleteWorkspace, repeatUntilDone(deleteWorkspace, "Removed")),
   present(createApiKey, {
+    check: (args) =>
+      args.has("read-only") && args.has("submit-only") ? "--read-only and --submit-only exclude each other" : undefined,
     show: (key) => show(key, describeNew("key", key)),
   }),
   present(rotateApiKey, {
@@ -93,7 +95,13 @@ export const accessPresentations = [
       return { data, rows: data.map(toRow) };
     },
   }),
-  present(createToken, { show: (token) => show(token, describeNew("token", token)) }),
+  present(createToken, {
+    check: (args) =>
+      args.text("role") === "owner" && args.findText("workspace") !== undefined
+        ? "--role owner is for all workspaces: leave out --workspace"
+        : undefined,
+    show: (token) => show(token, describeNew("token", token)),
+  }),
   present(rotateToken, { show: (token) => show(token, describeRotated("token", token)) }),
   present(listTokens, {
     async run({ call }, input) {

@@ -1,7 +1,8 @@
 // Maps the options of a command to the members of its operation's input.
+import { check, hasType } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 import { flagsOf, readUsage } from "./arguments.ts";
-import type { Parameter } from "./arguments.ts";
+import type { Arguments, Parameter } from "./arguments.ts";
 
 /** The members of options and arguments whose own name differs. */
 const membersOf: Record<string, string[]> = {
@@ -38,6 +39,18 @@ export const memberOf = (parameter: Parameter, schema: Schema): string | undefin
 
 /** `--name`, or `ID` for an argument without an option. */
 const labelOf = ({ name, isOption }: Pick<Parameter, "name" | "isOption">) => isOption ? `--${name}` : name;
+
+/** Throws if an argument does not fit the member of the input that it stands for. Nothing is opened yet. */
+export function checkMembers(usage: string, schema: Schema, args: Arguments): void {
+  for (const parameter of readUsage(usage)) {
+    const { name, isRepeatable } = parameter;
+    const member = name === "cursor" ? name : memberOf(parameter, schema);
+    const struct = member === undefined || isRepeatable ? undefined : schema[member];
+    const value = args.findNumber(name) ?? args.findText(name);
+    if (struct === undefined || value === undefined || value === "" && hasType(struct, "null")) continue;
+    check(struct, value, labelOf(parameter));
+  }
+}
 
 /**
  * Words a message of the service for a command: `Field monthlyLimit must be …` → `--limit must be …`, and `To publish

@@ -12,7 +12,7 @@ import { format, formatList, stripControls } from "./format.ts";
 import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
 import { wordForCommand } from "./option-names.ts";
-import { connectTo } from "./remote.ts";
+import { connectTo, readServer } from "./remote.ts";
 
 const success = 0, failure = 1, badUsage = 2;
 
@@ -42,6 +42,8 @@ export async function run(terminal: Terminal): Promise<number> {
   try {
     refuseServer(command, words, terminal);
     args = readArguments(usageOf(command), words.slice(nameOf(command).length));
+    const server = "runLocally" in command ? undefined : args.findText("server");
+    if (server !== undefined) readServer(server, "--server");
     const fault = command.check?.(args);
     if (fault !== undefined) throw invalid(fault);
   } catch (error) {

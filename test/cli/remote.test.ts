@@ -161,8 +161,10 @@ for (
 ) {
   test(`refuses ${bad || "nothing"} as the URL`, async () => {
     const { code, said } = await cli([...list, "--server", bad]);
-    assert.is(code, 1);
-    assert.is(said, "promptledger: --server must be an http or https URL without user, query or fragment\n");
+    assert.is(code, 2);
+    const hint = bad === "localhost:8787" ? ". Write http:// or https:// in front" : "";
+    const error = `--server must be an http or https URL without user, query or fragment${hint}`;
+    assert.is(said.split("\n")[0], `promptledger: ${error}`);
   });
 }
 
