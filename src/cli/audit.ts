@@ -5,14 +5,18 @@ import { exporting } from "./export.ts";
 import { formatValue } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
-/** What changed, in words: `monthlyLimit 10 → 20`, or the name of what was created or deleted. */
+/** What changed, in words: `monthlyLimit 10 → 20`, `version 1 → 2`, or the name of what was created or deleted. */
 function describeChange({ before, after }: AuditEntry): string {
   if (before === null || after === null) {
     const { name } = after ?? before ?? {};
     return typeof name === "string" ? name : "";
   }
   return Object.keys(after).filter((member) => !["revision", "hash"].includes(member))
-    .map((member) => `${member} ${formatValue(member, before[member])} → ${formatValue(member, after[member])}`)
+    .map((member) =>
+      `${member.replace(/^(current|latest)V/, "v")} ${formatValue(member, before[member])} → ${
+        formatValue(member, after[member])
+      }`
+    )
     .join(", ");
 }
 

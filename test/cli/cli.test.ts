@@ -252,7 +252,7 @@ everywhere(
     assert.match((await cli(words`usage --workspace ${workspaceId}`)).out, /^limit +100$/m);
     assert.match(
       (await cli(words`prompt list --workspace ${workspaceId}`)).out,
-      /^name +title +version +live +.* id$/m,
+      /^name +version +live +title +.* id$/m,
     );
     const narrow = await cli(words`call list --workspace ${workspaceId}`, "", { columns: 80 });
     for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);

@@ -206,7 +206,7 @@ everywhere("lists hide archived items without --archived", async (place) => {
   assert.equal(await place.data<Data[]>(words`prompt list ${scope}`), []);
   assert.match(
     (await place.cli(words`prompt list ${scope} --archived`)).out,
-    /^name +title +version +live +archivedAt/,
+    /^name +version +live +title +archivedAt/,
   );
   assert.is((await place.cli(words`prompt unarchive greeting ${scope}`)).code, 0);
   assert.is((await request(key, deployId)).status, 200);
