@@ -16,7 +16,7 @@ import { auditPresentations } from "./audit.ts";
 import { nameOf, show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
-import { openLocal } from "./local.ts";
+import { describeCreated, openLocal } from "./local.ts";
 import { commandsOf } from "./operation-commands.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
@@ -46,7 +46,8 @@ const serviceCommands: Command[] = [
     usage: "restore FILE",
     summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
     async runLocally({ args, terminal }) {
-      return show(await restore(readConfig(terminal.env).database, args.text("FILE"), terminal));
+      const restored = await restore(readConfig(terminal.env).database, args.text("FILE"), terminal);
+      return show(restored, restored.replaced === null ? describeCreated(terminal.env) : undefined);
     },
   },
   {

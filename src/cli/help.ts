@@ -26,7 +26,7 @@ const settings =
 Exit codes: 0 success, 1 failure, 2 bad usage.
 
 Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
-work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, restore and serve need the database itself.
+work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup and restore need the database itself.
 
 On a service, the token must have the role in parentheses or a later one of viewer, editor, publisher, admin and owner.
 

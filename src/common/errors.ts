@@ -157,9 +157,7 @@ export const archived = (noun: string, name: string) =>
 /** A push would make a version live that lacks variables of the live version. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(
-    `This removes variables that are live in ${reference}: ${
-      names.join(", ")
-    }. To publish anyway, set force`,
+    `This removes variables that are live in ${reference}: ${names.join(", ")}. To publish anyway, set force`,
     "variables_removed",
   );
 /** A deployment was named without its prompt, and several prompts have one of that name. */

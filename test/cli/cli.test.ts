@@ -2,6 +2,7 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { describeCreated } from "../../src/cli/local.ts";
 import { migrationNames } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn, words } from "./places.ts";
@@ -422,12 +423,16 @@ test("workspace create and migrate create a missing database, and other commands
   assert.is((await run(...words`workspace create --name=`)).code, 2);
   for (const args of [words`workspace list`, words`verify`, words`key create --workspace ws_x`]) {
     const { code, said } = await run(...args);
-    const error = `The database file:${path} does not exist. Create it with workspace create or migrate`;
+    const error = `The database file:${path} (DATABASE_URL) does not exist. Create it with workspace create or migrate`;
     assert.equal([code, said], [1, `promptledger: ${error}\n`]);
   }
   assert.not.ok((await readdir(folder)).includes("new.db"));
   const { code, said } = await run("workspace", "create", "--name", "First");
   assert.equal([code, said], [0, `Created the database file:${path}\n`]);
+});
+
+test("a database that is created without DATABASE_URL is named, and why", () => {
+  assert.is(describeCreated({}), "Created the database file:promptledger.db, because DATABASE_URL is not set");
 });
 
 everywhere("a list that continues says how to see more", async ({ cli }) => {
