@@ -63,8 +63,8 @@ const serviceCommands: Command[] = [
     usage: "demo",
     summary: "Serve a throw-away database with a small history, and print a link to its console",
     startsService: true,
-    async runLocally() {
-      await demo();
+    async runLocally({ terminal }) {
+      await demo(terminal);
       return {};
     },
   },
