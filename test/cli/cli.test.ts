@@ -16,12 +16,15 @@ const promptPath = join(folder, "prompt.json");
 /** Runs locally, with other settings. */
 const cliWith = (env: Record<string, string>, args: string[]) => runIn(args, { DATABASE_URL, ...env });
 
-everywhere("creates, lists and changes workspaces", async ({ data }) => {
+everywhere("creates, lists and changes workspaces", async ({ cli, data }) => {
   const made = await data(words`workspace create --name Näme --upgrade-url https://example.com/up`);
   assert.match(made.id!, /^ws_/);
   assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 10000, "https://example.com/up"]);
   const changed = await data(words`workspace update ${made.id!} --limit 5 --upgrade-url ${""}`);
   assert.equal(changed, { ...made, monthlyLimit: 5, upgradeUrl: null });
+  const kept = await cli(words`workspace update ${made.id!} --keep-records 90d --keep-calls 30d`);
+  assert.is(kept.said, "Records go with their calls, after 30d\n");
+  await data(words`workspace update ${made.id!} --keep-records forever --keep-calls forever`);
   const renamed = await data(words`workspace update ${made.id!} --name New`);
   assert.equal(renamed, { ...changed, name: "New" });
   const all = await data<Data[]>(words`workspace list`);
