@@ -195,7 +195,7 @@ export const command = process.env.npm_lifecycle_event === undefined
   : "npx promptledger";
 
 const setupHint = `
-The database is empty. Three commands set it up; each prints the id or key that is needed next:
+The database is empty. Three commands set it up. The first prints the id that the other two take, the second the key of your app:
 
   ${command} workspace create --name "My team"
   ${command} key create --workspace WORKSPACE_ID
