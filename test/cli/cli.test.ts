@@ -451,6 +451,14 @@ everywhere("a list that continues says how to see more", async ({ cli }) => {
   assert.is((await list("100")).said, "");
 });
 
+everywhere("an action that no entry has is answered with what an action looks like", async ({ cli }) => {
+  const { code, out, said } = await cli(words`audit list --action promoted`);
+  assert.equal([code, out], [0, ""]);
+  const shape = "An action is a noun such as deployment, or a noun and a verb such as deployment.promoted";
+  assert.is(said, `Nothing to list. ${shape}\n`);
+  assert.not.match((await cli(words`audit list --action workspace.created`)).said, shape);
+});
+
 everywhere("--all lists everything, and --page gives one page with the next cursor", async ({ cli }) => {
   await request(other.key, other.deployId);
   await request(other.key, other.deployId);
