@@ -110,21 +110,22 @@ test("the commands of the README work one after the other", async () => {
 });
 
 test("the calls of src/http/README.md are answered as it shows", async () => {
-  const sections = ["Read the active prompt", "Submit a record", "Manage over HTTP"].map((name) =>
+  const sections = ["Read the active prompt", "Submit a record", "Read the quota", "Manage over HTTP"].map((name) =>
     sectionOf(http, name)
   );
   for (const section of sections) {
-    const [{ words }] = commandsIn(blocksOf(section, "sh")[0]!) as [ShellCommand];
-    const valuesOf = (option: string) =>
-      words.flatMap((word, index) => words[index - 1] === option ? [fillIn(word)] : []);
-    const headers = valuesOf("-H").map((line) => line.split(": ") as [string, string]);
-    const [body] = valuesOf("-d");
-    const url = fillIn(words.find((word) => word.startsWith("http"))!);
-    const response = await fetch(url, { headers, ...(body === undefined ? {} : { method: "POST", body }) });
-    const answer = await response.json() as object;
-    assert.ok(response.ok, `${url}: ${JSON.stringify(answer)}`);
-    for (const shown of blocksOf(section, "json")) {
-      assert.equal(Object.keys(answer), Object.keys(JSON.parse(shown)));
+    for (const { words } of blocksOf(section, "sh").flatMap(commandsIn)) {
+      const valuesOf = (option: string) =>
+        words.flatMap((word, index) => words[index - 1] === option ? [fillIn(word)] : []);
+      const headers = valuesOf("-H").map((line) => line.split(": ") as [string, string]);
+      const [body] = valuesOf("-d");
+      const url = fillIn(words.find((word) => word.startsWith("http"))!);
+      const response = await fetch(url, { headers, ...(body === undefined ? {} : { method: "POST", body }) });
+      const answer = await response.json() as object;
+      assert.ok(response.ok, `${url}: ${JSON.stringify(answer)}`);
+      for (const shown of blocksOf(section, "json")) {
+        assert.equal(Object.keys(answer), Object.keys(JSON.parse(shown)));
+      }
     }
   }
 });

@@ -6,8 +6,11 @@ import { createToken, listTokens, rotateToken } from "../management/tokens.ts";
 import type { Token } from "../management/tokens.ts";
 import type { StatusName } from "../management/statuses.ts";
 import { createWorkspace, listWorkspaces, updateWorkspace } from "../management/workspaces.ts";
+import type { Workspace } from "../management/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
 import { show } from "./command.ts";
+import type { Outcome } from "./command.ts";
+import { formatValue } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 
@@ -58,13 +61,21 @@ function statusesOf(args: Arguments): { statuses?: StatusName[] } {
   return { statuses };
 }
 
+/** A call takes its record with it. */
+function showWorkspace(workspace: Workspace): Outcome {
+  const { keepRecordsMs, keepCallsMs } = workspace;
+  const isShorter = keepRecordsMs !== null && keepCallsMs !== null && keepCallsMs < keepRecordsMs;
+  const note = `Records go with their calls, after ${formatValue("keepCallsMs", keepCallsMs)}`;
+  return show(workspace, isShorter ? note : undefined);
+}
+
 const describeStatuses = (statuses: StatusName[]): string =>
   statuses.map(({ status, name, isFailure }) => `${status}=${name}${isFailure ? "!" : ""}`).join(" ");
 
 export const accessPresentations = [
   present(createWorkspace, {
     createsDatabase: true,
-    run: async ({ args, call }, input) => show(await call(createWorkspace, { ...input, ...statusesOf(args) })),
+    run: async ({ args, call }, input) => showWorkspace(await call(createWorkspace, { ...input, ...statusesOf(args) })),
   }),
   present(updateWorkspace, {
     check: (args) =>
@@ -72,7 +83,7 @@ export const accessPresentations = [
           .every((name) => args.findText(name) === undefined)
         ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status"
         : undefined,
-    run: async ({ args, call }, input) => show(await call(updateWorkspace, { ...input, ...statusesOf(args) })),
+    run: async ({ args, call }, input) => showWorkspace(await call(updateWorkspace, { ...input, ...statusesOf(args) })),
   }),
   present(listWorkspaces, {
     async run({ call }, input) {
@@ -82,6 +93,8 @@ export const accessPresentations = [
   }),
   present(deleteWorkspace, repeatUntilDone(deleteWorkspace, "Removed")),
   present(createApiKey, {
+    check: (args) =>
+      args.has("read-only") && args.has("submit-only") ? "--read-only and --submit-only exclude each other" : undefined,
     show: (key) => show(key, describeNew("key", key)),
   }),
   present(rotateApiKey, {
@@ -93,7 +106,13 @@ export const accessPresentations = [
       return { data, rows: data.map(toRow) };
     },
   }),
-  present(createToken, { show: (token) => show(token, describeNew("token", token)) }),
+  present(createToken, {
+    check: (args) =>
+      args.text("role") === "owner" && args.findText("workspace") !== undefined
+        ? "--role owner is for all workspaces: leave out --workspace"
+        : undefined,
+    show: (token) => show(token, describeNew("token", token)),
+  }),
   present(rotateToken, { show: (token) => show(token, describeRotated("token", token)) }),
   present(listTokens, {
     async run({ call }, input) {

@@ -3,16 +3,21 @@ import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
 import type { AuditEntry } from "../management/audit.ts";
 import { exporting } from "./export.ts";
 import { formatValue } from "./format.ts";
+import { listNewest } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 
-/** What changed, in words: `monthlyLimit 10 → 20`, or the name of what was created or deleted. */
+/** What changed, in words: `monthlyLimit 10 → 20`, `version 1 → 2`, or the name of what was created or deleted. */
 function describeChange({ before, after }: AuditEntry): string {
   if (before === null || after === null) {
     const { name } = after ?? before ?? {};
     return typeof name === "string" ? name : "";
   }
   return Object.keys(after).filter((member) => !["revision", "hash"].includes(member))
-    .map((member) => `${member} ${formatValue(member, before[member])} → ${formatValue(member, after[member])}`)
+    .map((member) =>
+      `${member.replace(/^(current|latest)V/, "v")} ${formatValue(member, before[member])} → ${
+        formatValue(member, after[member])
+      }`
+    )
     .join(", ");
 }
 
@@ -22,7 +27,17 @@ const toRow = (entry: AuditEntry) => {
   return { createdAt, action, change: describeChange(entry), actor, note, source, targetId, position, requestId };
 };
 
+const example = "deployment.promoted";
+
 export const auditPresentations = [
-  present(listAuditEntries, { row: toRow }),
+  present(listAuditEntries, {
+    async run(context, input) {
+      const outcome = await listNewest(context, listAuditEntries, input, toRow);
+      const action = context.args.findText("action");
+      if (action === undefined || outcome.rows?.length !== 0) return outcome;
+      const note = `Nothing to list. An action is a noun such as deployment, or a noun and a verb such as ${example}`;
+      return { ...outcome, note };
+    },
+  }),
   exporting(exportAuditEntries, "entries"),
 ];

@@ -25,7 +25,7 @@ export async function listDeploymentsWithPrompts(call: Call, input: ListInput): 
   const rows = data.map((each) => {
     const { reference, promptTitle, currentVersion, isActive, createdAt, promptId, id } = each;
     const state = { version: currentVersion, active: isActive, ...archivedAt(each, input) };
-    return { reference, title: promptTitle, ...state, createdAt, promptId, id };
+    return { reference, ...state, title: promptTitle, createdAt, promptId, id };
   });
   return { data, rows };
 }
@@ -68,7 +68,7 @@ export async function listPromptsWithDeployments(
   const rows = data.map((each) => {
     const { name, title, latestVersion, deployments, createdAt, id } = each;
     const live = deployments.map(describeLive).join(", ");
-    return { name, title, version: latestVersion, live, ...archivedAt(each, input), createdAt, id };
+    return { name, version: latestVersion, live, title, ...archivedAt(each, input), createdAt, id };
   });
   return { data, rows };
 }

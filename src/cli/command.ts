@@ -26,13 +26,17 @@ export type Outcome = {
 
 /**
  * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it needs
- * itself. Only a command with `createsDatabase` creates a missing database. All others fail without one. `check` says
- * what is wrong with a combination of arguments. `role` is the role that the command requires on a service.
+ * itself. It refuses a server, unless it starts a service. Only a command with `createsDatabase` creates a missing
+ * database. All others fail without one. `check` says what is wrong with the arguments, before anything is opened. `role`
+ * is the role that the command requires on a service.
  */
 export type Command =
   & { usage: string; summary: string; role?: string | undefined; createsDatabase?: true | undefined }
   & { check?: ((args: Arguments) => string | undefined) | undefined }
-  & ({ run(context: CommandContext): Promise<Outcome> } | { runLocally(context: LocalContext): Promise<Outcome> });
+  & (
+    | { run(context: CommandContext): Promise<Outcome> }
+    | { runLocally(context: LocalContext): Promise<Outcome>; startsService?: true }
+  );
 
 /** The words that name a command, with which its usage begins. */
 export const nameOf = ({ usage }: Command): string[] => /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)![0].split(" ");

@@ -16,7 +16,7 @@ import { auditPresentations } from "./audit.ts";
 import { nameOf, show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
-import { openLocal } from "./local.ts";
+import { describeCreated, openLocal } from "./local.ts";
 import { commandsOf } from "./operation-commands.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
@@ -46,12 +46,14 @@ const serviceCommands: Command[] = [
     usage: "restore FILE",
     summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
     async runLocally({ args, terminal }) {
-      return show(await restore(readConfig(terminal.env).database, args.text("FILE"), terminal));
+      const restored = await restore(readConfig(terminal.env).database, args.text("FILE"), terminal);
+      return show(restored, restored.replaced === null ? describeCreated(terminal.env) : undefined);
     },
   },
   {
     usage: "serve",
     summary: "Start the service with the settings in the environment",
+    startsService: true,
     async runLocally() {
       await serve();
       return {};
@@ -60,8 +62,9 @@ const serviceCommands: Command[] = [
   {
     usage: "demo",
     summary: "Serve a throw-away database with a small history, and print a link to its console",
-    async runLocally() {
-      await demo();
+    startsService: true,
+    async runLocally({ terminal }) {
+      await demo(terminal);
       return {};
     },
   },
@@ -105,3 +108,10 @@ const orderOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
 /** Commands of the same noun stand together. */
 export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
   .sort((a, b) => orderOf(a) - orderOf(b));
+
+/** The commands with the longest name with which these words begin. */
+export function findByName(words: string[]): Command[] {
+  const called = commands.filter((command) => nameOf(command).every((word, index) => word === words[index]));
+  const longest = Math.max(...called.map((command) => nameOf(command).length));
+  return called.filter((command) => nameOf(command).length === longest);
+}

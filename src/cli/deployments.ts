@@ -7,7 +7,7 @@ import type { RenamedPrompt } from "../management/prompts.ts";
 import type { DeploymentResult } from "../management/deployments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
-import type { Outcome } from "./command.ts";
+import type { Call, Outcome } from "./command.ts";
 import { present } from "./operation-commands.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
@@ -16,6 +16,16 @@ const isArchived = "it or its prompt is archived, so requests are refused: see d
 
 /** The warning that a version is live in an inactive deployment. */
 export const describeInactive = ({ isActive }: { isActive: boolean }): string => isActive ? "" : `, but ${inactive}`;
+
+/** Says which version a deployment serves from now on, and which it served before. */
+async function showPromotion(call: Call, result: DeploymentResult): Promise<Outcome> {
+  const { id, changed, revision, reference, currentVersion, isActive } = result;
+  const outcome = showChange(result);
+  if (!changed || !isActive) return outcome;
+  const { items: [last] } = await call(changes.listDeploymentChanges, { id, limit: 1 });
+  const before = last?.revision === revision ? ` (before: ${last.from})` : "";
+  return { ...outcome, note: `${reference} serves version ${currentVersion} from now on${before}` };
+}
 
 function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
   const { currentVersion, isActive, archivedAt } = deployment;
@@ -68,9 +78,11 @@ export const deploymentPresentations = [
       (args.findNumber("version") === undefined) === (args.findText("from") === undefined)
         ? "One of --version and --from must be given"
         : undefined,
-    show: showChange,
+    run: async ({ call }, input) => showPromotion(call, await call(changes.promoteDeployment, input)),
   }),
-  present(changes.rollBackDeployment, { show: showChange }),
+  present(changes.rollBackDeployment, {
+    run: async ({ call }, input) => showPromotion(call, await call(changes.rollBackDeployment, input)),
+  }),
   present(changes.activateDeployment, { show: showChange }),
   present(changes.deactivateDeployment, { show: showChange }),
   present(changes.renameDeployment, { show: showRename }),

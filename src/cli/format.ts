@@ -25,14 +25,15 @@ export function formatList(items: Item[], columns?: number): { text: string; hid
   return layOut(names.map(oneLine), rows, columns);
 }
 
-/** Formats a value on one line: times in ISO 8601, no value as a dash, and no control characters. */
+/** Formats a value on one line: times in ISO 8601, texts separated by commas, no value as a dash, and no control characters. */
 export function formatValue(name: string, value: unknown): string {
-  if (value === null || value === undefined || value === "") return "-";
+  if (value === null || value === undefined || value === "" || Array.isArray(value) && value.length === 0) return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
   if (typeof value === "number" && name === "resetTime") return formatTime(value * 1000);
   if (typeof value === "number" && name.endsWith("Ms")) return formatDuration(value);
   if (typeof value === "string") return oneLine(value);
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return oneLine(value.join(", "));
   const text = stringify(value);
   // JSON text of a scalar is shown as its value.
   return typeof value === "object" && !/^[{[]/.test(text) ? formatValue(name, JSON.parse(text)) : oneLine(text);

@@ -1,6 +1,6 @@
 // The help of the command line.
 import { nameOf } from "./command.ts";
-import { commands } from "./commands.ts";
+import { commands, findByName } from "./commands.ts";
 
 const examples = `Examples
   promptledger workspace create --name "My team" --limit 50000
@@ -26,7 +26,7 @@ const settings =
 Exit codes: 0 success, 1 failure, 2 bad usage.
 
 Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
-work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup, restore and serve need the database itself.
+work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup and restore need the database itself.
 
 On a service, the token must have the role in parentheses or a later one of viewer, editor, publisher, admin and owner.
 
@@ -38,17 +38,51 @@ A DURATION or an AGE is 45s, 30m, 12h or 90d. A RETENTION is an AGE or forever. 
 a key or a token is refused.
 `;
 
-/** Help on the commands whose usage begins with these words, or on all if none does. */
-export function help(words: string[] = []): string {
-  const chosen = commands.filter(({ usage }) => words.every((word, index) => usage.split(" ")[index] === word));
-  if (words.length === 0 || chosen.length === 0) return `${examples}\nCommands\n${list(commands)}\n${settings}`;
-  return `${list(chosen)}\n${settings}`;
+/** Help on all commands. */
+export const overview = (): string => `${examples}\nCommands\n${list(commands)}\n${settings}`;
+
+/** Help on a noun, or on the command with which these words begin. Undefined for an unknown one. */
+export function help(words: string[]): string | undefined {
+  if (words.length === 0) return overview();
+  const ofNoun = words.length === 1 ? commands.filter((command) => nameOf(command)[0] === words[0]) : [];
+  const chosen = ofNoun.length > 0 ? ofNoun : findByName(words);
+  return chosen.length === 0 ? undefined : `${list(chosen)}\n${settings}`;
 }
 
-/** Help on an unknown command: the commands of the same noun, or all nouns. */
-export function helpOnUnknown(word: string): string {
-  const nouns = [...new Set(commands.map((command) => nameOf(command)[0]!))];
-  return nouns.includes(word) ? help([word]) : `Commands: ${nouns.join(", ")}\nSee promptledger --help\n`;
+/** Says what is unknown in the words of a command, and which command is nearest. `first` is the first argument. */
+export function describeUnknown([noun, verb]: string[], first: string): string {
+  const names = commands.map(nameOf);
+  const verbs = [...new Set(names.flatMap(([word, own]) => word === noun && own !== undefined ? [own] : []))];
+  if (noun === undefined || verbs.length === 0) {
+    const nouns = [...new Set(names.map(([word]) => word!))];
+    const given = noun === undefined ? first : verb === undefined ? noun : `${noun} ${verb}`;
+    return `unknown command ${given}.${guess(noun ?? "", nouns)}
+Commands: ${nouns.join(", ")}
+See promptledger --help`;
+  }
+  const more = `See promptledger ${noun} --help`;
+  if (verb === undefined) return `${noun} needs a verb: ${verbs.join(", ")}. ${more}`;
+  return `unknown command ${noun} ${verb}.${guess(verb, verbs, `${noun} `)} ${more}`;
+}
+
+/** The known word that a word was probably meant to be. */
+function guess(word: string, known: string[], prefix = ""): string {
+  const near = known.find((each) => word !== "" && (each.startsWith(word) || word.startsWith(each))) ??
+    known.find((each) => distanceOf(word, each) <= Math.min(2, word.length / 2));
+  return near === undefined ? "" : ` Did you mean ${prefix}${near}?`;
+}
+
+/** How many characters must be added, removed or replaced to make one word of another. */
+function distanceOf(from: string, to: string): number {
+  let row = [...to, ""].map((_, index) => index);
+  for (const [at, character] of [...from].entries()) {
+    const next = [at + 1];
+    for (const [index, other] of [...to].entries()) {
+      next.push(Math.min(row[index]! + (character === other ? 0 : 1), row[index + 1]! + 1, next[index]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
 }
 
 const list = (chosen: typeof commands) =>

@@ -17,15 +17,14 @@ export async function openLocal(
   const config = readConfig(env);
   const { url } = config.database;
   if (!createsDatabase && isFileUrl(url) && !await exists(filePathOf(url))) {
-    throw invalid(`The database ${describeDatabase(url)} does not exist. Create it with workspace create or migrate`);
+    throw invalid(`The database ${nameDatabase(env, url)} does not exist. Create it with workspace create or migrate`);
   }
   const { database, applied } = await openConfigured(
     { ...config, migrates: migrates ?? config.migrates },
     "manage",
     { onEmpty: createsDatabase ? "create" : "refuse", notify: (notice) => say(`${notice}\n`) },
   );
-  // A new database may not be the one that the user meant.
-  if (applied.includes("001-create-catalog")) say(`Created the database ${describeDatabase(url)}\n`);
+  if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
   const caller: Caller = { source: "command line", actor: userOf(terminal) ?? "", role: "owner" };
   const management = { database, clock: Date.now, caller, report };
   return {
@@ -34,3 +33,14 @@ export async function openLocal(
     close: database.close,
   };
 }
+
+/** Says which database was created, because it may not be the one that the user meant. */
+export function describeCreated(env: Terminal["env"]): string {
+  const { url } = readConfig(env).database;
+  return `Created the database ${describeDatabase(url)}${isConfigured(env) ? "" : ", because DATABASE_URL is not set"}`;
+}
+
+const nameDatabase = (env: Terminal["env"], url: string): string =>
+  `${describeDatabase(url)} (DATABASE_URL${isConfigured(env) ? "" : " is not set"})`;
+
+const isConfigured = (env: Terminal["env"]): boolean => Boolean(env.DATABASE_URL || env.TURSO_DATABASE_URL);

@@ -6,7 +6,7 @@ import { flagsOf, readUsage } from "./arguments.ts";
 import type { Arguments, Parameter } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { checkNewest, listAll, listNewest } from "./lists.ts";
-import { memberOf, toMember } from "./option-names.ts";
+import { checkMembers, memberOf, toMember } from "./option-names.ts";
 import { separatorOf } from "./placeholders.ts";
 
 /**
@@ -42,7 +42,10 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
       summary,
       role: describeRole(operation),
       createsDatabase,
-      check: check ?? (isPaged ? checkNewest : undefined),
+      check(args) {
+        checkMembers(usage, operation.input.schema, args);
+        return (check ?? (isPaged ? checkNewest : undefined))?.(args);
+      },
       async run(context): Promise<Outcome> {
         const input = readInput(operation, context);
         if (run !== undefined) return await run(context, input);

@@ -1,20 +1,19 @@
 // How the command line shows prices, and imports them.
-import { listPrices, setPrices } from "../management/prices.ts";
+import { listPrices, setPrice, setPrices } from "../management/prices.ts";
 import type { GivenPrice, Price } from "../management/prices.ts";
 import { show } from "./command.ts";
+import { format } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 import { readPriceFile } from "./price-files.ts";
 
-const toRow = ({ model, provider, input, cachedInput, output, validFrom, id }: Price) => ({
-  model,
-  provider,
-  input,
-  cachedInput,
-  output,
-  validFrom: validFrom === 0 ? "always" : new Date(validFrom).toISOString(),
-  id,
-});
+const describeStart = ({ validFrom }: Price) => validFrom === 0 ? "always" : new Date(validFrom).toISOString();
+
+/** The most important columns come first, because a narrow terminal hides the last ones. */
+const toRow = (price: Price) => {
+  const { model, provider, input, output, cachedInput, id } = price;
+  return { model, provider, input, output, cachedInput, validFrom: describeStart(price), id };
+};
 
 const batchSize = 500;
 const day = 86_400_000; // ms
@@ -38,6 +37,9 @@ function toNew(price: GivenPrice, known: Price[], today: number): GivenPrice[] {
 }
 
 export const pricePresentations = [
+  present(setPrice, {
+    show: (price) => ({ data: price, text: () => format({ ...price, validFrom: describeStart(price) }) }),
+  }),
   present(listPrices, {
     async run({ call }, input) {
       const data = await readAll(call, listPrices, input);

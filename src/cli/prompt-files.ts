@@ -1,5 +1,5 @@
 // Pushes prompts from files, and pulls them to files.
-import { invalid } from "../common/errors.ts";
+import { invalid, Refusal } from "../common/errors.ts";
 import { indent, stringify } from "../common/json-text.ts";
 import { isId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
@@ -11,17 +11,20 @@ import { publishPrompt } from "../management/publications.ts";
 import type { Publication } from "../management/publications.ts";
 import * as versions from "../management/versions.ts";
 import type { PromptVersion } from "../management/versions.ts";
+import { deploymentName } from "../management/values.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
+import { check } from "../schema/struct.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive } from "./deployments.ts";
 import { format } from "./format.ts";
 import { readAll } from "./lists.ts";
+import { checkMembers } from "./option-names.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text<WorkspaceId>("workspace");
   const file = args.text("FILE");
-  const { name: ownName, ...content } = readPromptFile(await terminal.read(file), nameOfFile(file));
+  const { name: ownName, ...content } = readFile(await terminal.read(file), nameOfFile(file));
   const promptId = args.findText<PromptId>("prompt");
   const deploy = args.findText("deploy");
   const isKnown = promptId !== undefined || deploy !== undefined && isDeployment(deploy);
@@ -48,6 +51,16 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
     text: () => format({ deployId: live.id, deployment: live.reference, ...summary }),
     note,
   };
+}
+
+/** Reads a prompt file. A message that names a field names the file too. */
+function readFile(source: string, name: string): ReturnType<typeof readPromptFile> {
+  try {
+    return readPromptFile(source, name);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.message.startsWith(name)) throw error;
+    throw invalid(`${name}: ${error.message}`);
+  }
 }
 
 /** Describes what a push did. */
@@ -81,10 +94,14 @@ async function describeNamesake(call: Call, { isNewPrompt, id, title }: Publicat
   return namesake === undefined ? "" : `${namesake.name} has the same title: push to it with --name ${namesake.name}`;
 }
 
-const checkPush = (args: Arguments): string | undefined =>
-  args.findText("name") !== undefined && args.findText("prompt") !== undefined
+function checkPush(args: Arguments): string | undefined {
+  checkMembers(pushUsage, publishPrompt.input.schema, args);
+  const deploy = args.findText("deploy");
+  if (deploy !== undefined && !isDeployment(deploy)) check(deploymentName, deploy, "--deploy");
+  return args.findText("name") !== undefined && args.findText("prompt") !== undefined
     ? "--name and --prompt exclude each other"
     : undefined;
+}
 
 /** The version that REF and `--version` name. Default: the live one of a deployment, the newest of a prompt. */
 export async function findPrompt({ args, call }: Pick<CommandContext, "args" | "call">): Promise<PromptVersion> {
@@ -118,11 +135,13 @@ async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> 
   return { data: { file: path, promptId: id, name, version } };
 }
 
+const pushUsage =
+  "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
+  "[--actor NAME]";
+
 export const fileCommands: Command[] = [
   {
-    usage:
-      "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
-      "[--actor NAME]",
+    usage: pushUsage,
     summary:
       "Push the next version of a prompt, or a new prompt. FILE is JSON, - is standard input. The name is that of --name, " +
       "or in the file, or the path without its extension. --deploy makes the version live; " +

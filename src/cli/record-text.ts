@@ -48,14 +48,14 @@ export function previewOf({ content }: Diagnosis): string {
 export const statusOf = ({ status, statusName }: Diagnosis): string =>
   statusName === null ? stringify(status) : `${stringify(status)} ${statusName}`;
 
-/** A record on one line. People look for its time and what came of it first. */
+/** A record on one line. The most important columns come first, because a narrow terminal hides the last ones. */
 export const toRecordRow = (record: Diagnosis) => ({
   createdAt: record.createdAt,
   status: statusOf(record),
+  text: previewOf(record),
+  sessionId: record.sessionId,
   version: record.promptVersion,
   latency: record.latency,
-  sessionId: record.sessionId,
-  text: previewOf(record),
   keyId: record.keyId,
   id: record.id,
 });

@@ -58,11 +58,14 @@ const exportFormats: Record<string, ExportFormat> = { "application/x-ndjson": "n
 
 const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.get("Content-Type") ?? "")![0];
 
-/** The base URL, without a trailing slash. */
-function readServer(server: string, name: string): string {
+/** The base URL, without a trailing slash. Throws if it is not a URL of a service. */
+export function readServer(server: string, name: string): string {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#@]/.test(server)) {
-    throw invalid(`${name} must be an http or https URL without user, query or fragment`);
+    const hint = server.includes("://") || !URL.canParse(`http://${server}`)
+      ? ""
+      : `. Write http:// or https:// in front`;
+    throw invalid(`${name} must be an http or https URL without user, query or fragment${hint}`);
   }
   return url.href.replace(/\/+$/, "");
 }

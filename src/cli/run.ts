@@ -7,12 +7,12 @@ import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
 import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
-import { commands } from "./commands.ts";
+import { findByName } from "./commands.ts";
 import { format, formatList, stripControls } from "./format.ts";
-import { help, helpOnUnknown } from "./help.ts";
+import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
-import { nameOptions } from "./option-names.ts";
-import { connectTo } from "./remote.ts";
+import { wordForCommand } from "./option-names.ts";
+import { connectTo, readServer } from "./remote.ts";
 
 const success = 0, failure = 1, badUsage = 2;
 
@@ -22,8 +22,11 @@ export async function run(terminal: Terminal): Promise<number> {
   const words = commandFirst(terminal.args);
   const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
   if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
-    await write(help(name.filter((word) => word !== "help")));
-    return success;
+    const text = help(name.filter((word) => word !== "help"));
+    if (text !== undefined) {
+      await write(text);
+      return success;
+    }
   }
   if (words[0] === "--version") {
     await write(`${await terminal.version()}\n`);
@@ -31,13 +34,16 @@ export async function run(terminal: Terminal): Promise<number> {
   }
   const [command, ...others] = findCommands(words);
   if (command === undefined) {
-    if (words.length > 0) say(`promptledger: unknown command ${asMessage(words.slice(0, 2).join(" "))}\n\n`);
-    say(words.length === 0 ? help() : helpOnUnknown(words[0]!));
+    const unknown = name.filter((word) => word !== "help");
+    say(words.length === 0 ? overview() : `promptledger: ${asMessage(describeUnknown(unknown, words[0]!))}\n`);
     return badUsage;
   }
   let args: Arguments;
   try {
+    refuseServer(command, words, terminal);
     args = readArguments(usageOf(command), words.slice(nameOf(command).length));
+    const server = "runLocally" in command ? undefined : args.findText("server");
+    if (server !== undefined) readServer(server, "--server");
     const fault = command.check?.(args);
     if (fault !== undefined) throw invalid(fault);
   } catch (error) {
@@ -48,7 +54,7 @@ export async function run(terminal: Terminal): Promise<number> {
   try {
     return await print(await act(command, args, terminal), args, terminal);
   } catch (error) {
-    say(`promptledger: ${nameOptions(messageOf(error), command.usage)}\n`);
+    say(`promptledger: ${wordForCommand(messageOf(error), command.usage)}\n`);
     return failure;
   }
 }
@@ -62,12 +68,19 @@ function commandFirst(argv: string[]): string[] {
 
 /** The commands with the longest matching name. One that has a given option comes first. */
 function findCommands(words: string[]): Command[] {
-  const called = commands.filter((command) => nameOf(command).every((word, index) => word === words[index]));
-  const longest = Math.max(...called.map((command) => nameOf(command).length));
-  const found = called.filter((command) => nameOf(command).length === longest);
+  const found = findByName(words);
   const options = words.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
   const fits = ({ usage }: Command) => options.some((option) => usage.includes(`${option} `));
   return [...found.filter(fits), ...found.filter((command) => !fits(command))];
+}
+
+/** Otherwise a user who means a server would believe that its database was backed up or replaced. */
+function refuseServer(command: Command, words: string[], { env }: Terminal): void {
+  if (!("runLocally" in command) || command.startsService) return;
+  const isOption = words.some((word) => /^--server(=|$)/.test(word));
+  if (!isOption && !env.PROMPTLEDGER_SERVER) return;
+  const remedy = isOption ? "Leave out --server" : "Unset PROMPTLEDGER_SERVER";
+  throw invalid(`${nameOf(command).join(" ")} works on the database itself, in DATABASE_URL. ${remedy}`);
 }
 
 /** Commands that call operations also take `--server`. */

@@ -23,10 +23,17 @@ export function cutTo(text: string, columns: number): string {
   return `${cut}…`;
 }
 
+/** Cuts a reference before its `@`, because `@staging` and `@production` tell deployments apart. */
+function cutReference(text: string, columns: number): string {
+  const at = text.lastIndexOf("@"), end = text.slice(at), left = columns - widthOf(end);
+  return at < 0 || left < 2 || widthOf(text) <= columns ? cutTo(text, columns) : cutTo(text.slice(0, at), left) + end;
+}
+
 type Column = { name: string; cells: string[]; width: number };
 
 const maxCell = 60;
 const minText = 12; // columns: texts are cut to this before a column is hidden
+const minDistinct = 28; // columns, for texts that differ at their ends
 const gap = 2;
 
 /** Lays out a table, at most `columns` wide on a terminal. `hidden` names the columns that do not fit. */
@@ -62,7 +69,7 @@ function shortenTimes(column: Column): void {
 
 /** Cuts long texts, then hides columns until the rest fits: ids of other things first, and the row's own id never. */
 function fit(all: Column[], columns: number): Column[] {
-  const own = all.at(-1);
+  const own = all.find(({ name }) => name === "id");
   const foreign = all.filter((column) => isId(column.name) && column !== own);
   const plain = all.filter(({ name }) => !isId(name));
   const leaving = [
@@ -82,18 +89,24 @@ function fit(all: Column[], columns: number): Column[] {
 
 const isText = ({ name, cells }: Column) => !isId(name) && cells.some((cell) => /[^\d.:TZ-]/.test(cell));
 
+const isReference = ({ name }: Pick<Column, "name">) => name === "reference" || name === "deployment";
+
+const minOf = (column: Column) => isReference(column) || column.name === "action" ? minDistinct : minText;
+
 /** The smallest width of these columns. */
 const minWidth = (columns: Column[], own: Column | undefined) =>
   totalOf(
     columns.map((column) =>
-      column !== own && isText(column) ? { ...column, width: Math.min(minText, column.width) } : column
+      column !== own && isText(column) ? { ...column, width: Math.min(minOf(column), column.width) } : column
     ),
   );
 
-/** Shortens the widest texts until they are `excess` narrower in total. */
+/** Shortens the widest texts until they are `excess` narrower in total. References and actions come last. */
 function shrink(texts: Column[], excess: number): void {
   for (let left = excess; left > 0; left--) {
-    const widest = texts.reduce<Column | undefined>((a, b) => a === undefined || b.width > a.width ? b : a, undefined);
+    const longer = texts.filter((column) => column.width > minOf(column));
+    const widest = (longer.length > 0 ? longer : texts)
+      .reduce<Column | undefined>((a, b) => a === undefined || b.width > a.width ? b : a, undefined);
     if (widest === undefined || widest.width <= minText) return;
     widest.width--;
   }
@@ -101,6 +114,7 @@ function shrink(texts: Column[], excess: number): void {
 
 const toLine = (columns: Column[], row: number): string =>
   columns.map(({ name, cells, width }) => {
-    const text = cutTo(row < 0 ? name : cells[row]!, width);
+    const cut = isReference({ name }) ? cutReference : cutTo;
+    const text = cut(row < 0 ? name : cells[row]!, width);
     return text + " ".repeat(width - widthOf(text));
   }).join(" ".repeat(gap)).trimEnd();

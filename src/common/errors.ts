@@ -143,7 +143,7 @@ export const deploymentNameTaken = (name: string) =>
 /** A name was given without its workspace, and several workspaces have it. */
 export const ambiguousReference = (noun: string, reference: string) =>
   conflict(
-    `Several workspaces have the ${noun} ${reference}. Give the workspace too: workspaceId, or --workspace`,
+    `Several workspaces have the ${noun} ${reference}. Give the workspace too: set workspaceId`,
     "ambiguous_reference",
   );
 /** A change names a revision that is no longer the current one. */
@@ -157,9 +157,7 @@ export const archived = (noun: string, name: string) =>
 /** A push would make a version live that lacks variables of the live version. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(
-    `This removes variables that are live in ${reference}: ${
-      names.join(", ")
-    }. To publish anyway, use force or --force`,
+    `This removes variables that are live in ${reference}: ${names.join(", ")}. To publish anyway, set force`,
     "variables_removed",
   );
 /** A deployment was named without its prompt, and several prompts have one of that name. */

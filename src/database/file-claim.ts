@@ -1,5 +1,6 @@
 // The claim on a database file: one process serves it at a time, for as long as the file is the one that was opened.
-import { chownSync, closeSync, openSync, realpathSync, statSync } from "node:fs";
+import { chownSync, closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import Libsql from "libsql";
@@ -52,7 +53,9 @@ function resolveLinks(path: string): string {
     return realpathSync(path);
   } catch (error) {
     if (!hasCode(error, /^ENOENT$/)) throw error;
-    throw fileError("The database file does not exist");
+    throw fileError(
+      `The ${existsSync(dirname(path)) ? "database file" : "folder of the database file"} does not exist`,
+    );
   }
 }
 

@@ -88,7 +88,7 @@ async function begin(management: Management, id: WorkspaceId, name: string): Pro
     if (hasBegun) return true;
     throw notFound("Workspace", id);
   }
-  if (actual !== name) throw conflict(`confirm must be the name of workspace ${id}; nothing was deleted`);
+  if (actual !== name) throw conflict(`Field confirm must be the name of workspace ${id}; nothing was deleted`);
   if (hasBegun) return false;
   const { id: _, ...before } = await requireWorkspace(management, id);
   const now = management.clock();

@@ -98,15 +98,17 @@ export const rollBackDeployment = operation({
   refusals: ["not_found", "conflict", "outdated"],
   async run(management, { version, ...input }) {
     const before = await requireForChange(management, input);
-    const { id } = before;
+    const { id, reference } = before;
     const { live, previous, served } = findRollbackTargets(await listVersionChanges(management.database, id));
     const target = version ?? previous;
     if (target === undefined) {
-      const others = served.length === 0 ? "" : `. Versions it has served: ${served.join(", ")}`;
-      throw conflict(`Deployment ${id} has no earlier version to roll back to${others}`);
+      const others = served.length === 0
+        ? ""
+        : `. It has also served ${served.join(", ")}. To make one of them live, set version`;
+      throw conflict(`Deployment ${reference} has nothing before version ${live} to go back to${others}`);
     }
     if (target !== live && !served.includes(target)) {
-      throw conflict(`Deployment ${id} has not served version ${target}. Promote it instead`);
+      throw conflict(`Deployment ${reference} has not served version ${target}. Promote it instead`);
     }
     return await makeLive(management, before, "rolled_back", target);
   },

@@ -80,7 +80,8 @@ const maxLedgers = 1_000;
 export const verify = operation({
   id: "verify",
   summary:
-    "Verify the ledger of a workspace, or all ledgers and the audit log. The command exits 1 if anything is wrong",
+    "Verify the ledgers of a workspace, or all ledgers and the audit log (a ledger is one workspace in one month). " +
+    "The command exits 1 if anything is wrong",
   method: "GET",
   path: "/verify",
   role: "viewer",

@@ -25,7 +25,9 @@ export type Backup = { file: string; bytes: number; createdAt: number };
 /** Copies the database in its current state to a new file, whatever its schema. */
 export async function backUp(location: DatabaseLocation, file: string, { say }: Terminal): Promise<Backup> {
   const path = databaseFileOf(location);
-  if (!await exists(path)) throw invalid(`The database ${describeDatabase(location.url)} does not exist`);
+  if (!await exists(path)) {
+    throw invalid(`The database ${describeDatabase(location.url)} (DATABASE_URL) does not exist`);
+  }
   if (await exists(file)) throw conflict(`${file} already exists; choose a new file name`);
   const { part, handle } = await createDatabasePart(file);
   try {

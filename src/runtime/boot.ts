@@ -1,4 +1,5 @@
 // From the environment to a running service: the same on Node, Bun and Deno.
+import { createServer } from "node:net";
 import process from "node:process";
 import { describeDatabase, readConfig } from "../common/config.ts";
 import type { Config } from "../common/config.ts";
@@ -109,16 +110,30 @@ function createWarning(log: Log, clock: Clock): (message: string, error?: unknow
   };
 }
 
-async function listenOn(
-  names: string,
-  address: Address,
-  listen: (address: Address) => Promise<Server>,
-): Promise<Server> {
+async function listenOn<T>(names: string, address: Address, listen: (address: Address) => Promise<T>): Promise<T> {
   try {
     return await listen(address);
   } catch (error) {
-    throw unusable(`cannot listen on ${address.host}:${address.port} (${names}): ${describeError(error)}`);
+    const [, name] = names.split(", ");
+    const cause = isInUse(error)
+      ? `the port is in use. Set ${name}, or ${name}=0 for a free one`
+      : describeError(error);
+    throw unusable(`cannot listen on ${address.host}:${address.port} (${names}): ${cause}`);
   }
+}
+
+/** Whether another process listens on the port. Deno has no code for it. */
+const isInUse = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "AddrInUse" || "code" in error && error.code === "EADDRINUSE");
+
+/** Throws if the service could not listen, before the work that precedes it. */
+export async function checkPort({ host, port }: Pick<Config, "host" | "port">): Promise<void> {
+  const server = createServer();
+  await listenOn("HOST, PORT", { host, port }, () =>
+    new Promise<void>((resolve, reject) => {
+      server.once("error", reject).listen(port, host, resolve);
+    }));
+  await new Promise((resolve) => server.close(resolve));
 }
 
 const claimInterval = 100; // ms between two attempts
@@ -180,7 +195,7 @@ export const command = process.env.npm_lifecycle_event === undefined
   : "npx promptledger";
 
 const setupHint = `
-The database is empty. Three commands set it up; each prints the id or key that is needed next:
+The database is empty. Three commands set it up. The first prints the id that the other two take, the second the key of your app:
 
   ${command} workspace create --name "My team"
   ${command} key create --workspace WORKSPACE_ID

@@ -1,17 +1,22 @@
 // `promptledger demo`: serves a throw-away database with a small history, and prints a link to its console and commands to
 // paste.
+import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { readConfig } from "../common/config.ts";
-import { command, openConfigured } from "./boot.ts";
+import { checkPort, command, openConfigured } from "./boot.ts";
 import { writeHistory } from "./demo-history.ts";
 import { serve } from "./serve.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Serves the demo until a signal arrives. */
-export async function demo(): Promise<void> {
+export async function demo({ say }: Terminal): Promise<void> {
+  await checkPort(readConfig(process.env));
   const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
+  const keep = removeUnlessKept(folder);
+  say("Making a history of three weeks …\n");
   process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
   // The link signs in with a token of the database.
   process.env.MANAGEMENT = "true";
@@ -20,6 +25,7 @@ export async function demo(): Promise<void> {
   database.close();
 
   const { url, createLink } = await serve();
+  keep();
 
   // An exported variable would outlast the demo in the shell, and point `npm start` at its database.
   const cli = `DATABASE_URL='${process.env.DATABASE_URL}' ${command}`;
@@ -48,3 +54,17 @@ ${cli} verify
 Ctrl-C stops the service; its database is ${process.env.DATABASE_URL}
 `);
 }
+
+/** Removes the folder if this process ends, or is interrupted, before the demo is served. Returns a function that keeps it. */
+function removeUnlessKept(folder: string): () => void {
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const interrupt = () => process.exit(interrupted);
+  process.once("exit", remove);
+  process.once("SIGINT", interrupt);
+  return () => {
+    process.off("exit", remove);
+    process.off("SIGINT", interrupt);
+  };
+}
+
+const interrupted = 130; // as a shell reports a program that Ctrl-C ended

@@ -10,7 +10,6 @@ import type { DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { isBusy } from "../database/database.ts";
-import type { Claim } from "../database/database.ts";
 import { isMigrated, migrate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
 import { findDamage, lockExclusively, removeLog } from "../database/maintenance.ts";
@@ -38,17 +37,40 @@ export async function restore(location: DatabaseLocation, backup: string, termin
   const from = await onFile(backup, "read", () => realpath(backup));
   if (from === file) throw invalid(`${backup} is the database itself`);
   if (!(await stat(from)).isFile()) throw invalid(`${backup} is not a regular file`);
-  const { part, handle } = await createDatabasePart(file);
+  if (!await isDatabaseFile(from)) throw unrestorable(backup, "it is not a promptledger database");
+  // No service starts on the database from here on.
+  const claim = await exists(file) ? await orIrreplaceable(location, () => claimFile(file)) : undefined;
   try {
-    await copyDatabase(from, part, handle, terminal);
-    const checked = await check(backup, part, terminal);
-    await syncFile(part);
-    const replaced = await exists(file) ? await replace(file, part, location) : await place(file, part);
-    await syncFolderOf(file);
-    return { file, restored: backup, replaced, ...checked };
+    const { part, handle } = await createDatabasePart(file);
+    try {
+      await copyDatabase(from, part, handle, terminal);
+      const checked = await check(backup, part, terminal);
+      await syncFile(part);
+      const replaced = claim === undefined ? await place(file, part) : await replace(file, part, location);
+      await syncFolderOf(file);
+      return { file, restored: backup, replaced, ...checked };
+    } finally {
+      await removeDatabasePart(part);
+    }
   } finally {
-    await removeDatabasePart(part);
+    claim?.release();
   }
+}
+
+const unrestorable = (backup: string, cause: string) => unusable(`${backup} cannot be restored: ${cause}`);
+
+const magic = "SQLite format 3\0";
+
+/** Whether a file begins as SQLite databases do. */
+async function isDatabaseFile(path: string): Promise<boolean> {
+  const head = new Uint8Array(magic.length);
+  const file = await onFile(path, "read", () => open(path));
+  try {
+    await onFile(path, "read", () => file.read(head, 0, head.length, 0));
+  } finally {
+    await file.close();
+  }
+  return new TextDecoder().decode(head) === magic;
 }
 
 const copyChunk = 1024 * 1024; // bytes
@@ -108,7 +130,7 @@ async function check(
     await removeLog(database);
     return { applied, ledgers: ledgers.length };
   } catch (error) {
-    throw unusable(`${backup} cannot be restored: ${error instanceof Refusal ? error.message : describeError(error)}`);
+    throw unrestorable(backup, error instanceof Refusal ? error.message : describeError(error));
   } finally {
     database.close();
   }
@@ -120,10 +142,8 @@ async function check(
  */
 async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
   const database = openDatabase(location, "manage");
-  let claim: Claim | undefined;
   try {
-    claim = claimFile(file);
-    await lockExclusively(database);
+    await orIrreplaceable(location, () => lockExclusively(database));
     const { mode, uid, gid } = await stat(file);
     const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`;
     await onFile(part, "written", () => takeOver(part, { mode, uid, gid }));
@@ -135,14 +155,20 @@ async function replace(file: string, part: string, location: DatabaseLocation): 
       throw error;
     }
     return replaced;
+  } finally {
+    database.close();
+  }
+}
+
+/** Runs work that needs the database for itself. An error says why it cannot be replaced. */
+async function orIrreplaceable<T>(location: DatabaseLocation, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     const name = describeDatabase(location.url);
     if (isBusy(error)) throw conflict(`The database ${name} is in use: stop the service first`);
     if (error instanceof Refusal) throw error;
     throw unusable(`The database ${name} cannot be replaced: ${describeError(error)}. Move it and its log away first`);
-  } finally {
-    database.close();
-    claim?.release();
   }
 }
 

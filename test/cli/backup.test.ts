@@ -58,7 +58,12 @@ const refusals: [name: string, file: string, error: RegExp, url?: string][] = [
   ],
   ["a folder that is not there", `${folder}/no/copy.db`, /no\/copy.db cannot be written: .*ENOENT/],
   ["what is no folder", `${folder}/place/taken.db/copy.db`, /copy.db cannot be written: .*ENOTDIR/],
-  ["a database that is not there", `${folder}/place/copy.db`, /none.db does not exist$/, `file:${folder}/none.db`],
+  [
+    "a database that is not there",
+    `${folder}/place/copy.db`,
+    /none.db \(DATABASE_URL\) does not exist$/,
+    `file:${folder}/none.db`,
+  ],
   [
     "a database that is no ledger",
     `${folder}/place/copy.db`,

@@ -2,6 +2,7 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { describeCreated } from "../../src/cli/local.ts";
 import { migrationNames } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn, words } from "./places.ts";
@@ -15,12 +16,15 @@ const promptPath = join(folder, "prompt.json");
 /** Runs locally, with other settings. */
 const cliWith = (env: Record<string, string>, args: string[]) => runIn(args, { DATABASE_URL, ...env });
 
-everywhere("creates, lists and changes workspaces", async ({ data }) => {
+everywhere("creates, lists and changes workspaces", async ({ cli, data }) => {
   const made = await data(words`workspace create --name Näme --upgrade-url https://example.com/up`);
   assert.match(made.id!, /^ws_/);
   assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 10000, "https://example.com/up"]);
   const changed = await data(words`workspace update ${made.id!} --limit 5 --upgrade-url ${""}`);
   assert.equal(changed, { ...made, monthlyLimit: 5, upgradeUrl: null });
+  const kept = await cli(words`workspace update ${made.id!} --keep-records 90d --keep-calls 30d`);
+  assert.is(kept.said, "Records go with their calls, after 30d\n");
+  await data(words`workspace update ${made.id!} --keep-records forever --keep-calls forever`);
   const renamed = await data(words`workspace update ${made.id!} --name New`);
   assert.equal(renamed, { ...changed, name: "New" });
   const all = await data<Data[]>(words`workspace list`);
@@ -44,14 +48,12 @@ everywhere("revokes a key, and a second time changes nothing", async ({ data, se
   assert.is((await data(words`key revoke ${keyId}`)).revokedAt, revokedAt);
 });
 
-everywhere("creates restricted keys", async ({ cli, data, setUp }) => {
+everywhere("creates restricted keys", async ({ data, setUp }) => {
   const { workspaceId, deployId } = await setUp();
   const reader = await data(words`key create --workspace ${workspaceId} --read-only`);
   assert.equal([reader.readOnly, reader.submitOnly, reader.deployId], [true, false, null]);
   const bound = await data(words`key create --workspace ${workspaceId} --deploy ${deployId} --submit-only`);
   assert.equal([bound.readOnly, bound.submitOnly, bound.deployId], [false, true, deployId]);
-  const both = await cli(words`key create --workspace ${workspaceId} --read-only --submit-only`);
-  assert.match(both.said, "A key cannot be both read-only and submit-only");
 });
 
 everywhere("creates keys that expire", async ({ cli, data, setUp }) => {
@@ -126,7 +128,9 @@ everywhere("promotes, deactivates and activates a deployment, and keeps its hist
   const { workspaceId, promptId, deployId, key } = await setUp();
   const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId}`;
   await data(push, JSON.stringify({ ...promptFile, title: "Two" }));
-  assert.is((await data(words`deploy promote ${deployId} --version 2`)).currentVersion, 2);
+  const promoted = await cli(words`deploy promote ${deployId} --version 2 --json`);
+  assert.is((promoted.json as Data).currentVersion, 2);
+  assert.is(promoted.said, "greeting@production serves version 2 from now on (before: 1)\n");
   const again = await cli(words`deploy promote ${deployId} --version 2`);
   assert.equal([again.code, again.said], [0, "Nothing to change: version 2 is live\n"]);
   assert.is((await data(words`deploy deactivate ${deployId}`)).isActive, false);
@@ -252,7 +256,7 @@ everywhere(
     assert.match((await cli(words`usage --workspace ${workspaceId}`)).out, /^limit +100$/m);
     assert.match(
       (await cli(words`prompt list --workspace ${workspaceId}`)).out,
-      /^name +title +version +live +.* id$/m,
+      /^name +version +live +title +.* id$/m,
     );
     const narrow = await cli(words`call list --workspace ${workspaceId}`, "", { columns: 80 });
     for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
@@ -277,11 +281,23 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   ["an unknown version", words`prompt show ${promptId} --version 9`, `Version 9 of prompt ${promptId} not found`],
   ["an unknown deployment's records", words`diagnosis list --deploy dep_0`, "Deployment dep_0 not found"],
   ["another's prompt", [...push, "--prompt", other.promptId], `Prompt ${other.promptId} not found`, promptText],
-  ["an empty name", words`workspace create --name ${""}`, "--name must be a name of 1 to 200 characters"],
-  ["an empty id", words`workspace show ${""}`, "ID must be an id of 1 to 128 characters"],
-  ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
-  ["a bad cursor", words`call list ${scope} --cursor x`, "--cursor must be the nextCursor of an earlier response"],
-  ["a bad URL", words`workspace create --name x --upgrade-url x:1`, "--upgrade-url must be an http or https URL"],
+  [
+    "a workspace's name",
+    words`key list --workspace ${"My team"}`,
+    "My team not found. Give its id, ws_…: see workspace",
+  ],
+  [
+    "a prompt's name",
+    words`deploy show greeting`,
+    "greeting not found. Give its id, or its reference, NAME@DEPLOYMENT",
+  ],
+  ["a wrong name", words`workspace delete ${workspaceId} --confirm x`, "--confirm must be the name of workspace"],
+  [
+    "a push that removes variables",
+    words`prompt push - ${scope} --name greeting --deploy production`,
+    "To publish anyway, use --force\n",
+    JSON.stringify({ ...promptFile, messages: [] }),
+  ],
   ["a file that is not there", words`prompt push ${folder}/none.json ${scope}`, "none.json cannot be read"],
   ["a file that is not UTF-8", words`prompt push ${folder}/latin1.json ${scope}`, "it is not UTF-8"],
   [
@@ -301,7 +317,12 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
     "Unknown field llm. Allowed: name, title",
     '{"title":"t","messages":[],"llm":1}',
   ],
-  ["a prompt with a wrong field", push, "Missing required field messages[0].role", '{"title":"t","messages":[{}]}'],
+  [
+    "a prompt with a wrong field",
+    push,
+    "Standard input: Missing required field messages[0].role",
+    '{"title":"t","messages":[{}]}',
+  ],
 ];
 
 for (const [name, args, error, input] of refusals) {
@@ -315,7 +336,24 @@ for (const [name, args, error, input] of refusals) {
 // arguments.test.ts states how values are read.
 const misuses: [name: string, args: string[], error: string][] = [
   ["an unknown command", words`workspace destroy`, "unknown command"],
-  ["a noun alone", words`workspace`, "unknown command"],
+  [
+    "a wrong verb",
+    words`workspace lst`,
+    "unknown command workspace lst. Did you mean workspace list? See promptledger",
+  ],
+  ["a noun alone", words`diagnosis`, "diagnosis needs a verb: list, export, show, delete. See promptledger diagnosis"],
+  ["help on an unknown noun", words`foo --help`, "unknown command foo"],
+  ["help on an unknown verb", words`workspace foo --help`, "unknown command workspace foo"],
+  ["an empty name", words`workspace create --name=`, "--name must be a name of 1 to 200 characters"],
+  ["a bad name", words`prompt rename greeting --name Greeting`, "--name must be lower-case letters"],
+  ["a bad name of a deployment", words`prompt push - ${scope} --deploy Prod`, "--deploy must be lower-case letters"],
+  ["an empty id", words`workspace show ${""}`, "ID must be an id of 1 to 128 characters"],
+  ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
+  ["a bad cursor", words`call list ${scope} --cursor +`, "--cursor must be the nextCursor of an earlier response"],
+  ["a bad URL", words`workspace create --name x --upgrade-url x:1`, "--upgrade-url must be an http or https URL"],
+  ["a server without http://", words`workspace list --server 127.0.0.1:1`, "Write http:// or https:// in front"],
+  ["a key for nothing", words`key create ${scope} --read-only --submit-only`, "--read-only and --submit-only exclude"],
+  ["an owner of a workspace", words`token create --name x --role owner ${scope}`, "--role owner is for all workspaces"],
   [
     "an unknown noun",
     words`deployment list`,
@@ -340,7 +378,11 @@ const misuses: [name: string, args: string[], error: string][] = [
   ["a list of none", words`diagnosis list --deploy ${deployId} --limit 0`, "--limit must be an integer from 1"],
   ["a limit beyond 2^53", words`workspace create --name x --limit 9007199254740993`, "--limit must be"],
   ["a month that is none", words`usage ${scope} --month 2027-13`, "--month must be a month"],
-  ["a command that starts something, and a server", words`migrate --server http://127.0.0.1:1`, "--server"],
+  [
+    "a command on the database itself, and a server",
+    words`backup x.db --server http://127.0.0.1:1`,
+    "backup works on the database itself, in DATABASE_URL. Leave out --server",
+  ],
 ];
 
 for (const [name, args, error] of misuses) {
@@ -381,14 +423,19 @@ test("--version prints the version", async () => {
 test("workspace create and migrate create a missing database, and other commands refuse it", async () => {
   const path = join(folder, "new.db");
   const run = (...args: string[]) => cliWith({ DATABASE_URL: `file:${path}` }, args);
+  assert.is((await run(...words`workspace create --name=`)).code, 2);
   for (const args of [words`workspace list`, words`verify`, words`key create --workspace ws_x`]) {
     const { code, said } = await run(...args);
-    const error = `The database file:${path} does not exist. Create it with workspace create or migrate`;
+    const error = `The database file:${path} (DATABASE_URL) does not exist. Create it with workspace create or migrate`;
     assert.equal([code, said], [1, `promptledger: ${error}\n`]);
   }
   assert.not.ok((await readdir(folder)).includes("new.db"));
   const { code, said } = await run("workspace", "create", "--name", "First");
   assert.equal([code, said], [0, `Created the database file:${path}\n`]);
+});
+
+test("a database that is created without DATABASE_URL is named, and why", () => {
+  assert.is(describeCreated({}), "Created the database file:promptledger.db, because DATABASE_URL is not set");
 });
 
 everywhere("a list that continues says how to see more", async ({ cli }) => {
@@ -402,6 +449,14 @@ everywhere("a list that continues says how to see more", async ({ cli }) => {
   assert.not.equal(next.out, out);
   assert.is(next.out.split("\n").length, 3);
   assert.is((await list("100")).said, "");
+});
+
+everywhere("an action that no entry has is answered with what an action looks like", async ({ cli }) => {
+  const { code, out, said } = await cli(words`audit list --action promoted`);
+  assert.equal([code, out], [0, ""]);
+  const shape = "An action is a noun such as deployment, or a noun and a verb such as deployment.promoted";
+  assert.is(said, `Nothing to list. ${shape}\n`);
+  assert.not.match((await cli(words`audit list --action workspace.created`)).said, shape);
 });
 
 everywhere("--all lists everything, and --page gives one page with the next cursor", async ({ cli }) => {
@@ -434,7 +489,8 @@ test("PROMPTLEDGER_SERVER is the default of --server", async () => {
   const first = await runIn(words`workspace list --server ${url}`, { ...env, PROMPTLEDGER_SERVER: "x" });
   assert.is(first.code, 0);
   const here = await runIn(words`migrate --check`, { ...env, DATABASE_URL });
-  assert.equal([here.code, here.said], [0, "The schema is up to date\n"]);
+  const error = "migrate works on the database itself, in DATABASE_URL. Unset PROMPTLEDGER_SERVER";
+  assert.equal([here.code, here.said.split("\n")[0]], [2, `promptledger: ${error}`]);
 });
 
 everywhere(
@@ -468,8 +524,10 @@ test("help begins with examples, and goes to stderr if no command is given", asy
   }
   const none = await runIn([], {});
   assert.equal([none.code, none.out, none.said], [2, "", out]);
-  const one = await runIn(words`key create --help`, {});
-  assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
+  for (const args of [words`key create --help`, words`key create x --name y --help`]) {
+    const one = await runIn(args, {});
+    assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
+  }
 });
 
 test.run();

@@ -96,13 +96,13 @@ everywhere("lists show which prompt a deployment serves, and where a prompt is l
   await data(words`deploy deactivate ${second.deployment.id}`);
   await data(words`prompt push - ${scope} --name x`, JSON.stringify({ ...promptFile, title: "Nowhere" }));
   const deployments = (await cli(words`deploy list ${scope}`)).out.split("\n").map((line) => line.split(/ {2,}/));
-  assert.equal(deployments[0]!.slice(0, 4), ["reference", "title", "version", "active"]);
-  assert.equal(deployments[1]!.slice(0, 4), ["greeting@staging", "Two", "2", "no"]);
-  assert.equal(deployments[2]!.slice(0, 4), ["greeting@production", "Two", "1", "yes"]);
+  assert.equal(deployments[0]!.slice(0, 4), ["reference", "version", "active", "title"]);
+  assert.equal(deployments[1]!.slice(0, 4), ["greeting@staging", "2", "no", "Two"]);
+  assert.equal(deployments[2]!.slice(0, 4), ["greeting@production", "1", "yes", "Two"]);
   const prompts = (await cli(words`prompt list ${scope}`)).out.split("\n").map((line) => line.split(/ {2,}/));
-  assert.equal(prompts[0]!.slice(0, 4), ["name", "title", "version", "live"]);
-  assert.equal(prompts[1]!.slice(0, 4), ["x", "Nowhere", "1", "-"]);
-  assert.equal(prompts[2]!.slice(0, 4), ["greeting", "Two", "2", "staging 2 (inactive), production 1"]);
+  assert.equal(prompts[0]!.slice(0, 4), ["name", "version", "live", "title"]);
+  assert.equal(prompts[1]!.slice(0, 4), ["x", "1", "-", "Nowhere"]);
+  assert.equal(prompts[2]!.slice(0, 4), ["greeting", "2", "staging 2 (inactive), production 1", "Two"]);
   const [staging, production] = await data<Record<string, unknown>[]>(words`deploy list ${scope}`);
   assert.equal([staging!.promptTitle, production!.id, production!.promptTitle], ["Two", deployId, "Two"]);
   const [nowhere, two] = await data<Record<string, unknown>[]>(words`prompt list ${scope}`);
@@ -156,7 +156,9 @@ everywhere("keeps the note and the actor of a change", async ({ cli, data, setUp
   ]);
   const none = await cli(words`deploy rollback ${(await setUp()).deployId}`);
   assert.is(none.code, 1);
-  assert.match(none.said, "has no earlier version to roll back to");
+  assert.match(none.said, "greeting@production has nothing before version 1 to go back to\n");
+  const { said } = await cli(words`deploy rollback ${deployId}`);
+  assert.match(said, "to go back to. It has also served 2. To make one of them live, use --to-version\n");
 });
 
 everywhere("history marks the targets of a rollback, and --to-version goes to them", async ({ cli, data, setUp }) => {

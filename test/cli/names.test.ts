@@ -181,7 +181,10 @@ everywhere("a name that several workspaces have needs --workspace", async (place
   await place.setUp();
   const { code, said } = await place.cli(words`stats --deploy greeting@production`);
   assert.is(code, 1);
-  assert.match(said, "Several workspaces have the deployment greeting@production. Give the workspace too");
+  assert.match(
+    said,
+    "Several workspaces have the deployment greeting@production. Give the workspace too: use --workspace\n",
+  );
   const stats = await place.data(words`stats --deploy greeting@production --workspace ${workspaceId}`);
   assert.is(stats.deployId, deployId);
 });
@@ -203,7 +206,7 @@ everywhere("lists hide archived items without --archived", async (place) => {
   assert.equal(await place.data<Data[]>(words`prompt list ${scope}`), []);
   assert.match(
     (await place.cli(words`prompt list ${scope} --archived`)).out,
-    /^name +title +version +live +archivedAt/,
+    /^name +version +live +title +archivedAt/,
   );
   assert.is((await place.cli(words`prompt unarchive greeting ${scope}`)).code, 0);
   assert.is((await request(key, deployId)).status, 200);

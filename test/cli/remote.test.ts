@@ -58,7 +58,7 @@ test("sends requests below /admin/v1 with the token: ids in the path, the rest i
   assert.is(path, "/admin/v1/deployments/a%2Fb%3Fc%20d%25/diagnoses");
   assert.equal(Object.fromEntries(new URLSearchParams(query)), { sessionId: "1&2 ä\n", status: "-3", limit: "7" });
 
-  answer = json({ id: "dep_1", changed: true, isActive: true, currentVersion: 2 });
+  answer = json({ id: "dep_1", changed: false, isActive: true, currentVersion: 2 });
   await far("deploy", "promote", "dep_1", "--version", "2", "--actor", "Ann");
   const { method, url: target, body } = sent[1]!;
   assert.equal([method, target], ["POST", "/admin/v1/deployments/dep_1/promote"]);
@@ -161,8 +161,10 @@ for (
 ) {
   test(`refuses ${bad || "nothing"} as the URL`, async () => {
     const { code, said } = await cli([...list, "--server", bad]);
-    assert.is(code, 1);
-    assert.is(said, "promptledger: --server must be an http or https URL without user, query or fragment\n");
+    assert.is(code, 2);
+    const hint = bad === "localhost:8787" ? ". Write http:// or https:// in front" : "";
+    const error = `--server must be an http or https URL without user, query or fragment${hint}`;
+    assert.is(said.split("\n")[0], `promptledger: ${error}`);
   });
 }
 

@@ -84,8 +84,9 @@ test("a backup replaces a database with a log, which is kept completely", async 
 
 test("a backup is restored where there is no database, readable by its owner only, and can be served", async () => {
   const { place, url } = await openPlace();
-  const { code, json, reports } = await runIn(["restore", good, "--json"], { DATABASE_URL: url });
+  const { code, json, reports, said } = await runIn(["restore", good, "--json"], { DATABASE_URL: url });
   assert.equal([code, (json as { replaced: null }).replaced], [0, null]);
+  assert.ok(said.endsWith(`Created the database ${url}\n`), said);
   assert.ok(reports.includes("Copied 100 %") && reports.includes("Verified 100 %"));
   assert.equal(await readdir(place), ["ledger.db"]);
   assert.is((await stat(`${place}/ledger.db`)).mode & 0o777, 0o600);
@@ -116,7 +117,8 @@ test("is refused while a service has the database, which is not affected", async
   const before = await contentsOf(place);
   const { code, out, said } = await cli(url, "restore", good);
   assert.equal([code, out], [1, ""]);
-  assert.match(said, `promptledger: The database ${url} is in use: stop the service first\n`);
+  // Nothing was copied first.
+  assert.is(said, `promptledger: The database ${url} is in use: stop the service first\n`);
   const after = await contentsOf(place);
   assert.equal(Object.keys(after), Object.keys(before));
   for (const name of ["ledger.db", "ledger.db-wal"]) assert.is(after[name], before[name], name);
@@ -166,9 +168,13 @@ const refusals: [name: string, make: () => Promise<string> | string, error: RegE
   [
     "a text file",
     () => spoilt("notes.txt", () => Buffer.from("no database\n")),
-    /notes.txt cannot be restored: .*NOTADB/,
+    /^promptledger: .*notes.txt cannot be restored: it is not a promptledger database$/,
   ],
-  ["an empty file", () => spoilt("empty.db", () => Buffer.alloc(0)), /it is not a promptledger database$/],
+  [
+    "an empty file",
+    () => spoilt("empty.db", () => Buffer.alloc(0)),
+    /^promptledger: .*it is not a promptledger database$/,
+  ],
   ["someone else's database", foreign, /it is not a promptledger database$/],
   [
     "a ledger that lacks a call",

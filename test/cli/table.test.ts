@@ -65,6 +65,30 @@ test("times lose their seconds before a column is hidden", () => {
   assert.equal(hidden, []);
 });
 
+test("a reference loses what stands before its @, and other texts lose their ends first", () => {
+  const named = (deployment: string) => ({
+    reference: `support/assistant-for-customers@${deployment}`,
+    title: "An assistant that answers customers",
+    id: id("dep"),
+  });
+  const { text, hidden } = formatList([named("staging"), named("production")], 80);
+  assert.equal([linesOf(text).map((line) => line.split(/ {2,}/)[0]), hidden], [
+    ["reference", "support/assistant-f…@staging", "support/assistan…@production"],
+    [],
+  ]);
+});
+
+test("an id of something else gives way, also in the last column", () => {
+  const entry = {
+    createdAt: 0,
+    action: "deployment.promoted",
+    change: "version 1 → 2",
+    actor: "ann",
+    requestId: id("req"),
+  };
+  assert.equal(formatList([entry], 80).hidden, ["requestId"]);
+});
+
 test("on a very narrow terminal lines are cut", () => {
   for (const line of linesOf(formatList(rows, 10).text)) assert.ok(widthOf(line) <= 10, line);
 });

@@ -109,7 +109,7 @@ test("nothing is deleted without the name of the workspace", async () => {
   refused(
     await remove(world, "acme"),
     409,
-    `confirm must be the name of workspace ${workspaceId}; nothing was deleted`,
+    `Field confirm must be the name of workspace ${workspaceId}; nothing was deleted`,
   );
   refused(await world.manage("DELETE", `/workspaces/${workspaceId}`), 400, "Missing required field confirm");
   refused(await world.manage("DELETE", "/workspaces/ws_x?confirm=Acme"), 404, "Workspace ws_x not found");

@@ -239,12 +239,16 @@ test("of two concurrent rollbacks one goes back, and the other is refused as out
 
 test("a rollback needs an earlier version, but an outdated ETag is refused first", async () => {
   const world = await createThree();
-  const error = `Deployment ${world.deployId} has no earlier version to roll back to`;
+  const error = "Deployment greeting@production has nothing before version 1 to go back to";
   refused(await change(world, "rollback"), 409, error);
   await change(world, "promote", { version: 2 });
   await change(world, "rollback");
   await change(world, "rename", { name: "b" });
-  refused(await change(world, "rollback", {}, '"4"'), 409, `${error}. Versions it has served: 2`);
+  refused(
+    await change(world, "rollback", {}, '"4"'),
+    409,
+    `${error.replace("production", "b")}. It has also served 2. To make one of them live, set version`,
+  );
   refused(
     await change(world, "rollback", {}, '"3"'),
     412,
@@ -279,11 +283,14 @@ test("a rollback can go to any version that was live, and the next one continues
   const rollBack = async (version?: number) =>
     taken<Deployment>(await change(world, "rollback", version === undefined ? {} : { version })).currentVersion;
   const refuses = async (version: number | undefined, reason: string) =>
-    refused(await change(world, "rollback", { version }), 409, `Deployment ${world.deployId} ${reason}`);
+    refused(await change(world, "rollback", { version }), 409, `Deployment greeting@production ${reason}`);
   await refuses(2, "has not served version 2. Promote it instead");
   for (const version of [2, 3]) await change(world, "promote", { version });
   assert.is(await rollBack(1), 1);
-  await refuses(undefined, "has no earlier version to roll back to. Versions it has served: 3, 2");
+  await refuses(
+    undefined,
+    "has nothing before version 1 to go back to. It has also served 3, 2. To make one of them live, set version",
+  );
   assert.is(await rollBack(2), 2);
   assert.is(await rollBack(), 1);
   assert.equal((await history(world)).map(({ action, to }) => `${action} ${to}`).reverse(), [

@@ -74,7 +74,7 @@ test("removing live variables is refused without force, and changes nothing", as
   refused(
     answer,
     409,
-    "This removes variables that are live in greeting@production: name. To publish anyway, use force or --force",
+    "This removes variables that are live in greeting@production: name. To publish anyway, set force",
   );
   assert.is((answer.json as { code: string }).code, "variables_removed");
   assert.equal(await readAll(world, "/prompts/greeting/versions"), before);

@@ -1,7 +1,7 @@
 // Starting, invalid settings, and stopping, on the runtime that runs the tests.
 import { execFile } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
-import { readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
@@ -265,9 +265,22 @@ test("exits 1 if the port is taken, and says so", async () => {
   const { port } = server.address() as AddressInfo;
   const settings = settingsOf({ PORT: String(port) });
   const { code, said } = await runService(settings);
+  const demo = await runFile(currentRuntime, "src/cli.ts", ["demo"], { ...settings, TMPDIR: folder.path });
   server.close();
-  assert.is(code, 1);
-  assert.match(said, new RegExp(`^promptledger: cannot listen on 127.0.0.1:${port} \\(HOST, PORT\\): `));
+  const cause = "the port is in use. Set PORT, or PORT=0 for a free one";
+  const error = `promptledger: cannot listen on 127.0.0.1:${port} (HOST, PORT): ${cause}\n`;
+  assert.equal([code, said], [1, error]);
+  // The demo makes no history first.
+  assert.equal([demo.code, demo.said], [1, error]);
+});
+
+test("Ctrl-C while the demo makes its history removes its folder", async () => {
+  const own = `${folder.path}/interrupted`;
+  await mkdir(own);
+  const settings = { PORT: "0", TMPDIR: own };
+  const demo = await startFile(currentRuntime, "src/cli.ts", settings, /(Making a history of three weeks …)/, ["demo"]);
+  assert.is(await demo.stop("SIGINT"), 130);
+  assert.equal(await readdir(own), []);
 });
 
 if (currentRuntime === "Node") {
