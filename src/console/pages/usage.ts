@@ -33,7 +33,7 @@ export const usagePage: Page = {
           title: `Usage in ${month}`,
           lede: "Each accepted request counts once, in a month of UTC. Refused requests cost nothing.",
         })
-      }${quotaOf(usage, now)}${section("By key and deployment", keysOf(usage))}${
+      }${quotaOf(visit, usage)}${section("By key and deployment", keysOf(usage))}${
         section(
           "Months",
           months.items.length === 0
