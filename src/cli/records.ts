@@ -34,25 +34,25 @@ export const recordPresentations = [
   present(deleteSession, { show: showDeletion }),
   exporting(exportDiagnoses, "records"),
   present(readStats, {
-    show: (data, { terminal }) => ({
+    show: (data, { args, terminal }) => ({
       data,
-      text: () => stripControls(statsText(data, terminal.columns)),
+      text: () => stripControls(statsText(data, args.findText("interval"), terminal.columns)),
       note: data.records === 0 ? "No records" : undefined,
     }),
   }),
   present(compareStats, {
-    async run({ args, call }, input) {
+    async run({ args, call, terminal }, input) {
       const [a, b] = [readSide(args.text("A")), readSide(args.text("B"))];
       const sides = { a: a.reference, aVersion: a.version, b: b.reference, bVersion: b.version };
       const data = await call(compareStats, { ...input, ...sides });
-      return { data, text: () => stripControls(comparisonText(data)) };
+      return { data, text: () => stripControls(comparisonText(data, terminal.columns)) };
     },
   }),
   present(readUsage, {
-    async run({ call }, { workspaceId, month }) {
+    async run({ call, terminal }, { workspaceId, month }) {
       const currentMonth = monthOf(Date.now());
       const data = await call(readUsage, { workspaceId, month: month ?? currentMonth });
-      return { data, text: () => stripControls(usageText(data, currentMonth)) };
+      return { data, text: () => stripControls(usageText(data, currentMonth, terminal.columns)) };
     },
   }),
   present(reindex, {

@@ -3,6 +3,7 @@ import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
+import { dollarText } from "../../common/dollars.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -127,23 +128,33 @@ function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
     ...shared,
     title: "Cost",
     unit: "USD",
-    format: (value) => `$${Number(value.toPrecision(4))}`,
-    series: [{ name: "Cost", style: 2, values: valuesOf(({ cost }) => Number(cost.total)) }],
+    format: dollarText,
+    series: [{
+      name: "Cost",
+      style: 2,
+      values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
+    }],
   };
   const tokens: Chart = {
     ...shared,
     title: "Tokens",
     unit: "tokens",
     series: [
-      { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.prompt) },
-      { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.completion) },
+      { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
+      { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
     ],
   };
   const charts = [records, latency, cost, tokens];
-  return markup`<div class="charts">${barChart(records)}${lineChart(latency)}${barChart(cost)}${
-    barChart(tokens)
-  }</div>${
+  return markup`<div class="charts">${barChart(records)}${chartOr("No record has a latency.", latency, lineChart)}${
+    chartOr("No record has a cost: set prices, or send the cost with the records.", cost, barChart)
+  }${chartOr("No record has counts of tokens.", tokens, barChart)}</div>${
     all > count &&
     markup`<p class="hint">The newest ${count} ${interval}s are shown. Choose a longer part of time for more.</p>`
   }${numbersTable(`By ${interval}`, charts)}`;
 }
+
+/** A chart, or a sentence where it has no value to draw. */
+const chartOr = (sentence: string, chart: Chart, draw: (chart: Chart) => Html): Html =>
+  chart.series.some(({ values }) => values.some((value) => value !== null))
+    ? draw(chart)
+    : markup`<figure class="chart"><figcaption>${chart.title}</figcaption><p class="hint">${sentence}</p></figure>`;
