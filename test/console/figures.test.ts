@@ -1,10 +1,13 @@
-// How the console writes amounts, durations and forecasts, and what it shows of what is not known.
+// How the console writes amounts, durations and forecasts, and what it shows where nothing is known.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { dollarText, priceText } from "../../src/common/dollars.ts";
 import { durationText } from "../../src/console/format.ts";
 import { compareStats } from "../../src/management/compare.ts";
+import { createToken } from "../../src/management/tokens.ts";
+import { listPromptVersions } from "../../src/management/versions.ts";
 import { call } from "../actions.ts";
+import { bearer, promptFile } from "../helpers.ts";
 import { createVisit, visit } from "./visitor.ts";
 
 const test = suite("figures");
@@ -60,6 +63,20 @@ test("a comparison of a version with itself says so", async () => {
   const { sentence } = await call(compareStats, world.admin, { a: deployId, b: deployId });
   assert.match(sentence, /@production is compared with itself$/);
   await world.close();
+});
+
+test("the versions of a prompt have their authors", async () => {
+  const { world } = await createVisit();
+  const { admin, promptId, workspaceId } = world;
+  const { token } = await call(createToken, admin, { name: "grace", role: "editor", workspaceId });
+  await world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title: "Second" }, bearer(token));
+  const page = await (await visit(world)).see(`/prompts/${promptId}`);
+  assert.match(page, /<strong>v2<\/strong>.*UTC<\/time> · <bdi>grace<\/bdi>.*<strong>v1<\/strong>/s);
+  const { items } = await call(listPromptVersions, admin, { id: promptId });
+  assert.equal(items.map(({ version, actor, source }) => ({ version, actor, source })), [
+    { version: 2, actor: "grace", source: "api" },
+    { version: 1, actor: "", source: "command line" },
+  ]);
 });
 
 test.run();
