@@ -6,9 +6,9 @@ import { durationText } from "../../src/console/format.ts";
 import { compareStats } from "../../src/management/compare.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { listPromptVersions } from "../../src/management/versions.ts";
-import { call } from "../actions.ts";
-import { bearer, promptFile } from "../helpers.ts";
-import { createVisit, visit } from "./visitor.ts";
+import { call, createDeployment, pushPrompt } from "../actions.ts";
+import { bearer, promptFile, toPrompt } from "../helpers.ts";
+import { createVisit, tableIn, visit } from "./visitor.ts";
 
 const test = suite("figures");
 
@@ -77,6 +77,24 @@ test("the versions of a prompt have their authors", async () => {
     { version: 2, actor: "grace", source: "api" },
     { version: 1, actor: "", source: "command line" },
   ]);
+});
+
+test("before a promotion, the numbers of a new version are those of the deployment that tried it", async () => {
+  const { world, visitor } = await createVisit();
+  const { admin, deployId, promptId, workspaceId } = world;
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
+  const { id: staging } = await createDeployment(admin, workspaceId, { name: "staging", promptId, version: 2 });
+  const path = `/deployments/${deployId}/promote?version=2`;
+  assert.match(await visitor.see(path), "What both did here");
+  for (const id of [deployId, staging, staging]) {
+    await world.submit({ sessionId: "s", status: 1, content: { output: "x" } }, id);
+  }
+  const page = await visitor.see(path);
+  assert.match(page, /Version 2 has no records here\. Its numbers are those of <bdi>greeting<wbr>@staging<\/bdi>\./);
+  assert.equal(tableIn(page, "Statistics")[0]!.slice(0, 2), [["1"], ["2"]]);
+  await world.submit({ sessionId: "s", status: 1, content: { output: "x" }, promptVersion: 2 });
+  assert.match(await visitor.see(path), "What both did here");
+  await world.close();
 });
 
 test.run();
