@@ -10,8 +10,8 @@ const toRow = ({ model, provider, input, cachedInput, output, validFrom, id }: P
   model,
   provider,
   input,
-  cachedInput,
   output,
+  cachedInput,
   validFrom: validFrom === 0 ? "always" : new Date(validFrom).toISOString(),
   id,
 });
@@ -49,7 +49,7 @@ export const pricePresentations = [
   present(listPrices, {
     async run({ call }, input) {
       const data = await readAll(call, listPrices, input);
-      return { data, rows: data.map(toRow) };
+      return { data, rows: data.map(toRow), mayHideId: true };
     },
   }),
   present(setPrices, {
