@@ -9,6 +9,7 @@ import { readStats } from "../management/stats.ts";
 import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
+import type { Arguments } from "./arguments.ts";
 import { usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
@@ -24,6 +25,12 @@ function readSide(text: string): { reference: DeploymentId; version: number | un
   return { reference: reference as DeploymentId, version: version === undefined ? undefined : Number(version) };
 }
 
+/** A range that ends before it begins is a mistake, not a range without records. */
+function checkRange(args: Arguments): string | undefined {
+  const { from = 0, to = Infinity } = { from: args.findNumber("from"), to: args.findNumber("to") };
+  return from > to ? "--from must be no later than --to" : undefined;
+}
+
 const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
@@ -34,6 +41,7 @@ export const recordPresentations = [
   present(deleteSession, { show: showDeletion }),
   exporting(exportDiagnoses, "records"),
   present(readStats, {
+    check: checkRange,
     show: (data, { args, terminal }) => ({
       data,
       text: () => stripControls(statsText(data, args.findText("interval"), terminal.columns)),
@@ -41,6 +49,7 @@ export const recordPresentations = [
     }),
   }),
   present(compareStats, {
+    check: checkRange,
     async run({ args, call, terminal }, input) {
       const [a, b] = [readSide(args.text("A")), readSide(args.text("B"))];
       const sides = { a: a.reference, aVersion: a.version, b: b.reference, bVersion: b.version };
