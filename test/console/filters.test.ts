@@ -93,6 +93,13 @@ test("an unknown deployment does not show the records of another one", async () 
   assert.equal(tableIn(text, "Records"), []);
 });
 
+test("the audit log keeps its form too", async () => {
+  const { status, text } = await visitor.open(`${workspaceId}/audit?action=Nope!&actor=ann`);
+  assert.is(status, 400);
+  assert.match(text, "Field action must be an action such as deployment.promoted");
+  assert.match(text, /name="actor" type="text" value="ann"/);
+});
+
 test("an unknown month is refused, and the page shows the current one", async () => {
   const { status, text } = await visitor.open(`${workspaceId}/usage?month=2026-99`);
   assert.is(status, 400);

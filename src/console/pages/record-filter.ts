@@ -1,5 +1,6 @@
 // The filters of records as fields and as a query. Their names are those of the query, so that a view can be sent to a colleague.
-import { invalid, Refusal } from "../../common/errors.ts";
+import { invalid } from "../../common/errors.ts";
+import type { Refusal } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
