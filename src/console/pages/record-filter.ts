@@ -4,7 +4,7 @@ import type { Refusal } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
-import { exact, markup } from "../html.ts";
+import { exact, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
@@ -142,10 +142,10 @@ function statusFields(visit: Visit): Html {
   }
   const all = new Set([...statuses.map(({ name }) => name), ...chosen]);
   return markup`<fieldset class="field"><legend>Status</legend><div class="chips">${
-    [...all].map((name) =>
-      markup`<label><input type="checkbox" name="status" value="${exact(name)}"${
+    [...all].map((name, nth) =>
+      markup`<span class="check"><input type="checkbox" id="status-${nth}" name="status" value="${exact(name)}"${
         chosen.includes(name) && markup` checked`
-      }> ${name}</label>`
+      }><label for="status-${nth}">${isolated(name)}</label></span>`
     )
   }</div></fieldset>`;
 }
