@@ -2,13 +2,14 @@
 import type { Usage } from "../management/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
 import { format } from "./format.ts";
+import { cutTo } from "./table.ts";
 
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /** A bar for a share from 0 to 1. Every share above 0 is visible. */
-export function bar(share: number): string {
-  const length = Math.round(Math.min(Math.max(share, 0), 1) * barWidth * 8) || (share > 0 ? 1 : 0);
+export function bar(share: number, width = barWidth): string {
+  const length = Math.round(Math.min(Math.max(share, 0), 1) * width * 8) || (share > 0 ? 1 : 0);
   return "█".repeat(length >> 3) + eighths[length & 7]!;
 }
 
@@ -22,22 +23,29 @@ export function sparkline(values: (number | null)[]): string {
 
 /**
  * The usage of a month: totals, a line for each day from the first to the last one with requests, and one for each key and
- * deployment.
+ * deployment. No line is longer than `columns`.
  */
-export function usageText({ days, keys, others, ...usage }: Usage, currentMonth: string): string {
+export function usageText(
+  { days, keys, others, ...usage }: Usage,
+  currentMonth: string,
+  columns = Infinity,
+): string {
   const max = Math.max(...days.map(({ reads, submits }) => reads + submits));
+  const widest = (name: "reads" | "submits") => Math.max(name.length, ...days.map((day) => String(day[name]).length));
+  const free = columns - "2026-11-23".length - widest("reads") - widest("submits") - 6;
   const rows = withEmptyDays(usage.month, days)
-    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / max)]);
+    .map(({ day, reads, submits }) => [day, reads, submits, bar((reads + submits) / max, Math.min(barWidth, free))]);
   const totals = format(usage.month === currentMonth ? usage : ofPastMonth(usage));
   const byKey = keys.map((
     { keyId, keyName, reference, reads, submits },
   ) => [keyName || keyId || "unknown", reads, submits, reference ?? "unknown"]);
   if (others.reads + others.submits > 0) byKey.push(["others", others.reads, others.submits, ""]);
-  return [
+  const text = [
     totals,
     ...rows.length === 0 ? [] : [table([["day", "reads", "submits", ""], ...rows])],
     ...byKey.length === 0 ? [] : [table([["key", "reads", "submits", "deployment"], ...byKey])],
   ].join("\n");
+  return text.split("\n").map((line) => cutTo(line, columns)).join("\n");
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */

@@ -17,12 +17,16 @@ export function format(data: object): string {
 type Item = Record<string, unknown>;
 
 /** Formats a table, at most `columns` wide on a terminal. `hidden` names the fields that do not fit. */
-export function formatList(items: Item[], columns?: number): { text: string; hidden: string[] } {
+export function formatList(
+  items: Item[],
+  columns?: number,
+  mayHideId?: boolean,
+): { text: string; hidden: string[] } {
   if (items.length === 0) return { text: "", hidden: [] };
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
   const valueOf = (item: Item, name: string) => Object.hasOwn(item, name) ? item[name] : undefined;
   const rows = items.map((item) => names.map((name) => formatValue(name, valueOf(item, name))));
-  return layOut(names.map(oneLine), rows, columns);
+  return layOut(names.map(oneLine), rows, columns, mayHideId);
 }
 
 /** Formats a value on one line: times in ISO 8601, texts separated by commas, no value as a dash, and no control characters. */

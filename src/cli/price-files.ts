@@ -4,8 +4,15 @@ import { invalid } from "../common/errors.ts";
 import type { GivenPrice } from "../management/prices.ts";
 import { isObject } from "../schema/struct.ts";
 
-/** The prices of a file, and how many models have prices that ours cannot say, such as tiers. */
-type PriceFile = { prices: GivenPrice[]; skipped: number };
+/** Why a model is left out. */
+type Gap =
+  | "without a price of input and output"
+  | "with tiers, or prices that change during the day"
+  | "with fees, or other prices for audio, images or reasoning"
+  | "with a name that * cannot match";
+
+/** The prices of a file, and why each model without one is left out. */
+type PriceFile = { prices: GivenPrice[]; skipped: Gap[] };
 
 type Json = Record<string, unknown>;
 
@@ -17,9 +24,9 @@ export function readPriceFile(text: string, validFrom: number): PriceFile {
   } catch {
     throw invalid("FILE must be JSON");
   }
-  const file: PriceFile = { prices: [], skipped: 0 };
-  const add = (found: GivenPrice[] | undefined) => {
-    if (found === undefined) file.skipped++;
+  const file: PriceFile = { prices: [], skipped: [] };
+  const add = (found: GivenPrice[] | Gap) => {
+    if (typeof found === "string") file.skipped.push(found);
     else file.prices.push(...found);
   };
   if (Array.isArray(json)) {
@@ -53,29 +60,55 @@ function usdOf(value: unknown): string | undefined {
 
 const isSet = (value: unknown) => value !== undefined && value !== null;
 
+/** The members that a price of ours is read from. Those behind the first of a list must have the same price. */
+type Kinds = Record<"input" | "cachedInput" | "output", [text: string, ...others: string[]]>;
+
+const genaiKinds: Kinds = {
+  input: ["input_mtok", "input_audio_mtok"],
+  cachedInput: ["cache_read_mtok", "cache_audio_read_mtok"],
+  output: ["output_mtok", "output_audio_mtok"],
+};
+const modelsDevKinds: Kinds = {
+  input: ["input", "input_audio"],
+  cachedInput: ["cache_read"],
+  output: ["output", "output_audio", "reasoning"],
+};
+
+/** Reads the prices of a model. Tokens that are written to a cache cost what other input does, so theirs is ignored. */
 function toPrice(
   names: Pick<GivenPrice, "provider" | "model" | "validFrom">,
-  { input, cachedInput, output }: Json,
-): GivenPrice | undefined {
-  const texts = { input: usdOf(input), output: usdOf(output), cachedInput: usdOf(cachedInput) };
-  if (texts.input === undefined || texts.output === undefined) return undefined;
-  if (isSet(cachedInput) && texts.cachedInput === undefined) return undefined;
-  const { input: inputText, output: outputText, cachedInput: cachedText = null } = texts;
-  return { ...names, input: inputText, cachedInput: cachedText, output: outputText };
+  prices: Json,
+  kinds: Kinds,
+): GivenPrice | Gap {
+  const given = Object.entries(prices).filter(([name, value]) => isSet(value) && !name.startsWith("cache_write"));
+  if (given.some(([, value]) => typeof value !== "number")) return "with tiers, or prices that change during the day";
+  const [input, cached, output] = [kinds.input, kinds.cachedInput, kinds.output].map(([text]) => usdOf(prices[text]));
+  if (input === undefined || output === undefined) return "without a price of input and output";
+  const known = new Map([
+    ...kinds.input.map((name) => [name, input] as const),
+    ...kinds.cachedInput.map((name) => [name, cached ?? input] as const),
+    ...kinds.output.map((name) => [name, output] as const),
+  ]);
+  // What ours cannot say must cost nothing.
+  const isSaid = ([name, value]: [string, unknown]) => usdOf(value) === (known.get(name) ?? "0");
+  if (!given.every(isSaid)) return "with fees, or other prices for audio, images or reasoning";
+  return { ...names, input, cachedInput: cached ?? null, output };
 }
 
 /** The prices of a model in genai-prices: one for each of its names and each date. */
-function readGenaiModel(provider: string, model: Json, validFrom: number): GivenPrice[] | undefined {
+function readGenaiModel(provider: string, model: Json, validFrom: number): GivenPrice[] | Gap {
   const patterns = patternsOf(model.match);
+  if (patterns === undefined) return "with a name that * cannot match";
   const dated = Array.isArray(model.prices) ? model.prices as Json[] : [{ prices: model.prices }];
-  const found = dated.map(({ constraint, prices }) => {
+  const found: GivenPrice[] = [];
+  for (const { constraint, prices } of dated) {
     const from = startOf(constraint, validFrom);
-    if (from === undefined || !isObject(prices)) return undefined;
-    const { input_mtok: input, cache_read_mtok: cachedInput, output_mtok: output } = prices;
-    return toPrice({ provider, model: "", validFrom: from }, { input, cachedInput, output });
-  });
-  if (patterns === undefined || found.some((price) => price === undefined)) return undefined;
-  return patterns.flatMap((model) => found.map((price) => ({ ...price!, model })));
+    if (from === undefined) return "with tiers, or prices that change during the day";
+    const price = toPrice({ provider, model: "", validFrom: from }, isObject(prices) ? prices : {}, genaiKinds);
+    if (typeof price === "string") return price;
+    found.push(price);
+  }
+  return patterns.flatMap((model) => found.map((price) => ({ ...price, model })));
 }
 
 /** When a price begins. Undefined if it holds at some times of the day only. */
@@ -105,16 +138,10 @@ function patternsOf(match: unknown): string[] | undefined {
   return isUsable && kind! in patterns ? [patterns[kind!]!(value)] : undefined;
 }
 
-/** The price of a model in models.dev. One with more than these is cheaper or dearer for some requests. */
-function readModelsDevModel(
-  provider: string,
-  model: string,
-  value: unknown,
-  validFrom: number,
-): GivenPrice[] | undefined {
+/** The price of a model in models.dev. */
+function readModelsDevModel(provider: string, model: string, value: unknown, validFrom: number): GivenPrice[] | Gap {
+  if (model === "" || model.length > 100) return "with a name that * cannot match";
   const cost = isObject(value) && isObject(value.cost) ? value.cost : {};
-  const isPlain = Object.values(cost).every((each) => typeof each === "number");
-  const { input, output, cache_read: cachedInput } = cost;
-  const price = isPlain ? toPrice({ provider, model, validFrom }, { input, cachedInput, output }) : undefined;
-  return price === undefined || model === "" || model.length > 100 ? undefined : [price];
+  const price = toPrice({ provider, model, validFrom }, cost, modelsDevKinds);
+  return typeof price === "string" ? price : [price];
 }

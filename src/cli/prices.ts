@@ -36,6 +36,14 @@ function toNew(price: GivenPrice, known: Price[], today: number): GivenPrice[] {
   return [isKnown ? { ...price, validFrom: today } : price];
 }
 
+/** `Skipped 5 models: 3 with tiers …, 2 without …` */
+function describeSkipped(skipped: string[]): string {
+  const counts = new Map<string, number>();
+  for (const reason of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`);
+  return `Skipped ${skipped.length} ${skipped.length === 1 ? "model" : "models"}: ${reasons.join("; ")}`;
+}
+
 export const pricePresentations = [
   present(setPrice, {
     show: (price) => ({ data: price, text: () => format({ ...price, validFrom: describeStart(price) }) }),
@@ -43,7 +51,7 @@ export const pricePresentations = [
   present(listPrices, {
     async run({ call }, input) {
       const data = await readAll(call, listPrices, input);
-      return { data, rows: data.map(toRow) };
+      return { data, rows: data.map(toRow), mayHideId: true };
     },
   }),
   present(setPrices, {
@@ -55,7 +63,7 @@ export const pricePresentations = [
       const known = await readAll(call, listPrices, {});
       const today = Math.floor(Date.now() / day) * day;
       const added = from === undefined ? chosen.flatMap((price) => toNew(price, known, today)) : chosen;
-      const sum = { set: 0, unchanged: chosen.length - added.length, skipped };
+      const sum = { set: 0, unchanged: chosen.length - added.length, skipped: skipped.length };
       for (let at = 0; at < added.length; at += batchSize) {
         const part = await call(setPrices, { prices: added.slice(at, at + batchSize) });
         sum.set += part.set;
@@ -64,7 +72,7 @@ export const pricePresentations = [
       }
       return show(
         sum,
-        skipped === 0 ? undefined : `Skipped ${skipped} models, which have no price or one that depends on the request`,
+        skipped.length === 0 ? undefined : describeSkipped(skipped),
       );
     },
   }),

@@ -9,6 +9,7 @@ import { readStats } from "../management/stats.ts";
 import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
+import type { Arguments } from "./arguments.ts";
 import { usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
@@ -24,6 +25,12 @@ function readSide(text: string): { reference: DeploymentId; version: number | un
   return { reference: reference as DeploymentId, version: version === undefined ? undefined : Number(version) };
 }
 
+/** A range that ends before it begins is a mistake, not a range without records. */
+function checkRange(args: Arguments): string | undefined {
+  const { from = 0, to = Infinity } = { from: args.findNumber("from"), to: args.findNumber("to") };
+  return from > to ? "--from must be no later than --to" : undefined;
+}
+
 const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
@@ -34,25 +41,27 @@ export const recordPresentations = [
   present(deleteSession, { show: showDeletion }),
   exporting(exportDiagnoses, "records"),
   present(readStats, {
-    show: (data, { terminal }) => ({
+    check: checkRange,
+    show: (data, { args, terminal }) => ({
       data,
-      text: () => stripControls(statsText(data, terminal.columns)),
+      text: () => stripControls(statsText(data, args.findText("interval"), terminal.columns)),
       note: data.records === 0 ? "No records" : undefined,
     }),
   }),
   present(compareStats, {
-    async run({ args, call }, input) {
+    check: checkRange,
+    async run({ args, call, terminal }, input) {
       const [a, b] = [readSide(args.text("A")), readSide(args.text("B"))];
       const sides = { a: a.reference, aVersion: a.version, b: b.reference, bVersion: b.version };
       const data = await call(compareStats, { ...input, ...sides });
-      return { data, text: () => stripControls(comparisonText(data)) };
+      return { data, text: () => stripControls(comparisonText(data, terminal.columns)) };
     },
   }),
   present(readUsage, {
-    async run({ call }, { workspaceId, month }) {
+    async run({ call, terminal }, { workspaceId, month }) {
       const currentMonth = monthOf(Date.now());
       const data = await call(readUsage, { workspaceId, month: month ?? currentMonth });
-      return { data, text: () => stripControls(usageText(data, currentMonth)) };
+      return { data, text: () => stripControls(usageText(data, currentMonth, terminal.columns)) };
     },
   }),
   present(reindex, {

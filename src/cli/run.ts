@@ -109,12 +109,12 @@ async function print(
   { json }: Arguments,
   { columns, report, say, write }: Terminal,
 ): Promise<number> {
-  const { data, text, rows, note, failed = false } = outcome;
+  const { data, text, rows, mayHideId, note, failed = false } = outcome;
   const list = rows ?? (Array.isArray(data) ? data : undefined);
   report("");
   if (data !== undefined && json) await write(`${stringify(data)}\n`);
   else if (list !== undefined) {
-    const { text, hidden } = formatList(list, columns);
+    const { text, hidden } = formatList(list, columns, mayHideId);
     await write(text);
     if (hidden.length > 0) say(stripControls(`Columns that do not fit: ${hidden.join(", ")}. See them with --json\n`));
   } else if (data !== undefined) await write(text?.() ?? format(data));

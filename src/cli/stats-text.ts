@@ -1,19 +1,31 @@
 // Statistics for people: a block of numbers for each version, sparklines over time, and comparisons side by side.
+import { dollarText } from "../common/dollars.ts";
 import type { Comparison } from "../management/compare.ts";
 import type { Stats } from "../management/stats.ts";
 import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
 import { bar, sparkline, table } from "./charts.ts";
 import { format } from "./format.ts";
-import { cutTo } from "./table.ts";
+import { cutTo, widthOf } from "./table.ts";
 
-/** Statistics of each version, and over time if they have a series. No line is longer than `columns`. */
-export function statsText({ versions, all, series, promotions, ...totals }: Stats, columns = 100): string {
+/** Statistics of each version, and over time if they have a series by `interval`. No line is longer than `columns`. */
+export function statsText(
+  { reference, deployId, versions, all, series, promotions, records }: Stats,
+  interval = "day",
+  columns = 100,
+): string {
+  const totals = { deployment: reference, deployId, records };
   const blocks = versions.map(({ version, ...stats }) => block(`version ${version}`, stats));
   if (versions.length > 1) blocks.push(block("all versions", all));
-  const text = [format(totals), ...blocks, ...series.length === 0 ? [] : [seriesText(series, promotions, columns)]]
+  const text = [
+    format(totals),
+    ...blocks,
+    ...series.length === 0 ? [] : [seriesText(series, promotions, interval, columns)],
+  ]
     .join("\n");
-  return text.split("\n").map((line) => cutTo(line, columns)).join("\n");
+  return cutLines(text, columns);
 }
+
+const cutLines = (text: string, columns: number) => text.split("\n").map((line) => cutTo(line, columns)).join("\n");
 
 const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
 
@@ -32,34 +44,50 @@ function block(
       percentOf(failures.high!)
     })`;
   const { p50, p95, p99, mean } = latency;
-  const unpriced = cost.unpriced === 0 ? "" : `; ${cost.unpriced} without a price`;
+  const unpriced = cost.unpriced === 0 ? "" : `${counted(cost.unpriced)} without a price`;
   return [
-    `${name}: ${records} records${failed}\n`,
+    `${name}: ${counted(records)}${failed}\n`,
     indented(table([
       ["status", "records", "share", ""],
       ...rows.map(({ status, records, share }) => [status, records, percentOf(share), bar(share)]),
     ])),
     latency.records === 0
       ? ""
-      : `  latency of ${latency.records}: p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms\n`,
+      : `  latency (${counted(latency.records)}): p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms\n`,
     tokens.records === 0
       ? ""
-      : `  tokens of ${tokens.records}: ${tokens.prompt} prompt, ${tokens.completion} completion, ${tokens.cached} cached, ` +
+      : `  tokens (${
+        counted(tokens.records)
+      }): ${tokens.prompt} prompt, ${tokens.completion} completion, ${tokens.cached} cached, ` +
         `mean ${numberText(tokens.mean!)}\n`,
     cost.records === 0
-      ? ""
-      : `  cost of ${cost.records}: $${cost.total}, p50 $${cost.p50}, p95 $${cost.p95}, mean $${cost.mean}${unpriced}\n`,
+      ? unpriced && `  cost: ${unpriced}\n`
+      : `  cost (${counted(cost.records)}): ${usd(cost.total)}, p50 ${usd(cost.p50)}, p95 ${usd(cost.p95)}, ` +
+        `mean ${usd(cost.mean)}${unpriced && `; ${unpriced}`}\n`,
   ].join("");
 }
 
 const numberText = (value: number) => String(Number(value.toPrecision(4)));
 
+const counted = (records: number) => `${records} ${records === 1 ? "record" : "records"}`;
+
+const usd = (amount: string | null) => amount === null ? "-" : dollarText(Number(amount));
+
 const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 
 const labelWidth = 10;
 
+const hour = 3_600_000, day = 24 * hour;
+
+/** The time that points cover: `by hour, from 2026-11-23 00:00 to 2026-11-23 02:00 (UTC)`. Of days, the last one is named. */
+function rangeText(first: number, last: number, interval: string): string {
+  const [end, length] = interval === "hour" ? [last + hour, 16] : [interval === "week" ? last + 6 * day : last, 10];
+  const text = (at: number) => new Date(at).toISOString().slice(0, length).replace("T", " ");
+  return `by ${interval}, from ${text(first)} to ${text(end)} (UTC)\n`;
+}
+
 /** Sparklines of the newest points, below them the versions that became live. */
-function seriesText(series: StatsPoint[], promotions: Stats["promotions"], columns: number): string {
+function seriesText(series: StatsPoint[], promotions: Stats["promotions"], interval: string, columns: number): string {
   const points = series.slice(-(columns - labelWidth - 20));
   const first = points[0]!.at, last = points.at(-1)!.at;
   const line = (label: string, values: (number | null)[], toText: (value: number) => string) => {
@@ -77,12 +105,20 @@ function seriesText(series: StatsPoint[], promotions: Stats["promotions"], colum
   let live = "";
   for (const [index, version] of [...marks].sort(([a], [b]) => a - b)) live = `${live.padEnd(index)}↑${version}`;
   return [
-    `from ${new Date(first).toISOString()} to ${new Date(last).toISOString()}\n`,
+    rangeText(first, last, interval),
     line("records", points.map(({ records }) => records), String),
     line("failed", points.map(({ failures, records }) => failures === null ? null : failures / records), percentOf),
     line("p95", points.map(({ latency }) => latency.p95), (value) => `${value} ms`),
-    line("tokens", points.map(({ tokens }) => tokens.prompt + tokens.completion), String),
-    line("cost", points.map(({ cost }) => Number(cost.total)), (value) => `$${value}`),
+    line(
+      "tokens",
+      points.map(({ tokens }) => tokens.records === 0 ? null : tokens.prompt + tokens.completion),
+      String,
+    ),
+    line(
+      "cost",
+      points.map(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
+      dollarText,
+    ),
     live === "" ? "" : `${"live".padEnd(labelWidth)}${live}\n`,
   ].join("");
 }
@@ -91,8 +127,14 @@ type Side = Comparison["a"];
 
 const nameOf = ({ reference, version }: Side) => version === null ? reference : `${reference} version ${version}`;
 
-/** Both sides in columns, the differences, and the sentence. */
-export function comparisonText({ a, b, differences, sentence }: Comparison): string {
+/** A side as the command takes it. */
+const argumentOf = ({ reference, version }: Side) => version === null ? reference : `${reference}:${version}`;
+
+/**
+ * Both sides in columns, the differences, and the sentence. On a narrow terminal the names of the sides stand above, and the
+ * differences below.
+ */
+export function comparisonText({ a, b, differences, sentence }: Comparison, columns = Infinity): string {
   const { failures, latency, tokens, cost } = differences;
   const change = (
     difference: { difference: number | string; low: number | null; high: number | null } | null,
@@ -105,10 +147,10 @@ export function comparisonText({ a, b, differences, sentence }: Comparison): str
   const share = ({ failures }: Side) => failures?.share === null || failures === null ? "-" : percentOf(failures.share);
   const signed = (value: string) => value.startsWith("-") ? `−${value.slice(1)}` : `+${value}`;
   const ms = (value: number | null) => value === null ? "-" : `${value} ms`;
-  const usd = (value: string | null) => value === null ? "-" : `$${value}`;
   const count = (value: number | null) => value === null ? "-" : numberText(value);
+  const total = ({ cost }: Side) => cost.records === 0 ? "-" : usd(cost.total);
+  const dollars = (value: number) => `${value < 0 ? "" : "+"}${dollarText(value)}`;
   const rows = [
-    ["", nameOf(a), nameOf(b), "difference (95 %)"],
     ["records", String(a.records), String(b.records), ""],
     ["failed", share(a), share(b), change(failures, (value) => `${signed((100 * value).toFixed(1))} points`)],
     [
@@ -120,8 +162,31 @@ export function comparisonText({ a, b, differences, sentence }: Comparison): str
     ["latency p50", ms(a.latency.p50), ms(b.latency.p50), ""],
     ["latency p95", ms(a.latency.p95), ms(b.latency.p95), ""],
     ["tokens mean", count(a.tokens.mean), count(b.tokens.mean), change(tokens, (value) => signed(numberText(value)))],
-    ["cost mean", usd(a.cost.mean), usd(b.cost.mean), change(cost, (value) => signed(numberText(value)))],
-    ["cost", usd(a.cost.total), usd(b.cost.total), ""],
+    ["cost mean", usd(a.cost.mean), usd(b.cost.mean), change(cost, dollars)],
+    ["cost", total(a), total(b), ""],
+    ["unpriced", String(a.cost.unpriced), String(b.cost.unpriced), ""],
   ];
-  return `${table(rows)}\n${sentence}\n`;
+  const heading = "difference (95 %)";
+  const whole = table([["", nameOf(a), nameOf(b), heading], ...rows]);
+  const isNarrow = whole.split("\n").some((line) => widthOf(line) > columns);
+  const numbers = isNarrow
+    ? `A  ${argumentOf(a)}\nB  ${argumentOf(b)}\n\n${table([["", "A", "B"], ...rows.map((row) => row.slice(0, 3))])}${
+      changesText(heading, rows.flatMap(([label, , , text]) => text === "" ? [] : [[label!, text!] as const]))
+    }`
+    : whole;
+  return `${cutLines(numbers, columns)}\n${wrap(sentence, columns)}\n`;
+}
+
+const changesText = (heading: string, changes: (readonly [label: string, text: string])[]): string =>
+  changes.length === 0 ? "" : `\n${heading}\n${changes.map(([label, text]) => `  ${label}: ${text}\n`).join("")}`;
+
+/** Breaks a sentence at spaces, so that no line is longer than `columns`. */
+function wrap(sentence: string, columns: number): string {
+  const lines: string[] = [];
+  for (const word of sentence.split(" ")) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join("\n");
 }

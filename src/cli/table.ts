@@ -36,13 +36,21 @@ const minText = 12; // columns: texts are cut to this before a column is hidden
 const minDistinct = 28; // columns, for texts that differ at their ends
 const gap = 2;
 
-/** Lays out a table, at most `columns` wide on a terminal. `hidden` names the columns that do not fit. */
-export function layOut(names: string[], rows: string[][], columns = Infinity): { text: string; hidden: string[] } {
+/**
+ * Lays out a table, at most `columns` wide on a terminal. `hidden` names the columns that do not fit. The row's own id is one
+ * of them only if `mayHideId`.
+ */
+export function layOut(
+  names: string[],
+  rows: string[][],
+  columns = Infinity,
+  mayHideId = false,
+): { text: string; hidden: string[] } {
   const all = names.map((name, index) => toColumn(name, rows.map((row) => row[index]!)));
   const ids = all.filter(({ name }) => isId(name)).sort((a, b) => Number(a.name === "id") - Number(b.name === "id"));
   const ordered = [...all.filter(({ name }) => !isId(name)), ...ids];
   if (totalOf(ordered) > columns) { for (const column of ordered) shortenTimes(column); }
-  const kept = fit(ordered, columns);
+  const kept = fit(ordered, columns, mayHideId ? undefined : ordered.find(({ name }) => name === "id"));
   return {
     text: [-1, ...rows.keys()].map((row) => `${cutTo(toLine(kept, row), columns)}\n`).join(""),
     hidden: all.filter((column) => !kept.includes(column)).map(({ name }) => name),
@@ -67,9 +75,8 @@ function shortenTimes(column: Column): void {
   column.width = Math.min(column.width, measure(column));
 }
 
-/** Cuts long texts, then hides columns until the rest fits: ids of other things first, and the row's own id never. */
-function fit(all: Column[], columns: number): Column[] {
-  const own = all.find(({ name }) => name === "id");
+/** Cuts long texts, then hides columns until the rest fits: ids of other things first, and the row's `own` id never. */
+function fit(all: Column[], columns: number, own: Column | undefined): Column[] {
   const foreign = all.filter((column) => isId(column.name) && column !== own);
   const plain = all.filter(({ name }) => !isId(name));
   const leaving = [

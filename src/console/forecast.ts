@@ -9,15 +9,17 @@ const window = 7 * day;
 type Forecast = { perDay: number; byEnd: number; usedUpAt: number | undefined };
 
 /**
- * Takes the mean of the last seven days of the month, or of all that have passed. Undefined before the month has lasted an hour,
- * or without any request in that time.
+ * Takes the mean of the last seven days of the month, or of all that have passed since the workspace was created. Undefined
+ * in the first hour, or without any request in that time.
  */
 export function forecast(
   { month, limit, used, days }: { month: string; limit: number; used: number; days: readonly DayUsage[] },
+  createdAt: number,
   now: number,
 ): Forecast | undefined {
-  const firstDay = new Date(Math.max(startOfMonth(month), now - window)).toISOString().slice(0, 10);
-  const since = Date.parse(firstDay);
+  const startOfWindow = Math.floor((now - window) / day) * day;
+  const since = Math.max(startOfMonth(month), startOfWindow, createdAt);
+  const firstDay = new Date(since).toISOString().slice(0, 10);
   if (now - since < day / 24) return undefined;
   const recent = days.filter(({ day }) => day >= firstDay).reduce(
     (sum, { reads, submits }) => sum + reads + submits,

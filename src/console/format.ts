@@ -1,4 +1,5 @@
 // Numbers, times and texts for people. A number also has its exact value, which is what the command line shows.
+import { dollarText, priceText } from "../common/dollars.ts";
 import { isolated, markup } from "./html.ts";
 import type { Html, Part } from "./html.ts";
 
@@ -19,19 +20,29 @@ export const counted = (value: number, noun: string, plural = `${noun}s`): Html 
 /** A share from 0 to 1. */
 export const share = (value: number): Html => markup`<data value="${value}">${(100 * value).toFixed(1)} %</data>`;
 
-export const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 4 });
-
 /** An amount of USD, which is decimal text, or a dash. Its exact value stays in the page. */
 export const usd = (amount: string | null): Part =>
-  amount === null ? dash : markup`<data value="${amount}">${dollars.format(Number(amount))}</data>`;
+  amount === null ? dash : markup`<data value="${amount}">${dollarText(Number(amount))}</data>`;
+
+/** A price of USD, which is decimal text, with all its digits. */
+export const price = (amount: string): Html => markup`<data value="${amount}">${priceText(amount)}</data>`;
 
 /** Milliseconds in the unit that fits, or a dash. */
 export const duration = (ms: number | null | undefined): Part =>
-  ms === null || ms === undefined
-    ? dash
-    : markup`<data value="${ms}">${
-      ms < 1_000 ? `${Math.round(ms)}\u00a0ms` : ms < 120_000 ? `${(ms / 1_000).toFixed(1)}\u00a0s` : ageText(ms)
-    }</data>`;
+  ms === null || ms === undefined ? dash : markup`<data value="${ms}">${durationText(ms)}</data>`;
+
+const spans = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"], [1_000, "s"]] as const;
+
+/** The same as text. From two minutes on it has the two largest units: `2 min 30 s`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}\u00a0ms`;
+  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)}\u00a0s`;
+  const seconds = 1_000 * Math.round(ms / 1_000);
+  const nth = spans.findIndex(([unit]) => seconds >= unit);
+  const [large, name] = spans[nth]!, [small, lesser] = spans[nth + 1]!;
+  const rounded = small * Math.round(seconds / small), rest = rounded % large / small;
+  return `${Math.floor(rounded / large)}\u00a0${name}${rest === 0 ? "" : ` ${rest}\u00a0${lesser}`}`;
+}
 
 const units: [ms: number, noun: string][] = [[86_400_000, "day"], [3_600_000, "hour"], [60_000, "minute"]];
 

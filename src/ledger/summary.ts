@@ -40,7 +40,11 @@ export function toPoint(
     records,
     failures: namesFailures(meanings) ? failures : null,
     latency: { p50: p50 ?? null, p95: p95 ?? null },
-    tokens: { prompt: Number(totalOf(tokens.input)), completion: Number(totalOf(tokens.output)) },
+    tokens: {
+      records: tokens.records,
+      prompt: Number(totalOf(tokens.input)),
+      completion: Number(totalOf(tokens.output)),
+    },
     cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
     versions: parts.map(([version, { sums: { records } }]) => ({ version, records })).sort((a, b) =>
       a.version - b.version

@@ -158,6 +158,7 @@ function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost }: Diffe
   if (a.records === 0 || b.records === 0) {
     return `${nameOf(a.records === 0 ? a : b, a.records === 0 ? b : a)} has no records`;
   }
+  if (a.deployId === b.deployId && a.version === b.version) return `${nameOf(a, b)} is compared with itself`;
   const isClear = <D extends { low: number | null; high: number | null }>(
     found: D | null,
   ): found is D & { low: number; high: number } =>

@@ -20,6 +20,7 @@ const Stats = named(
   "Stats",
   exactly({
     deployId: v.textAs<DeploymentId>(),
+    reference: described(v.text, "The deployment as NAME@DEPLOYMENT"),
     records: v.count,
     versions: described(listOf(VersionStats), "By version, the newest first"),
     all: described(RecordStats, "Of all versions together"),
@@ -50,7 +51,7 @@ export const readStats = operation({
   isLong: true,
   async run(management, { deployId, interval, ...filter }) {
     const { database } = management;
-    const { workspaceId } = await requireDeployment(management, deployId);
+    const { workspaceId, reference } = await requireDeployment(management, deployId);
     const { statuses } = await requireWorkspace(management, workspaceId);
     const failures = new Set(failuresOf(statuses));
     const matching = { ...await toScan(management, workspaceId, [deployId], filter), failures };
@@ -60,6 +61,7 @@ export const readStats = operation({
     const changes = await listVersionChanges(database, deployId);
     return {
       deployId,
+      reference,
       records: all.sums.records,
       versions: versions.map(([version, tally]) => ({ version, ...toStats(tally, statuses) })),
       all: toStats(all, statuses),

@@ -6,11 +6,11 @@ import { jsonText } from "../common/json-text.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
-import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
-import { operation, pageOf } from "./operation.ts";
+import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
@@ -43,8 +43,17 @@ type PushResult = Infer<typeof PushResult>;
 
 const VersionSummary = named(
   "PromptVersionSummary",
-  exactly({ version: v.positive, title: v.text, note: stored.note, createdAt: v.timestamp }),
+  exactly({
+    version: v.positive,
+    title: v.text,
+    note: stored.note,
+    actor: described(v.text, "Who pushed it, as the audit log knows. It may be empty"),
+    source: described(nullable(oneOf(...sources)), "How it was pushed. Null if it is older than the audit log"),
+    createdAt: v.timestamp,
+  }),
 );
+export type VersionSummary = Infer<typeof VersionSummary>;
+
 /** What an author writes. Messages may have more members, which are stored and served. */
 export const promptContent = {
   title: v.name,
@@ -197,9 +206,14 @@ export const listPromptVersions = operation({
   refusals: ["not_found", "conflict"],
   async run(management, { id, ...page }) {
     await requirePrompt(management, id);
-    const sql = `select version, title, note, created_at from prompt_versions
-      where prompt_id = :id and version < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
-      order by version desc limit :rows`;
+    const sql = `with authors as materialized (
+        select json_extract(after, '$.latestVersion') as version, actor, source from audit_log
+        where target_id = :id and action in ('prompt.created', 'prompt.pushed')
+      )
+      select v.version, v.title, v.note, coalesce(a.actor, '') as actor, a.source, v.created_at
+      from prompt_versions v left join authors a on a.version = v.version
+      where v.prompt_id = :id and v.version < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
+      order by v.version desc limit :rows`;
     const query = (page: { cursor: string | null; rows: number }) => ({ sql, args: { id, ...page } });
     return await readPage(management.database, page, query, toSummary, ({ version }) => version);
   },

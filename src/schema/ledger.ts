@@ -182,7 +182,7 @@ export const StatsPoint = named(
     records: v.count,
     failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure"),
     latency: exactly({ p50: latency, p95: latency }),
-    tokens: exactly({ prompt: numeric, completion: numeric }),
+    tokens: exactly({ records: measured, prompt: numeric, completion: numeric }),
     cost: exactly({ total: usd, unpriced: v.count }),
     versions: listOf(exactly({ version: v.positive, records: v.count })),
   }),

@@ -40,6 +40,13 @@ day         reads  submits
   );
 });
 
+test("a month's usage is as wide as the terminal, with shorter bars", () => {
+  const days = [{ day: "2026-11-08", reads: 3, submits: 1 }];
+  const text = usageText({ ...totals, ...none, days }, totals.month, 40);
+  assert.ok(text.endsWith(`2026-11-08      3        1  ${"█".repeat(12)}\n`), text);
+  assert.ok(text.split("\n").every((line) => line.length <= 40));
+});
+
 test("a month without usage has only totals", () => {
   const text = usageText({ ...totals, ...none, used: 0, days: [] }, totals.month);
   assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);

@@ -379,9 +379,12 @@ everywhere("shows statistics of records", async ({ cli, data, setUp }) => {
   assert.match(out, "version 1: 2 records\n  status  records   share\n  -3            1  50.0 %  ██████████\n");
   assert.match(
     out,
-    "latency of 1: p50 100 ms, p95 100 ms, p99 100 ms, mean 100 ms\n  tokens of 1: 10 prompt, 3 completion, 0 cached, mean 13\n",
+    "latency (1 record): p50 100 ms, p95 100 ms, p99 100 ms, mean 100 ms\n  tokens (1 record): 10 prompt, 3 completion, 0 cached, mean 13\n",
   );
   assert.is((await cli(words`stats --deploy ${deployId} --version 2`)).said, "No records\n");
+  const { code, said } = await cli(words`stats --deploy ${deployId} --from 2026-11-23 --to 2026-11-20`);
+  assert.is(code, 2);
+  assert.match(said, "promptledger: --from must be no later than --to\n");
 });
 
 everywhere("prunes until it is done", async ({ cli, data, setUp }) => {

@@ -31,28 +31,40 @@ const older: VersionStats = {
   cost: { records: 0, unpriced: 4, total: "0", ...none },
 };
 const { version: _, ...all } = older;
-const stats = { deployId: "dep_1" as const, records: 4, versions: [version], all, series: [], promotions: [] };
+const stats = {
+  deployId: "dep_1" as const,
+  reference: "a@b",
+  records: 4,
+  versions: [version],
+  all,
+  series: [],
+  promotions: [],
+};
 
 test("a version shows failures with their interval, statuses by name, latency, tokens and cost", () => {
   assert.is(
-    statsText({ ...stats, versions: [version] }, 200),
-    `deployId  dep_1
-records   4
+    statsText({ ...stats, versions: [version] }, undefined, 200),
+    `deployment  a@b
+deployId    dep_1
+records     4
 
 version 2: 4 records, 25.0 % failed (95 % interval 4.6 % to 69.9 %)
   status      records   share
   1 ok              3  75.0 %  ███████████████
   -3 failed!        1  25.0 %  █████
-  latency of 3: p50 10.5 ms, p95 1200 ms, p99 1200 ms, mean 470.1 ms
-  tokens of 2: 100 prompt, 20 completion, 50 cached, mean 60
-  cost of 2: $0.00123, p50 $0.0006, p95 $0.00063, mean $0.000615; 2 without a price
+  latency (3 records): p50 10.5 ms, p95 1200 ms, p99 1200 ms, mean 470.1 ms
+  tokens (2 records): 100 prompt, 20 completion, 50 cached, mean 60
+  cost (2 records): $0.00123, p50 $0.0006, p95 $0.00063, mean $0.000615; 2 records without a price
 `,
   );
 });
 
-test("several versions are followed by all of them together, and what has no numbers has no line", () => {
+test("several versions are followed by all of them together, and what has no numbers has no line but records without a price", () => {
   const text = statsText({ ...stats, versions: [version, older] });
-  assert.match(text, /\nversion 1: 4 records\n {2}status .*\n {2}1 .*\n {2}-3 .*\n\nall versions: 4 records\n/);
+  assert.match(
+    text,
+    /\nversion 1: 4 records\n {2}status .*\n {2}1 .*\n {2}-3 .*\n {2}cost: 4 records without a price\n\nall versions: 4 records\n/,
+  );
 });
 
 test("the rarest of many statuses are summed up", () => {
@@ -68,33 +80,70 @@ const point = (nth: number, records: number): StatsPoint => ({
   records,
   failures: nth,
   latency: { p50: 1, p95: 10 * nth },
-  tokens: { prompt: records, completion: 0 },
+  tokens: { records, prompt: records, completion: 0 },
   cost: { total: String(records / 8), unpriced: 0 },
   versions: [{ version: 1, records }],
 });
 
 test("a series has sparklines with the greatest values, and marks where a version became live", () => {
   const series = [point(0, 8), point(1, 4), point(2, 8)];
-  const text = statsText({ ...stats, versions: [], series, promotions: [{ at: 1.5 * hour, version: 2 }] });
+  const text = statsText({ ...stats, versions: [], series, promotions: [{ at: 1.5 * hour, version: 2 }] }, "hour");
   assert.ok(
     text.endsWith(`
-from 1970-01-01T00:00:00.000Z to 1970-01-01T02:00:00.000Z
+by hour, from 1970-01-01 00:00 to 1970-01-01 03:00 (UTC)
 records   █▅█  max 8
 failed    ▁██  max 25.0 %
 p95       ▁▅█  max 20 ms
 tokens    █▅█  max 8
-cost      █▅█  max $1
+cost      █▅█  max $1.00
 live       ↑2
 `),
     text,
   );
 });
 
+test("days and weeks are named by their first and last day", () => {
+  const series = [point(0, 8), point(24, 8)];
+  assert.match(statsText({ ...stats, series }, "day"), "\nby day, from 1970-01-01 to 1970-01-02 (UTC)\n");
+  assert.match(statsText({ ...stats, series }, "week"), "\nby week, from 1970-01-01 to 1970-01-08 (UTC)\n");
+});
+
+test("what no record of a point was counted for is missing, not 0", () => {
+  const unknown = { tokens: { records: 0, prompt: 0, completion: 0 }, cost: { total: "0", unpriced: 8 } };
+  const empty = [{ ...point(0, 8), ...unknown }];
+  assert.not.match(statsText({ ...stats, versions: [], series: empty }), /^(tokens|cost) /m);
+  assert.match(statsText({ ...stats, versions: [], series: [...empty, point(1, 8)] }), "\ncost       █  max $1.00\n");
+});
+
 test("no line is longer than the terminal is wide, and the newest points stay", () => {
   const series = Array.from({ length: 500 }, (_, nth) => point(nth, nth));
-  const lines = statsText({ ...stats, series }, 60).split("\n");
+  const lines = statsText({ ...stats, series }, "hour", 60).split("\n");
   assert.ok(lines.every((line) => line.length <= 60));
   assert.ok(lines.some((line) => line.endsWith("max 499")));
+});
+
+const compared = {
+  a: { ...{ deployId: "dep_1" as const, reference: "support/assistant@production" }, ...all, version: 1 },
+  b: { ...{ deployId: "dep_2" as const, reference: "support/assistant@staging" }, ...version },
+  differences: { failures: null, latency: { difference: 12, low: 1.25, high: 20 }, tokens: null, cost: null },
+  sentence: "support/assistant@staging version 2 is slower (mean 470.1 ms against 458.1 ms)",
+};
+
+test("a comparison shows no cost of records without a price, and how many they are", () => {
+  const text = comparisonText(compared);
+  assert.match(text, /\ncost +- +\$0\.00123\n/);
+  assert.match(text, /\nunpriced +4 +2\n/);
+});
+
+test("a comparison on a narrow terminal has the names above and the differences below, and wraps its sentence", () => {
+  for (const columns of [80, 60, 40]) {
+    const text = comparisonText(compared, columns);
+    assert.ok(text.split("\n").every((line) => line.length <= columns), text);
+    assert.match(text, /^A {2}support\/assistant@production:1\nB {2}support\/assistant@staging:2\n/);
+    assert.match(text, /\nlatency mean +- +470\.1 ms\n/);
+    assert.match(text, "\n  latency mean: +12 ms (+1.25 ms to +");
+    assert.match(text.replaceAll("\n", " "), compared.sentence);
+  }
 });
 
 test("a comparison has both sides in columns, differences with intervals, and a sentence", () => {

@@ -59,6 +59,13 @@ test("ids of other items are hidden first, and the first columns last", () => {
   assert.equal(names(45), ["name", "id"]);
 });
 
+test("an id that may be hidden is hidden before any other column", () => {
+  const prices = [{ model: "gpt-4o", input: "2.5", output: "10", id: "price_01k9z0000000000000000000" }];
+  assert.is(formatList(prices, 40, true).text, "model   input  output\ngpt-4o  2.5    10\n");
+  assert.equal(formatList(prices, 40, true).hidden, ["id"]);
+  assert.equal(formatList(prices, 80, true).hidden, []);
+});
+
 test("times lose their seconds before a column is hidden", () => {
   const { text, hidden } = formatList(rows, 185);
   assert.match(text, "  2026-11-18T10:26Z  ");

@@ -113,8 +113,28 @@ test("the JSON of genai-prices gives one price for each name and date, and leave
       { ...mini, input: "0.15", output: "0.6", validFrom: 7 },
       { ...mini, input: "0.0000001", output: "0.5", validFrom: Date.parse("2026-01-02") },
     ],
-    skipped: 4,
+    skipped: [
+      "with tiers, or prices that change during the day",
+      "with a name that * cannot match",
+      "with tiers, or prices that change during the day",
+      "without a price of input and output",
+    ],
   });
+});
+
+test("a model whose requests cost more than their tokens at the price of text is left out", () => {
+  const text = { input_mtok: 2.5, output_mtok: 10 };
+  const skipped = (prices: object) => {
+    const models = [{ match: { equals: "plain" }, prices: text }, { match: { equals: "other" }, prices }];
+    return readPriceFile(JSON.stringify([{ id: "x", models }]), 0).skipped;
+  };
+  const dearer = ["with fees, or other prices for audio, images or reasoning"];
+  assert.equal(skipped({ ...text, requests_kcount: 12 }), dearer);
+  assert.equal(skipped({ ...text, input_audio_mtok: 40 }), dearer);
+  assert.equal(skipped({ ...text, output_audio_mtok: 80 }), dearer);
+  assert.equal(skipped({ input_audio_mtok: 40, output_mtok: 10 }), ["without a price of input and output"]);
+  assert.equal(skipped({ ...text, input_audio_mtok: 2.5, cache_audio_read_mtok: 2.5, output_audio_mtok: 10 }), []);
+  assert.equal(skipped({ ...text, requests_kcount: 0, cache_write_mtok: 3.75 }), []);
 });
 
 test("the JSON of models.dev gives a price for each model with a plain one", () => {
@@ -128,6 +148,8 @@ test("the JSON of models.dev gives a price for each model with a plain one", () 
           cost: { input: 3, output: 15, context_over_200k: { input: 6, output: 22.5 } },
         },
         open: { id: "open" },
+        thinker: { id: "thinker", cost: { input: 3, output: 15, reasoning: 20 } },
+        speaker: { id: "speaker", cost: { input: 3, output: 15, input_audio: 30 } },
       },
     },
   };
@@ -139,7 +161,15 @@ test("the JSON of models.dev gives a price for each model with a plain one", () 
     output: "15",
     validFrom: 0,
   };
-  assert.equal(readPriceFile(JSON.stringify(file), 0), { prices: [known], skipped: 2 });
+  assert.equal(readPriceFile(JSON.stringify(file), 0), {
+    prices: [known],
+    skipped: [
+      "with tiers, or prices that change during the day",
+      "without a price of input and output",
+      "with fees, or other prices for audio, images or reasoning",
+      "with fees, or other prices for audio, images or reasoning",
+    ],
+  });
   for (const text of ["{", "[]", "{}", '"x"']) {
     assert.throws(() => readPriceFile(text, 0), (error: Error) => error.message.startsWith("FILE "));
   }

@@ -12,8 +12,9 @@ import type { Page, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, field, filters, select } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
 import { pager, table } from "../parts/table.ts";
-import { rangeOf, spanOptions } from "./inputs.ts";
+import { findWith, rangeOf, spanOptions } from "./inputs.ts";
 
 const pageSize = 50;
 
@@ -21,14 +22,19 @@ export const auditPage: Page = {
   path: "/:workspaceId/audit",
   section: "audit",
   async show(visit) {
-    const [{ items, nextCursor }, names] = await Promise.all([
-      visit.call(listAuditEntries, { ...filterIn(visit), limit: pageSize, cursor: asked(visit, "cursor") }),
+    const [{ found, refusal }, names] = await Promise.all([
+      findWith(async () => {
+        const cursor = asked(visit, "cursor");
+        return await visit.call(listAuditEntries, { ...filterIn(visit), limit: pageSize, cursor });
+      }),
       findNames(visit),
     ]);
+    const { items = [], nextCursor = null } = found ?? {};
     const query = Object.fromEntries(visit.query);
     return {
       title: "Audit",
       isWide: true,
+      ...refusal && { kind: refusal.kind },
       body: markup`${
         heading({
           title: "Audit log",
@@ -55,7 +61,11 @@ export const auditPage: Page = {
           visit.query.size > 0 ? link(visit, ["audit"]) : undefined,
         )
       }${
-        items.length === 0 ? empty("No entry matches", "Take a filter away.") : changesTable(visit, items, names, true)
+        refusal !== undefined
+          ? notice("error", `${refusal.message}.`)
+          : items.length === 0
+          ? empty("No entry matches", "Take a filter away.")
+          : changesTable(visit, items, names, true)
       }${pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))}`,
     };
   },

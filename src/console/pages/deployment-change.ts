@@ -2,14 +2,15 @@
 import { unknownPath } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
+import type { Comparison } from "../../management/compare.ts";
 import { rollBackDeployment } from "../../management/deployment-changes.ts";
-import { getDeployment } from "../../management/deployments.ts";
+import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedNumber, link, sent, workspaceOf } from "../page.ts";
+import { askedNumber, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { filters, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
@@ -102,15 +103,17 @@ async function versionChoice(
   }));
 }
 
-async function outcomeOf(visit: Visit, { id, promptId, currentVersion }: Deployment, version: number): Promise<Html> {
+async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {
   const { call } = visit;
+  const { promptId, currentVersion } = deployment;
   const { id: workspaceId } = workspaceOf(visit);
   const [live, next, { diff }, comparison] = await Promise.all([
     call(getPromptVersion, { id: promptId, workspaceId, version: currentVersion }),
     call(getPromptVersion, { id: promptId, workspaceId, version }),
     call(diffVersions, { id: promptId, workspaceId, from: currentVersion, to: version }),
-    call(compareStats, { a: id, aVersion: currentVersion, b: id, bVersion: version }),
+    compareWithLive(visit, deployment, version),
   ]);
+  const other = comparison.b.deployId === deployment.id ? undefined : comparison.b.reference;
   return markup`${
     section(
       "What will differ",
@@ -118,5 +121,40 @@ async function outcomeOf(visit: Visit, { id, promptId, currentVersion }: Deploym
         diffView(diff, `Version ${currentVersion} to ${version}`)
       }`,
     )
-  }${section("What both did here", comparisonView(comparison))}`;
+  }${
+    section(
+      other === undefined ? "What both did here" : "What both did",
+      markup`${
+        other !== undefined &&
+        markup`<p class="hint">Version ${version} has no records here. Its numbers are those of ${
+          breakable(other)
+        }.</p>`
+      }${comparisonView(comparison)}`,
+    )
+  }`;
+}
+
+const mostOthers = 4; // deployments that are searched for records of the version
+
+/**
+ * Compares the live version with another one of the same deployment. If that one has no records there, its records come from
+ * another deployment of the prompt: first from those in which it is live.
+ */
+async function compareWithLive(
+  visit: Visit,
+  { id, promptId, currentVersion }: Deployment,
+  version: number,
+): Promise<Comparison> {
+  const compare = (b: DeploymentId) =>
+    visit.call(compareStats, { a: id, aVersion: currentVersion, b, bVersion: version });
+  const here = await compare(id);
+  if (here.b.records > 0) return here;
+  const all = await listAll((page) => visit.call(listDeployments, { workspaceId: workspaceOf(visit).id, ...page }));
+  const others = all.filter((other) => other.promptId === promptId && other.id !== id)
+    .sort((a, b) => Number(b.currentVersion === version) - Number(a.currentVersion === version));
+  for (const other of others.slice(0, mostOthers)) {
+    const found = await compare(other.id);
+    if (found.b.records > 0) return found;
+  }
+  return here;
 }

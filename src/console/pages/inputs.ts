@@ -1,5 +1,5 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
-import { invalid } from "../../common/errors.ts";
+import { invalid, Refusal } from "../../common/errors.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { asked, sent } from "../page.ts";
 import type { Visit } from "../page.ts";
@@ -11,6 +11,19 @@ export function numberIn(visit: Visit, name: string): number | undefined {
   const value = /^-?\d{1,15}$/.test(text.replace(/[,\s]/g, "")) ? Number(text.replace(/[,\s]/g, "")) : NaN;
   if (Number.isNaN(value)) throw invalid(`${name} must be a whole number`);
   return value;
+}
+
+/** What a page found, or why its filter was refused. */
+type Found<T> = { found: T; refusal?: undefined } | { found?: undefined; refusal: Refusal };
+
+/** Reads what a filter asks for. If it is refused, the page shows its form again, with the reason. */
+export async function findWith<T>(find: () => Promise<T>): Promise<Found<T>> {
+  try {
+    return { found: await find() };
+  } catch (error) {
+    if (error instanceof Refusal && (error.kind === "invalid" || error.kind === "conflict")) return { refusal: error };
+    throw error;
+  }
 }
 
 const day = 86_400_000; // ms

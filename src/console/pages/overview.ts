@@ -8,7 +8,7 @@ import { listPrompts } from "../../management/prompts.ts";
 import { readUsage } from "../../management/usage.ts";
 import type { Usage } from "../../management/usage.ts";
 import { forecast } from "../forecast.ts";
-import { dayText, number } from "../format.ts";
+import { counted, dayText, number } from "../format.ts";
 import { groupBy } from "../group-by.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -45,7 +45,7 @@ export const overviewPage: Page = {
       }${
         section(
           "Quota this month",
-          quotaOf(usage, now),
+          quotaOf(visit, usage),
           markup`<a href="${link(visit, ["usage"])}">Usage by key and deployment</a>`,
         )
       }${
@@ -82,7 +82,7 @@ const firstSteps = (visit: Visit, [hasPrompt, hasDeployment, hasKey]: boolean[])
 };
 
 /** The quota and its forecast. The numbers are those of `promptledger usage`. */
-export function quotaOf(usage: Usage, now: number): Html {
+export function quotaOf(visit: Visit, usage: Usage): Html {
   const { limit, used, remaining, reads, submits, days, month } = usage;
   return markup`<div class="panel"><dl class="figures"><div><dt>used of ${number(limit)}</dt><dd id="used">${
     number(used)
@@ -93,17 +93,17 @@ export function quotaOf(usage: Usage, now: number): Html {
   }</dd></div><div><dt>records stored</dt><dd id="submits">${number(submits)}</dd></div></dl><p></p>${
     shareBar(used, limit, "of the quota is used")
   }<p></p><p class="hint">${
-    month === monthOf(now) ? forecastText(usage, now) : "The limit is that of today."
+    month === monthOf(visit.now) ? forecastText(visit, usage) : "The limit is that of today."
   }</p></div>${days.length > 0 && markup`<p></p>${usageChart(month, days)}`}`;
 }
 
-function forecastText(usage: Usage, now: number): Part {
+function forecastText(visit: Visit, usage: Usage): Part {
   if (usage.remaining === 0) {
     return "The quota is used up. Requests are refused until the month ends, or until the limit is raised.";
   }
-  const found = forecast(usage, now);
+  const found = forecast(usage, workspaceOf(visit).createdAt, visit.now);
   if (found === undefined) return "There are too few requests for a forecast.";
-  const pace = markup`At the pace of the last days, about ${found.perDay.toLocaleString("en")} requests a day,`;
+  const pace = markup`At the pace of the last days, about ${counted(found.perDay, "request")} a day,`;
   return found.usedUpAt === undefined
     ? markup`${pace} the quota lasts: about ${found.byEnd.toLocaleString("en")} will be used by the end of the month.`
     : markup`${pace} the quota is used up on <strong>${dayText(found.usedUpAt)}</strong>.`;

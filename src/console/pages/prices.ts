@@ -2,7 +2,7 @@
 import type { PriceId } from "../../common/ids.ts";
 import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
 import type { Price } from "../../management/prices.ts";
-import { dash, time, usd } from "../format.ts";
+import { dash, price, time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Part } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
@@ -40,13 +40,13 @@ export const pricesPage: Page = {
           : table("Prices", items, [
             { label: "Model", isHead: true, cell: ({ model }) => isolated(model) },
             { label: "Provider", cell: ({ provider }) => provider === "*" ? "every" : isolated(provider) },
-            { label: "Input", isNumber: true, cell: ({ input }) => usd(input) },
+            { label: "Input", isNumber: true, cell: ({ input }) => price(input) },
             {
               label: "Cached input",
               isNumber: true,
-              cell: ({ cachedInput }) => cachedInput === null ? dash : usd(cachedInput),
+              cell: ({ cachedInput }) => cachedInput === null ? dash : price(cachedInput),
             },
-            { label: "Output", isNumber: true, cell: ({ output }) => usd(output) },
+            { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
             { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "the beginning" : time(validFrom) },
             ...findLack(visit, removePrice) === undefined ? [{ label: "Remove", cell: removeForm }] : [],
           ])

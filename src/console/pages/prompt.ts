@@ -7,7 +7,7 @@ import type { Stats } from "../../management/stats.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
 import type { Prompt } from "../../management/prompts.ts";
 import { getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
-import type { PromptVersion } from "../../management/versions.ts";
+import type { VersionSummary } from "../../management/versions.ts";
 import { time } from "../format.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -120,7 +120,7 @@ const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version:
 function versionsList(
   visit: Visit,
   { id, latestVersion }: Prompt,
-  versions: readonly Pick<PromptVersion, "version" | "note" | "createdAt">[],
+  versions: readonly VersionSummary[],
   shown: number,
   deployments: readonly Deployment[],
   numbers: Stats | undefined,
@@ -132,7 +132,7 @@ function versionsList(
       link(visit, ["deployments", measured.id, "stats"])
     }">All statistics</a></p>`
   }<ol class="versions" reversed>${
-    versions.map(({ version, note, createdAt }) => {
+    versions.map(({ version, note, actor, source, createdAt }) => {
       const live = deployments.filter(({ currentVersion }) => currentVersion === version);
       const compared = version === shown ? version - 1 : shown;
       return markup`<li${version === shown && markup` aria-current="true"`}><div class="line"><a href="${
@@ -141,7 +141,7 @@ function versionsList(
         chips(live.map((deployment) => deploymentChip(visit, deployment)))
       }</div>${note !== "" && markup`<p>${isolated(note)}</p>`}${
         numbersLine(numbers?.versions.find((each) => each.version === version))
-      }<p class="hint">${time(createdAt)}${
+      }<p class="hint">${time(createdAt)}${source !== null && markup` · ${actor === "" ? source : isolated(actor)}`}${
         compared > 0 &&
         markup` · <a href="${
           link(visit, ["prompts", id, "compare"], {

@@ -1,64 +1,159 @@
 // The filters of records as fields and as a query. Their names are those of the query, so that a view can be sent to a colleague.
-import { markup } from "../html.ts";
-import type { Html } from "../html.ts";
-import { asked, askedNumber, workspaceOf } from "../page.ts";
+import { invalid } from "../../common/errors.ts";
+import type { Refusal } from "../../common/errors.ts";
+import type { KeyId } from "../../common/ids.ts";
+import { listApiKeys } from "../../management/api-keys.ts";
+import type { ApiKey } from "../../management/api-keys.ts";
+import { exact, isolated, markup } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { checkbox, field, select } from "../parts/form.ts";
-import { rangeOf, spanOptions } from "./inputs.ts";
+import { area, checkbox, field, select } from "../parts/form.ts";
+import { notice } from "../parts/notice.ts";
+import { rangeOf, spanOptions, spans } from "./inputs.ts";
 
-/** The filter in the query. */
+/** The filter in the query. Throws if a field has what it does not take. */
 export const filterIn = (visit: Visit) => ({
   sessionId: asked(visit, "session"),
-  status: asked(visit, "status"),
+  status: statusesIn(visit).join(",") || undefined,
   failures: asked(visit, "failures") === "yes" ? true : undefined,
-  promptVersion: askedNumber(visit, "version"),
+  promptVersion: numberOf(visit, "version", "promptVersion"),
+  keyId: asked(visit, "key") as KeyId | undefined,
   model: asked(visit, "model"),
-  slowerThan: askedNumber(visit, "slower"),
-  moreTokensThan: askedNumber(visit, "tokens"),
+  slowerThan: numberOf(visit, "slower", "slowerThan"),
+  moreTokensThan: numberOf(visit, "tokens", "moreTokensThan"),
   costlierThan: asked(visit, "costlier"),
-  where: asked(visit, "where"),
+  where: linesOf(asked(visit, "where")),
   text: asked(visit, "text"),
-  ...rangeOf(visit),
+  ...checkedRange(visit),
 });
 
-const more = ["session", "version", "model", "slower", "tokens", "costlier", "where", "from", "to", "order"];
+/** The query of the page for links, in which each name stands once. */
+export const queryOf = (visit: Visit): Record<string, string> => ({
+  ...Object.fromEntries(visit.query),
+  status: statusesIn(visit).join(","),
+});
+
+/** Several statuses are several parameters, or one list. */
+const statusesIn = ({ query }: Visit): string[] =>
+  query.getAll("status").flatMap((list) => list.split(",")).map((text) => text.trim()).filter((text) => text !== "");
+
+/** The operation checks the range of a number. */
+function numberOf(visit: Visit, name: string, member: keyof typeof labels): number | undefined {
+  const text = asked(visit, name);
+  if (text === undefined) return undefined;
+  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${member} must be a number`);
+  return Number(text);
+}
+
+const linesOf = (text: string | undefined): string | undefined =>
+  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "").join("\n");
+
+function checkedRange(visit: Visit) {
+  const last = asked(visit, "last") ?? "all";
+  if (last !== "all" && !Object.hasOwn(spans, last)) {
+    throw invalid(`Field last must be one of ${Object.keys(spans).join(", ")}`);
+  }
+  const range = rangeOf(visit), { from = 0, to = Infinity } = range;
+  if (from > to) throw invalid("Field from must be no later than the end of the range");
+  return range;
+}
+
+/** The fields by the members of operations, of which a refusal tells. */
+const labels = {
+  sessionId: "Session",
+  promptVersion: "Version",
+  keyId: "Key",
+  model: "Model",
+  slowerThan: "Slower than (ms)",
+  moreTokensThan: "More tokens than",
+  costlierThan: "Costlier than (USD)",
+  where: "Properties",
+  text: "Text",
+  last: "Time",
+  from: "From (UTC)",
+  to: "To (UTC)",
+};
+
+/** Why a filter was refused, in the words of its fields. */
+export const filterNotice = ({ message }: Refusal): Html =>
+  notice(
+    "error",
+    markup`${
+      message.replace(
+        /^Field (\w+)/,
+        (whole, member: string) => Object.hasOwn(labels, member) ? labels[member as keyof typeof labels] : whole,
+      )
+    }.`,
+  );
+
+const mostKeys = 100;
+
+/** The keys to choose from, the newest ones. */
+export const findKeys = async (visit: Visit): Promise<ApiKey[]> =>
+  (await visit.call(listApiKeys, { workspaceId: workspaceOf(visit).id, limit: mostKeys })).items;
+
+const more = ["session", "version", "key", "model", "slower", "tokens", "costlier", "where", "from", "to", "order"];
+
+type Options = {
+  keys: readonly ApiKey[];
+  times?: readonly (readonly [value: string, label: string])[];
+  /** Fields that the page has beside these. */
+  others?: Part;
+};
 
 /** The fields of the filter. Those that are rarely used are folded away unless one of them is set. */
-export function filterFields(visit: Visit): Html {
-  const { statuses } = workspaceOf(visit);
+export function filterFields(visit: Visit, { keys, times = spanOptions, others }: Options): Html {
   const value = (name: string) => asked(visit, name);
-  const names = statuses.map(({ name }) => name);
-  const status = value("status");
-  const known = status === undefined || names.includes(status) ? names : [...names, status];
+  const { statuses } = workspaceOf(visit);
   return markup`${
     field({ label: "Text", name: "text", type: "search", value: value("text"), placeholder: "In input or output" })
-  }${
-    statuses.length === 0 ? field({ label: "Status", name: "status", value: status }) : select({
-      label: "Status",
-      name: "status",
-      value: status,
-      options: [["", "Any status"], ...known.map((name) => [name, name] as const)],
-    })
-  }${select({ label: "Time", name: "last", value: value("last"), options: spanOptions })}${
+  }${select({ label: "Time", name: "last", value: value("last"), options: times })}${statusFields(visit)}${
     statuses.some(({ isFailure }) => isFailure) && checkbox("Only failures", "failures", value("failures") === "yes")
   }<details class="more"${
     more.some((name) => value(name) !== undefined) && markup` open`
   }><summary>More filters</summary><div class="row">${
     field({ label: "Session", name: "session", value: value("session") })
-  }${field({ label: "Version", name: "version", type: "number", value: value("version") })}${
-    field({ label: "Model", name: "model", value: value("model") })
-  }${field({ label: "Slower than (ms)", name: "slower", type: "number", value: value("slower") })}${
-    field({ label: "More tokens than", name: "tokens", type: "number", value: value("tokens") })
-  }${field({ label: "Costlier than (USD)", name: "costlier", value: value("costlier"), placeholder: "0.01" })}${
-    field({ label: "Property", name: "where", value: value("where"), placeholder: "trace_id=4bf92f35" })
-  }${field({ label: "From (UTC)", name: "from", type: "datetime-local", value: value("from") })}${
-    field({ label: "To (UTC)", name: "to", type: "datetime-local", value: value("to") })
+  }${field({ label: labels.promptVersion, name: "version", type: "number", value: value("version") })}${
+    select({ label: labels.keyId, name: "key", value: value("key"), options: keyOptions(keys, value("key")) })
+  }${field({ label: labels.model, name: "model", value: value("model") })}${
+    field({ label: labels.slowerThan, name: "slower", type: "number", value: value("slower") })
+  }${field({ label: labels.moreTokensThan, name: "tokens", type: "number", value: value("tokens") })}${
+    field({ label: labels.costlierThan, name: "costlier", value: value("costlier"), placeholder: "0.01" })
   }${
-    select({
-      label: "Order",
-      name: "order",
-      value: value("order"),
-      options: [["", "Newest first"], ["oldest", "Oldest first"]],
+    area({
+      label: labels.where,
+      name: "where",
+      value: value("where"),
+      hint: "As in trace_id=4bf92f35. Of several lines, all must hold.",
+      rows: 2,
     })
-  }</div></details>`;
+  }${field({ label: labels.from, name: "from", type: "datetime-local", value: value("from") })}${
+    field({ label: labels.to, name: "to", type: "datetime-local", value: value("to") })
+  }${others}</div></details>`;
+}
+
+/** A box for each status that has a name, and for each other one in the query. */
+function statusFields(visit: Visit): Html {
+  const { statuses } = workspaceOf(visit);
+  const chosen = statusesIn(visit);
+  if (statuses.length === 0) {
+    return field({ label: "Status", name: "status", value: chosen.join(","), placeholder: "0,1" });
+  }
+  const all = new Set([...statuses.map(({ name }) => name), ...chosen]);
+  return markup`<fieldset class="field"><legend>Status</legend><div class="chips">${
+    [...all].map((name, nth) =>
+      markup`<span class="check"><input type="checkbox" id="status-${nth}" name="status" value="${exact(name)}"${
+        chosen.includes(name) && markup` checked`
+      }><label for="status-${nth}">${isolated(name)}</label></span>`
+    )
+  }</div></fieldset>`;
+}
+
+function keyOptions(keys: readonly ApiKey[], chosen: string | undefined): [value: string, label: string][] {
+  const known = keys.map(({ id, name, prefix }): [string, string] => [id, name === "" ? prefix : name]);
+  const other: [string, string][] = chosen === undefined || keys.some(({ id }) => id === chosen)
+    ? []
+    : [[chosen, chosen]];
+  return [["", "Any key"], ...known, ...other];
 }

@@ -1,5 +1,7 @@
 // The records of a deployment with filters, and their export.
+import { invalid } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
+import type { ApiKey } from "../../management/api-keys.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
@@ -17,8 +19,8 @@ import { pager, table } from "../parts/table.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
-import { mainOf } from "./inputs.ts";
-import { filterFields, filterIn } from "./record-filter.ts";
+import { findWith, mainOf } from "./inputs.ts";
+import { filterFields, filterIn, filterNotice, findKeys, queryOf } from "./record-filter.ts";
 
 const pageSize = 25;
 
@@ -36,18 +38,22 @@ export const recordsPage: Page = {
         }`,
       };
     }
-    const filter = inDeployment(visit, deployment.id);
-    const { items, nextCursor } = await visit.call(listDiagnoses, {
-      ...filter,
-      limit: pageSize,
-      cursor: asked(visit, "cursor"),
-    });
-    const query = Object.fromEntries(visit.query);
+    const [{ found, refusal }, keys] = await Promise.all([
+      findWith(async () => {
+        requireKnown(visit, deployments);
+        const cursor = asked(visit, "cursor");
+        return await visit.call(listDiagnoses, { ...inDeployment(visit, deployment.id), limit: pageSize, cursor });
+      }),
+      findKeys(visit),
+    ]);
+    const { items = [], nextCursor = null } = found ?? {};
+    const query = queryOf(visit);
     const exported = (format: string) =>
       link(visit, ["records", "export"], { ...query, deployment: deployment.id, cursor: "", format });
     return {
       title: `Records of ${deployment.reference}`,
       isWide: true,
+      ...refusal && { kind: refusal.kind },
       body: markup`${
         heading({
           title: "Records",
@@ -63,8 +69,12 @@ export const recordsPage: Page = {
               )
             }" download>Export CSV</a>`,
         })
-      }${filterForm(visit, deployments, deployment)}${
-        items.length > 0 ? recordsTable(visit, items) : noneFound(visit, nextCursor !== null)
+      }${filterForm(visit, deployments, deployment, keys)}${
+        refusal !== undefined
+          ? filterNotice(refusal)
+          : items.length > 0
+          ? recordsTable(visit, items)
+          : noneFound(visit, nextCursor !== null)
       }${pager(nextCursor, (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }))}`,
     };
   },
@@ -102,6 +112,13 @@ const noneFound = (visit: Visit, goesOn: boolean): Html =>
 const findDeployments = (visit: Visit): Promise<Deployment[]> =>
   listAll((page) => visit.call(listDeployments, { workspaceId: workspaceOf(visit).id, archived: true, ...page }));
 
+function requireKnown(visit: Visit, all: readonly Deployment[]): void {
+  const id = asked(visit, "deployment");
+  if (id !== undefined && all.every((deployment) => deployment.id !== id)) {
+    throw invalid(`There is no deployment ${id} in this workspace`);
+  }
+}
+
 /** The deployment in the query, else the one to begin with. */
 const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
   all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
@@ -113,7 +130,20 @@ const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   ...filterIn(visit),
 });
 
-const filterForm = (visit: Visit, deployments: readonly Deployment[], { id }: Deployment): Html =>
+const orderField = (visit: Visit): Html =>
+  select({
+    label: "Order",
+    name: "order",
+    value: asked(visit, "order"),
+    options: [["", "Newest first"], ["oldest", "Oldest first"]],
+  });
+
+const filterForm = (
+  visit: Visit,
+  deployments: readonly Deployment[],
+  { id }: Deployment,
+  keys: readonly ApiKey[],
+): Html =>
   filters(
     markup`${
       select({
@@ -124,7 +154,7 @@ const filterForm = (visit: Visit, deployments: readonly Deployment[], { id }: De
           [id, archivedAt === null ? reference : `${reference} (archived)`] as const
         ),
       })
-    }${filterFields(visit)}`,
+    }${filterFields(visit, { keys, others: orderField(visit) })}`,
     [...visit.query.keys()].some((name) => name !== "deployment")
       ? link(visit, ["records"], { deployment: id })
       : undefined,

@@ -3,6 +3,7 @@ import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
+import { dollarText } from "../../common/dollars.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -13,35 +14,38 @@ import { empty } from "../parts/empty.ts";
 import { filters, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { statsTable } from "../parts/stats.ts";
-import { spanOf, spanOptions } from "./inputs.ts";
+import { findWith, spanOptions } from "./inputs.ts";
+import { filterFields, filterIn, filterNotice, findKeys } from "./record-filter.ts";
 
 const intervals = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const; // ms
 type Interval = keyof typeof intervals;
 const mostVersions = 6; // beside each other
-const mostPoints = 48; // of a chart, so that the page stays light
+const mostPoints = 36; // of a chart, so that the page stays light
 
 export const statsPage: Page = {
   path: "/:workspaceId/deployments/:deployId/stats",
   section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
-    const last = asked(visit, "last") ?? "30d";
+    const isRange = asked(visit, "from") !== undefined || asked(visit, "to") !== undefined;
+    const last = asked(visit, "last") ?? (isRange ? "all" : "30d");
     const asking = asked(visit, "interval") ?? "";
     const interval = Object.hasOwn(intervals, asking)
       ? asking as Interval
       : last === "1h" || last === "24h"
       ? "hour"
       : "day";
+    const clear = [...visit.query.keys()].length > 0 ? link(visit, ["deployments", deployId, "stats"]) : undefined;
     visit.query.set("last", last);
-    const [{ reference }, stats] = await Promise.all([
-      visit.call(getDeployment, { id: deployId, workspaceId }),
-      visit.call(readStats, { deployId, interval, ...last === "all" ? {} : spanOf(visit) }),
+    const { reference } = await visit.call(getDeployment, { id: deployId, workspaceId });
+    const [{ found: stats, refusal }, keys] = await Promise.all([
+      findWith(async () => await visit.call(readStats, { deployId, interval, ...filterIn(visit) })),
+      findKeys(visit),
     ]);
-    const shown = stats.versions.slice(0, mostVersions);
-    const columns = shown.map(({ version, ...stats }) => ({ label: `v${version}`, stats }));
     return {
       title: `Statistics of ${reference}`,
       isWide: true,
+      ...refusal && { kind: refusal.kind },
       body: markup`${
         heading({
           title: "Statistics",
@@ -52,34 +56,32 @@ export const statsPage: Page = {
           lede: markup`What the records of ${isolated(reference)} show. Times are in UTC.`,
         })
       }${
-        filters(markup`${
-          select({
-            label: "Time",
-            name: "last",
-            value: last,
-            options: [...spanOptions.filter(([value]) => value !== ""), ["all", "All of the log"]],
-          })
-        }${
-          select({
-            label: "A point for each",
-            name: "interval",
-            value: interval,
-            options: [["hour", "Hour"], ["day", "Day"], ["week", "Week"]],
-          })
-        }`)
-      }${
-        stats.records === 0
-          ? empty("No records in this time", "Widen the time above.")
-          : markup`${chartsOf(stats, interval)}${
-            section(
-              "By version",
-              statsTable(columns.length > 1 ? [...columns, { label: "all", stats: stats.all }] : columns),
-            )
-          }`
-      }`,
+        filters(
+          markup`${
+            select({
+              label: "A point for each",
+              name: "interval",
+              value: interval,
+              options: [["hour", "Hour"], ["day", "Day"], ["week", "Week"]],
+            })
+          }${filterFields(visit, { keys, times })}`,
+          clear,
+        )
+      }${refusal !== undefined ? filterNotice(refusal) : stats !== undefined && numbersOf(stats, interval)}`,
     };
   },
 };
+
+const times = [...spanOptions.filter(([value]) => value !== ""), ["all", "All of the log"]] as const;
+
+function numbersOf(stats: Stats, interval: Interval): Html {
+  if (stats.records === 0) return empty("No records", "Widen the time, or take a filter away.");
+  const shown = stats.versions.slice(0, mostVersions);
+  const columns = shown.map(({ version, ...stats }) => ({ label: `v${version}`, stats }));
+  return markup`${chartsOf(stats, interval)}${
+    section("By version", statsTable(columns.length > 1 ? [...columns, { label: "all", stats: stats.all }] : columns))
+  }`;
+}
 
 /** The charts of a series. Parts of time without records are shown as gaps. */
 function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
@@ -127,23 +129,33 @@ function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
     ...shared,
     title: "Cost",
     unit: "USD",
-    format: (value) => `$${Number(value.toPrecision(4))}`,
-    series: [{ name: "Cost", style: 2, values: valuesOf(({ cost }) => Number(cost.total)) }],
+    format: dollarText,
+    series: [{
+      name: "Cost",
+      style: 2,
+      values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
+    }],
   };
   const tokens: Chart = {
     ...shared,
     title: "Tokens",
     unit: "tokens",
     series: [
-      { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.prompt) },
-      { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.completion) },
+      { name: "Input", style: 2, values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
+      { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
     ],
   };
   const charts = [records, latency, cost, tokens];
-  return markup`<div class="charts">${barChart(records)}${lineChart(latency)}${barChart(cost)}${
-    barChart(tokens)
-  }</div>${
+  return markup`<div class="charts">${barChart(records)}${chartOr("No record has a latency.", latency, lineChart)}${
+    chartOr("No record has a cost: set prices, or send the cost with the records.", cost, barChart)
+  }${chartOr("No record has counts of tokens.", tokens, barChart)}</div>${
     all > count &&
     markup`<p class="hint">The newest ${count} ${interval}s are shown. Choose a longer part of time for more.</p>`
   }${numbersTable(`By ${interval}`, charts)}`;
 }
+
+/** A chart, or a sentence where it has no value to draw. */
+const chartOr = (sentence: string, chart: Chart, draw: (chart: Chart) => Html): Html =>
+  chart.series.some(({ values }) => values.some((value) => value !== null))
+    ? draw(chart)
+    : markup`<figure class="chart"><figcaption>${chart.title}</figcaption><p class="hint">${sentence}</p></figure>`;

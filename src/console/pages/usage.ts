@@ -9,6 +9,7 @@ import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { heading, section } from "../parts/heading.ts";
+import { notice } from "../parts/notice.ts";
 import { table } from "../parts/table.ts";
 import { quotaOf } from "./overview.ts";
 
@@ -22,18 +23,22 @@ export const usagePage: Page = {
     const { id: workspaceId } = workspaceOf(visit);
     const asking = asked(visit, "month") ?? "";
     const month = isMonth(asking) ? asking : monthOf(now);
+    const isUnknown = asking !== "" && asking !== month;
     const [usage, months] = await Promise.all([
       call(readUsage, { workspaceId, month }),
       call(listMonths, { workspaceId, limit: mostMonths }),
     ]);
     return {
       title: `Usage in ${month}`,
+      ...isUnknown && { kind: "invalid" },
       body: markup`${
         heading({
           title: `Usage in ${month}`,
           lede: "Each accepted request counts once, in a month of UTC. Refused requests cost nothing.",
         })
-      }${quotaOf(usage, now)}${section("By key and deployment", keysOf(usage))}${
+      }${isUnknown && notice("error", `Month must be a month such as ${month}. This is the current one.`)}${
+        quotaOf(visit, usage)
+      }${section("By key and deployment", keysOf(usage))}${
         section(
           "Months",
           months.items.length === 0

@@ -1,7 +1,8 @@
 // Statistics beside each other, with the numbers of `promptledger stats`, and what a comparison shows.
+import { dollarText } from "../../common/dollars.ts";
 import type { Comparison } from "../../management/compare.ts";
 import type { RecordStats } from "../../schema/ledger.ts";
-import { counted, dash, dollars, duration, number, rounded, share, usd } from "../format.ts";
+import { counted, dash, duration, durationText, number, rounded, share, usd } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { notice } from "./notice.ts";
@@ -23,7 +24,8 @@ const rows: Row[] = [
   {
     label: "Latency, mean",
     cell: ({ latency }) => duration(latency.mean),
-    difference: ({ latency }) => differenceOf(latency, (value) => `${signed(Math.round(value))} ms`),
+    difference: ({ latency }) =>
+      differenceOf(latency, (value) => `${value < 0 ? "−" : "+"}${durationText(Math.abs(value))}`),
   },
   {
     label: "Tokens per record",
@@ -39,7 +41,7 @@ const rows: Row[] = [
       cost === null
         ? dash
         : differenceOf({ ...cost, difference: Number(cost.difference) }, (value) =>
-          `${value < 0 ? "−" : "+"}${dollars.format(Math.abs(value))}`),
+          `${value < 0 ? "" : "+"}${dollarText(value)}`),
   },
   { label: "Cost", cell: costOf },
   { label: "Statuses", cell: statusesOf },

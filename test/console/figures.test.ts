@@ -1,0 +1,100 @@
+// How the console writes amounts, durations and forecasts, and what it shows where nothing is known.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { dollarText, priceText } from "../../src/common/dollars.ts";
+import { durationText } from "../../src/console/format.ts";
+import { compareStats } from "../../src/management/compare.ts";
+import { createToken } from "../../src/management/tokens.ts";
+import { listPromptVersions } from "../../src/management/versions.ts";
+import { call, createDeployment, pushPrompt } from "../actions.ts";
+import { bearer, promptFile, toPrompt } from "../helpers.ts";
+import { createVisit, tableIn, visit } from "./visitor.ts";
+
+const test = suite("figures");
+
+test("an amount has cents, and four digits where it is small", () => {
+  const amounts = [0, 0.1, 2.5, 12.3456, 1_111_111.101, 0.000_878_008_475, 1e-12, -0.004_5].map(dollarText);
+  assert.equal(amounts, [
+    ...["$0.00", "$0.10", "$2.50", "$12.35", "$1,111,111.10"],
+    ...["$0.000878", "$0.000000000001", "−$0.0045"],
+  ]);
+});
+
+test("a price has all its digits", () => {
+  assert.equal(["12.3456", "1000.00001", "2.5", "0.1", "7"].map(priceText), [
+    ...["$12.3456", "$1,000.00001", "$2.50", "$0.10", "$7.00"],
+  ]);
+});
+
+test("a duration has two units from two minutes on", () => {
+  const texts = [0.4, 999, 1_234, 119_900, 150_000, 863_400, 3_599_999, 34.3 * 3_600_000, 172_800_000].map(
+    durationText,
+  );
+  assert.equal(texts.map((text) => text.replaceAll("\u00a0", " ")), [
+    ...["0 ms", "999 ms", "1.2 s", "119.9 s", "2 min 30 s", "14 min 23 s", "1 h", "1 d 10 h", "2 d"],
+  ]);
+});
+
+test("statistics of records without a price have no cost, not a cost of 0", async () => {
+  const { world, visitor } = await createVisit();
+  await world.submit({ sessionId: "s", status: 1, content: { output: "x" }, latency: 5 });
+  const page = await visitor.see(`/deployments/${world.deployId}/stats`);
+  assert.match(page, '<figcaption>Cost</figcaption><p class="hint">No record has a cost');
+  assert.match(page, '<figcaption>Tokens</figcaption><p class="hint">No record has counts of tokens');
+  assert.not.match(page, "$0");
+  await world.close();
+});
+
+test("a forecast begins when the workspace was created", async () => {
+  const { world, visitor } = await createVisit({ monthlyLimit: 100 });
+  await world.read();
+  assert.match(await visitor.see(""), "There are too few requests for a forecast.");
+  world.now += 24 * 3_600_000;
+  assert.match(await (await visit(world)).see(""), /about <data value="1">1<\/data> request a day,/);
+  await world.close();
+});
+
+test("a comparison of a version with itself says so", async () => {
+  const { world, visitor } = await createVisit();
+  const { deployId, promptId } = world;
+  await world.submit({ sessionId: "s", status: 1, content: { output: "x" } });
+  const page = await visitor.see(`/prompts/${promptId}/compare?from=1&to=1`);
+  assert.match(page, "Version 1 is compared with itself.");
+  const { sentence } = await call(compareStats, world.admin, { a: deployId, b: deployId });
+  assert.match(sentence, /@production is compared with itself$/);
+  await world.close();
+});
+
+test("the versions of a prompt have their authors", async () => {
+  const { world } = await createVisit();
+  const { admin, promptId, workspaceId } = world;
+  const { token } = await call(createToken, admin, { name: "grace", role: "editor", workspaceId });
+  await world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title: "Second" }, bearer(token));
+  const page = await (await visit(world)).see(`/prompts/${promptId}`);
+  assert.match(page, /<strong>v2<\/strong>.*UTC<\/time> · <bdi>grace<\/bdi>.*<strong>v1<\/strong>/s);
+  const { items } = await call(listPromptVersions, admin, { id: promptId });
+  assert.equal(items.map(({ version, actor, source }) => ({ version, actor, source })), [
+    { version: 2, actor: "grace", source: "api" },
+    { version: 1, actor: "", source: "command line" },
+  ]);
+});
+
+test("before a promotion, the numbers of a new version are those of the deployment that tried it", async () => {
+  const { world, visitor } = await createVisit();
+  const { admin, deployId, promptId, workspaceId } = world;
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
+  const { id: staging } = await createDeployment(admin, workspaceId, { name: "staging", promptId, version: 2 });
+  const path = `/deployments/${deployId}/promote?version=2`;
+  assert.match(await visitor.see(path), "What both did here");
+  for (const id of [deployId, staging, staging]) {
+    await world.submit({ sessionId: "s", status: 1, content: { output: "x" } }, id);
+  }
+  const page = await visitor.see(path);
+  assert.match(page, /Version 2 has no records here\. Its numbers are those of <bdi>greeting<wbr>@staging<\/bdi>\./);
+  assert.equal(tableIn(page, "Statistics")[0]!.slice(0, 2), [["1"], ["2"]]);
+  await world.submit({ sessionId: "s", status: 1, content: { output: "x" }, promptVersion: 2 });
+  assert.match(await visitor.see(path), "What both did here");
+  await world.close();
+});
+
+test.run();

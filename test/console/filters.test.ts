@@ -1,0 +1,109 @@
+// The filters of records and statistics: those of the command line, and what a page says about a wrong one.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { readStats } from "../../src/management/stats.ts";
+import { call, createApiKey, updateWorkspace } from "../actions.ts";
+import { createVisit, linksIn, tableIn } from "./visitor.ts";
+
+const test = suite("filters");
+
+const { world, visitor } = await createVisit();
+test.after(() => world.close());
+const { admin, workspaceId, deployId } = world;
+
+const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }, {
+  status: 2,
+  name: "cut",
+}];
+await updateWorkspace(admin, workspaceId, { statuses });
+const { id: keyId, key } = await createApiKey(admin, workspaceId, { name: "nightly" });
+for (const status of [0, 1, 2, 2]) {
+  const additional_properties = { tier: "flex", nth: status, prompt_tokens: status, completion_tokens: 0 };
+  await world.submit({ sessionId: "s", status, content: { output: "x" }, additional_properties });
+}
+await world.submit({ sessionId: "s", status: 1, content: { output: "x" } }, deployId, key);
+
+/** How many records the page and its export have with a filter. */
+async function count(query: string): Promise<number> {
+  const page = await visitor.see(`/records?deployment=${deployId}&${query}`);
+  const found = tableIn(page, "Records").length;
+  const exported = linksIn(page).find((href) => href.includes("format=ndjson"));
+  if (found === 0) return 0;
+  const { text } = await visitor.open(`${workspaceId}/${exported!.split(`${workspaceId}/`)[1]}`);
+  assert.is(text.trim().split("\n").length, found, query);
+  return found;
+}
+
+test("records are chosen by key, by several statuses and by several properties", async () => {
+  assert.is(await count(`key=${keyId}`), 1);
+  assert.is(await count("status=ok&status=failed"), 3);
+  assert.is(await count("status=ok,cut"), 4);
+  assert.is(await count(`where=${encodeURIComponent("tier=flex\r\nnth=2\r\n")}`), 2);
+  assert.is(await count("tokens=0"), 3);
+});
+
+test("the form keeps what was chosen", async () => {
+  const page = await visitor.see(`/records?status=ok&status=cut&key=${keyId}&where=a%3D1%0D%0Ab%3D2`);
+  const checked = Array.from(page.matchAll(/name="status" value="(\w+)" checked/g), ([, name]) => name);
+  assert.equal(checked, ["ok", "cut"]);
+  assert.match(page, new RegExp(`<option value="${keyId}"  ?selected>nightly<`));
+  assert.match(page, ">\na=1\r\nb=2</textarea>");
+});
+
+test("statistics take the same filter", async () => {
+  const page = await visitor.see(`/deployments/${deployId}/stats?status=ok&key=${keyId}`);
+  const stats = await call(readStats, admin, { deployId, status: "ok", keyId });
+  assert.equal(tableIn(page, "Statistics")[0], [[String(stats.records)]]);
+  assert.is(stats.records, 1);
+});
+
+const wrong: [query: string, sentence: string][] = [
+  ["slower=1.5", "Slower than (ms) must be an integer of milliseconds"],
+  ["slower=-3", "Slower than (ms) must be an integer of milliseconds"],
+  ["slower=fast", "Slower than (ms) must be a number."],
+  ["version=abc", "Version must be a number."],
+  ["version=0", "Version must be an integer from 1"],
+  ["costlier=abc", "Costlier than (USD) must be a decimal text"],
+  ["where=xx", "Properties must be a path and a value"],
+  ["status=nope", "The workspace has no status named nope. Its names: "],
+  ["from=bad", "A time must look like 2026-11-15T12:00."],
+  ["from=2026-11-15T12:00&to=2026-11-14T12:00", "From (UTC) must be no later than the end of the range."],
+  ["last=9y", "Time must be one of 1h, 24h, 7d, 30d."],
+];
+
+test("a wrong filter is refused with its reason, and its form stays", async () => {
+  for (const path of [`${workspaceId}/records?`, `${workspaceId}/deployments/${deployId}/stats?`]) {
+    for (const [query, sentence] of wrong) {
+      const { status, text } = await visitor.open(path + query);
+      assert.is(status, 400, query);
+      assert.ok(text.includes(sentence), `${query}: ${sentence}`);
+      const [, value] = query.split("&")[0]!.split("=");
+      if (!query.startsWith("last")) {
+        assert.ok(text.includes(`value="${value}"`) || text.includes(`\n${query.slice(6)}</`), query);
+      }
+      assert.equal(tableIn(text, "Records"), []);
+    }
+  }
+});
+
+test("an unknown deployment does not show the records of another one", async () => {
+  const { status, text } = await visitor.open(`${workspaceId}/records?deployment=dep_nope`);
+  assert.is(status, 400);
+  assert.match(text, "There is no deployment dep_nope in this workspace.");
+  assert.equal(tableIn(text, "Records"), []);
+});
+
+test("the audit log keeps its form too", async () => {
+  const { status, text } = await visitor.open(`${workspaceId}/audit?action=Nope!&actor=ann`);
+  assert.is(status, 400);
+  assert.match(text, "Field action must be an action such as deployment.promoted");
+  assert.match(text, /name="actor" type="text" value="ann"/);
+});
+
+test("an unknown month is refused, and the page shows the current one", async () => {
+  const { status, text } = await visitor.open(`${workspaceId}/usage?month=2026-99`);
+  assert.is(status, 400);
+  assert.match(text, "Month must be a month such as 2026-11. This is the current one.");
+});
+
+test.run();
