@@ -5,7 +5,8 @@ import { assets } from "../../src/console/assets.ts";
 import { roles } from "../../src/management/operation.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
-import { createTenant, promptFile, toPrompt } from "../helpers.ts";
+import { listApiKeys } from "../../src/management/api-keys.ts";
+import { createTenant, goodBody, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { createVisit, linksIn, origin, tableIn, titleOf, visit } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
@@ -149,9 +150,24 @@ test("an unknown page is 404, and so is what a caller for one workspace may not 
     const { status, text } = await visitor.open(path);
     assert.equal([status, titleOf(text).split(" · ")[0]], [404, "Not found"], path);
   }
+  assert.match((await visitor.open("nowhere/at/all")).text, "There is no page with this address.");
   const hidden = await bound.open(other.id);
   assert.equal([hidden.status, hidden.text.includes("Secret")], [404, false]);
   assert.not.match((await bound.open("workspaces")).text, "Secret");
+});
+
+test("a record or a key is shown and changed only under the workspace that it is of", async () => {
+  const other = await createTenant(world.admin, 10, "B");
+  const { json } = await world.submit(goodBody, other.deployId, other.key);
+  const { id } = json as { id: string };
+  const { items: [key] } = await call(listApiKeys, world.admin, { workspaceId: other.workspaceId });
+  const paths = [`/records/${id}`, `/keys/${key!.id}`];
+  for (const path of [...paths, `/records/${id}/text?part=input`]) {
+    assert.is((await visitor.open(world.workspaceId + path)).status, 404, path);
+  }
+  assert.is((await visitor.send(paths[0]!, { do: "delete" })).status, 404);
+  assert.is((await visitor.send(paths[1]!, { do: "revoke" })).status, 404);
+  for (const path of paths) assert.is((await visitor.open(other.workspaceId + path)).status, 200, path);
 });
 
 test("a page says what its role may not do, and a form that is sent nevertheless is refused with the role that it needs", async () => {

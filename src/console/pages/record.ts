@@ -35,9 +35,8 @@ export const recordPage: Page = {
   path: "/:workspaceId/records/:recordId",
   section: "records",
   async show(visit) {
-    const record = await findRecord(visit);
-    const { workspaceId, deployId } = { workspaceId: workspaceOf(visit).id, deployId: record.deployId };
-    const deployment = await visit.call(getDeployment, { id: deployId, workspaceId });
+    const { record, deployment } = await findRecord(visit);
+    const { deployId } = record;
     const { id, promptVersion, createdAt } = record;
     const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
     const { content, ...others } = record;
@@ -55,11 +54,7 @@ export const recordPage: Page = {
           ["Recorded", time(createdAt)],
           ["Status", statusChip(visit, status)],
           ["Latency", duration(latency)],
-          [
-            "Version",
-            deployment === undefined ? `v${promptVersion}` : versionLink(visit, deployment.promptId, promptVersion),
-          ],
-          deployment &&
+          ["Version", versionLink(visit, deployment.promptId, promptVersion)],
           [
             "Deployment",
             markup`<a href="${link(visit, ["deployments", deployment.id])}">${isolated(deployment.reference)}</a>`,
@@ -75,9 +70,11 @@ export const recordPage: Page = {
         ])
       }<div class="halves">${section("Input", partView(visit, record, "input"))}${
         section("Output", partView(visit, record, "output"))
-      }</div>${Object.keys(more).length > 0 && section("Submitted besides", jsonView(visit, more))}${
-        deployment && await versionView(visit, deployment, promptVersion)
-      }<details><summary>As it was submitted</summary><p></p>${
+      }</div>${Object.keys(more).length > 0 && section("Submitted besides", jsonView(visit, more))}${await versionView(
+        visit,
+        deployment,
+        promptVersion,
+      )}<details><summary>As it was submitted</summary><p></p>${
         jsonView(visit, { content })
       }</details><details><summary>Delete</summary>${
         guarded(visit, deleteDiagnosis, () =>
@@ -93,7 +90,8 @@ export const recordPage: Page = {
     };
   },
   async act(visit) {
-    await visit.call(deleteDiagnosis, { id: visit.params.recordId as RecordId });
+    const { record: { id } } = await findRecord(visit);
+    await visit.call(deleteDiagnosis, { id: id as RecordId });
     return { redirect: link(visit, ["records"], { deployment: asked(visit, "deployment") }) };
   },
 };
@@ -102,7 +100,7 @@ export const recordPage: Page = {
 export const recordTextPage: Page = {
   path: "/:workspaceId/records/:recordId/text",
   async show(visit) {
-    const record = await findRecord(visit);
+    const { record } = await findRecord(visit);
     const part = asked(visit, "part") ?? "";
     if (!["input", "output", "all"].includes(part)) throw invalid("part must be input, output or all");
     const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
@@ -110,8 +108,12 @@ export const recordTextPage: Page = {
   },
 };
 
-const findRecord = (visit: Visit): Promise<Diagnosis> =>
-  visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
+/** The record in the path and its deployment, which must be of the workspace in the path. */
+async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment: Deployment }> {
+  const record = await visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
+  const input = { id: record.deployId, workspaceId: workspaceOf(visit).id };
+  return { record, deployment: await visit.call(getDeployment, input) };
+}
 
 /** An input or output as a conversation, and as it is. */
 function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
