@@ -1,5 +1,5 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
-import { invalid } from "../../common/errors.ts";
+import { invalid, Refusal } from "../../common/errors.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { asked, sent } from "../page.ts";
 import type { Visit } from "../page.ts";
@@ -15,10 +15,25 @@ export function numberIn(visit: Visit, name: string): number | undefined {
 
 const day = 86_400_000; // ms
 
-/** Days that a form sent, in ms. Nothing means for ever. */
-export function daysIn(visit: Visit, name: string): number | null {
+const mostDays = 3_660;
+
+/** Days that a form sent, in ms. Nothing means for ever. `label` is that of the field. */
+export function daysIn(visit: Visit, name: string, label: string): number | null {
   const days = numberIn(visit, name);
-  return days === undefined ? null : days * day;
+  if (days === undefined) return null;
+  if (days < 1 || days > mostDays) throw invalid(`${label} must be from 1 to ${mostDays}, or empty`);
+  return days * day;
+}
+
+/** Makes a change. If it is refused for a field, the refusal names it as the form does. */
+export async function withLabels<T>(labelOf: (path: string) => string | undefined, change: () => Promise<T>) {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== "invalid") throw error;
+    const message = error.message.replace(/^(?:Field )?(\S+)(?= must )/, (found, path) => labelOf(path) ?? found);
+    throw new Refusal(error.kind, message, error.code);
+  }
 }
 
 /** Spans of time that filters offer, in ms. */

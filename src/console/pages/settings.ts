@@ -10,10 +10,19 @@ import { field, form, guarded } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { facts } from "../parts/table.ts";
-import { daysIn, numberIn } from "./inputs.ts";
-import { statusesForm, statusesIn } from "./statuses.ts";
+import { daysIn, numberIn, withLabels } from "./inputs.ts";
+import { statusesForm, statusesIn, statusLabel } from "./statuses.ts";
 
 const day = 86_400_000; // ms
+
+/** The labels of the fields by what the operation calls them, or by their own names. */
+const labels: Record<string, string> = {
+  name: "Name",
+  monthlyLimit: "Requests per month",
+  upgradeUrl: "Link at the limit",
+  keepRecords: "Keep records for days",
+  keepCalls: "Keep calls for days",
+};
 
 export const settingsPage: Page = {
   path: "/:workspaceId/settings",
@@ -41,24 +50,42 @@ export const settingsPage: Page = {
       }${section("Change", guarded(visit, updateWorkspace, () => changeForm(visit, workspace)))}${
         section("Statuses", guarded(visit, updateWorkspace, () => statusesForm(visit, workspace)))
       }
-<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id}</code>.</p>`,
+<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id} --confirm ${
+        quoted(name)
+      }</code>.</p>`,
     };
   },
   async act(visit) {
     const { id } = workspaceOf(visit);
-    if (visit.form.get("do") === "statuses") await visit.call(updateWorkspace, { id, statuses: statusesIn(visit) });
-    else await visit.call(updateWorkspace, { id, ...settingsIn(visit) });
+    if (visit.form.get("do") === "statuses") {
+      const statuses = statusesIn(visit);
+      await withLabels(statusLabel(statuses), () => visit.call(updateWorkspace, { id, statuses }));
+    } else {
+      await withLabels(
+        (path) => labels[path],
+        async () => await visit.call(updateWorkspace, { id, ...settingsIn(visit) }),
+      );
+    }
     return { redirect: link(visit, ["settings"], { done: "stored" }) };
   },
 };
+
+/** A text as an argument in a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const settingsIn = (visit: Visit) => ({
   name: sent(visit, "name") ?? "",
   monthlyLimit: numberIn(visit, "monthlyLimit"),
   upgradeUrl: sent(visit, "upgradeUrl") ?? null,
-  keepRecordsMs: daysIn(visit, "keepRecords"),
-  keepCallsMs: daysIn(visit, "keepCalls"),
+  keepRecordsMs: retentionIn(visit, "keepRecords", workspaceOf(visit).keepRecordsMs),
+  keepCallsMs: retentionIn(visit, "keepCalls", workspaceOf(visit).keepCallsMs),
 });
+
+/** A retention in ms. The field has whole days, so one that was not changed leaves what is stored. */
+function retentionIn(visit: Visit, name: string, stored: number | null): number | null {
+  const entered = daysIn(visit, name, labels[name]!);
+  return stored !== null && entered === daysOf(stored)! * day ? stored : entered;
+}
 
 const keepText = (ms: number | null): Part => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
@@ -70,7 +97,7 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
     submit: "Store settings",
     body: markup`${field({ label: "Name", name: "name", value: valueOf("name", name), isRequired: true })}${
       field({
-        label: "Requests per month",
+        label: labels.monthlyLimit!,
         name: "monthlyLimit",
         type: "number",
         value: valueOf("monthlyLimit", monthlyLimit),
@@ -79,7 +106,7 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
       })
     }${
       field({
-        label: "Link at the limit",
+        label: labels.upgradeUrl!,
         name: "upgradeUrl",
         type: "url",
         value: valueOf("upgradeUrl", upgradeUrl),
@@ -87,7 +114,7 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
       })
     }<div class="row">${
       field({
-        label: "Keep records for days",
+        label: labels.keepRecords!,
         name: "keepRecords",
         type: "number",
         value: valueOf("keepRecords", daysOf(keepRecordsMs)),
@@ -95,7 +122,7 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
       })
     }${
       field({
-        label: "Keep calls for days",
+        label: labels.keepCalls!,
         name: "keepCalls",
         type: "number",
         value: valueOf("keepCalls", daysOf(keepCallsMs)),
