@@ -52,13 +52,15 @@ export function rotationForms(visit: Visit, rotate: { role: Role }, revoke: { ro
     section(
       "Revoke",
       guarded(visit, revoke, (): Part =>
-        form({
-          submit: "Revoke",
-          kind: "danger",
-          body: markup`<p>All its secrets are refused from the next request on. This cannot be taken back.</p>${
-            hiddenField("do", "revoke")
-          }`,
-        })),
+        markup`<details><summary>Revoke it for good</summary>${
+          form({
+            submit: "Revoke",
+            kind: "danger",
+            body: markup`<p>All its secrets are refused from the next request on. This cannot be taken back.</p>${
+              hiddenField("do", "revoke")
+            }`,
+          })
+        }</details>`),
     )
   }`;
 }
