@@ -165,6 +165,8 @@ test("a deployment is promoted, rolled back, switched off and on, each with its 
   const asking = await visitor.see(`${path}/promote?version=2`);
   assert.match(asking, "<strong>v1 → v2</strong>");
   assert.match(asking, "<b>Second</b>");
+  // The difference begins with the first line.
+  assert.not.match(asking, "⋯");
   assert.equal(await state(), [1, true, 1]);
   const revision = () => state().then(([, , revision]) => String(revision));
   for (
