@@ -10,7 +10,7 @@ import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { readConversation } from "../conversation.ts";
 import type { Message } from "../conversation.ts";
-import { dash, duration, sizeText, time } from "../format.ts";
+import { dash, duration, sizeText } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -19,6 +19,7 @@ import { statusChip, versionLink } from "../parts/chips.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { contentView, messagesView } from "../parts/content.ts";
+import { exactTime } from "../parts/exact-time.ts";
 import { form, guarded, hiddenField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
@@ -51,7 +52,7 @@ export const recordPage: Page = {
         })
       }${
         facts([
-          ["Recorded", time(createdAt)],
+          ["Recorded", exactTime(createdAt)],
           ["Status", statusChip(visit, status)],
           ["Latency", duration(latency)],
           ["Version", versionLink(visit, deployment.promptId, promptVersion)],
@@ -63,8 +64,8 @@ export const recordPage: Page = {
             "Session",
             markup`<a href="${link(visit, ["session"], { id: session })}">${isolated(session.slice(0, 200))}</a>`,
           ],
-          startAt !== null ? ["Started", time(startAt)] : undefined,
-          endAt !== null ? ["Ended", time(endAt)] : undefined,
+          startAt !== null ? ["Started", exactTime(startAt)] : undefined,
+          endAt !== null ? ["Ended", exactTime(endAt)] : undefined,
           ["Key", markup`<a href="${link(visit, ["keys", record.keyId])}"><code>…${record.keyId.slice(-8)}</code></a>`],
           ["Id", markup`<code>${id}</code>`],
         ])
