@@ -140,6 +140,32 @@ test("so do statistics of many hours and versions, which show the newest hours a
   await world.close();
 });
 
+test("so does a session of many records, in pages that lead to the newer ones", async () => {
+  const { world, visitor } = await createVisit();
+  const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
+  await updateWorkspace(world.admin, world.workspaceId, { statuses });
+  for (let nth = 0; nth < 100; nth++) await world.submit({ ...goodBody, sessionId: "s", status: nth % 2 });
+  const page = await visitor.see("/session?id=s");
+  assert.ok(page.length + shared < maxBytes, `${page.length + shared} bytes`);
+  assert.match(page.replace(/<[^>]*>/g, ""), "30 records of the session on this page, 15 failed, oldest first.");
+  assert.match(page, /rel="next" href="[^"]+">Newer</);
+  const oldest = await visitor.see(`/records?deployment=${world.deployId}&order=oldest`);
+  assert.match(oldest, "What applications submitted, oldest first.");
+  assert.match(oldest, /rel="next" href="[^"]+">Newer</);
+  await world.close();
+});
+
+test("promotions of one day share a mark", async () => {
+  const { world, visitor } = await createVisit();
+  await pushPrompt(world.admin, world.promptId, toPrompt({ ...promptFile, title: "Second" }));
+  for (let nth = 0; nth < 12; nth++) await promoteDeployment(world.admin, world.deployId, { version: 2 - nth % 2 });
+  await world.submit();
+  const page = await visitor.see(`/deployments/${world.deployId}/stats`);
+  const marks = Array.from(page.matchAll(/class="mark-label"[^>]*>([^<]*)</g), ([, label]) => label);
+  assert.equal(marks, Array(4).fill("v1 (13)"));
+  await world.close();
+});
+
 test("an unknown page is 404, and so is what a caller for one workspace may not see", async () => {
   const other = await createWorkspace(world.admin, { name: "Secret" });
   const { token } = await call(createToken, world.admin, { name: "B", role: "admin", workspaceId: world.workspaceId });
