@@ -230,7 +230,11 @@ test("secrets of keys and tokens are shown once, and rotation and revocation do 
 
 test("settings are stored as they are entered, and what is wrong with them is said", async () => {
   const form = { name: "Acme", monthlyLimit: "2,000", upgradeUrl: "https://acme.example/more", keepRecords: "30" };
-  await visitor.send("/settings", { ...form, keepCalls: "" });
+  const asking = await visitor.send("/settings", { ...form, keepCalls: "" });
+  assert.is(asking.status, 409);
+  assert.match(refusalIn(asking.text)!, "This removes records older than 30 days.");
+  assert.match(asking.text, 'name="consent"');
+  await visitor.send("/settings", { ...form, keepCalls: "", consent: "yes" });
   const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = await call(getWorkspace, admin, { id: workspaceId });
   assert.equal([monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs], [2000, form.upgradeUrl, 30 * 86_400_000, null]);
   const { status, text } = await visitor.send("/settings", { ...form, upgradeUrl: "javascript:alert(1)" });
@@ -263,6 +267,18 @@ test("the command that deletes a workspace quotes its name for a shell", async (
     `${workspaceId} --confirm &#39;Ann&#39;\\&#39;&#39;s &amp; Co&#39;</code>`,
   );
   await updateWorkspace(admin, workspaceId, { name: "Acme" });
+});
+
+test("a time of expiry that is refused stays in its form, under its label", async () => {
+  for (const path of ["/keys", "/tokens"]) {
+    const { status, text } = await visitor.send(path, {
+      name: "Past",
+      role: "viewer",
+      expiresAt: "9999-12-31T00:00:99",
+    });
+    assert.is(status, 400);
+    assert.match(text, 'value="9999-12-31T00:00:99"');
+  }
 });
 
 test("a refused name stays in its form, which is open", async () => {

@@ -9,10 +9,12 @@ import { section } from "../parts/heading.ts";
 import { secretView } from "../parts/secret.ts";
 import { momentOf } from "./inputs.ts";
 
+export const expiryLabel = "Expires (UTC)";
+
 /** The field for the time at which a new secret expires. */
 export const expiryField = ({ form }: Visit): Html =>
   field({
-    label: "Expires (UTC)",
+    label: expiryLabel,
     name: "expiresAt",
     type: "datetime-local",
     value: form.get("expiresAt"),

@@ -1,4 +1,5 @@
 // The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+import { conflict } from "../../common/errors.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, number, time } from "../format.ts";
@@ -6,7 +7,7 @@ import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { field, form, guarded } from "../parts/form.ts";
+import { checkbox, field, form, guarded } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { facts } from "../parts/table.ts";
@@ -63,12 +64,31 @@ export const settingsPage: Page = {
     } else {
       await withLabels(
         (path) => labels[path],
-        async () => await visit.call(updateWorkspace, { id, ...settingsIn(visit) }),
+        async () => {
+          const settings = settingsIn(visit);
+          requireConsent(visit, settings);
+          await visit.call(updateWorkspace, { id, ...settings });
+        },
       );
     }
     return { redirect: link(visit, ["settings"], { done: "stored" }) };
   },
 };
+
+const shortened = "retention_shortened";
+
+/** Refuses a shorter retention until a box is ticked beside what it removes. */
+function requireConsent(visit: Visit, { keepRecordsMs, keepCallsMs }: ReturnType<typeof settingsIn>): void {
+  const stored = workspaceOf(visit);
+  const older = (noun: string, next: number | null, before: number | null) =>
+    next !== null && (before === null || next < before) ? [`${noun} older than ${ageText(next)}`] : [];
+  const removed = [
+    ...older("records", keepRecordsMs, stored.keepRecordsMs),
+    ...older("calls", keepCallsMs, stored.keepCallsMs),
+  ];
+  if (removed.length === 0 || sent(visit, "consent") === "yes") return;
+  throw conflict(`This removes ${removed.join(" and ")}. Tick the box in the form and store it again`, shortened);
+}
 
 /** A text as an argument in a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
@@ -90,7 +110,7 @@ function retentionIn(visit: Visit, name: string, stored: number | null): number 
 const keepText = (ms: number | null): Part => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
 
-function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
+function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Html {
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
   const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
   return form({
@@ -128,6 +148,6 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
         value: valueOf("keepCalls", daysOf(keepCallsMs)),
         hint: "Their records go with them. Usage stays exact.",
       })
-    }</div>`,
+    }</div>${refusal?.code === shortened && checkbox("Remove what is older, for good", "consent")}`,
   });
 }
