@@ -162,7 +162,7 @@ test("promotions of one day share a mark", async () => {
   await world.submit();
   const page = await visitor.see(`/deployments/${world.deployId}/stats`);
   const marks = Array.from(page.matchAll(/class="mark-label"[^>]*>([^<]*)</g), ([, label]) => label);
-  assert.equal(marks, Array(4).fill("v1 (13)"));
+  assert.equal([...new Set(marks)], ["v1 (13)"]);
   await world.close();
 });
 

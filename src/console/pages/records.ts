@@ -51,7 +51,7 @@ export const recordsPage: Page = {
       body: markup`${
         heading({
           title: "Records",
-          lede: `What applications submitted, ${filter.order} first.`,
+          lede: `What applications submitted, ${orderIn(visit)} first.`,
           actions: items.length > 0 &&
             markup`<a class="button" href="${
               link(visit, ["deployments", deployment.id, "stats"])
@@ -69,7 +69,7 @@ export const recordsPage: Page = {
         pager(
           nextCursor,
           (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }),
-          filter.order === "oldest" ? "Newer" : "Older",
+          orderIn(visit) === "oldest" ? "Newer" : "Older",
         )
       }`,
     };
@@ -115,10 +115,12 @@ const findDeployments = (visit: Visit): Promise<Deployment[]> =>
 const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
   all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
 
+const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const;
+
 const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   deployId,
   workspaceId: workspaceOf(visit).id,
-  order: asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const,
+  order: orderIn(visit),
   ...filterIn(visit),
 });
 
