@@ -35,12 +35,16 @@ async function versionModule(): Promise<string> {
   return `// Generated from package.json by \`npm run generate\`.\n\n/** The version of this package. */\nexport const version = "${version}";\n`;
 }
 
+/** A style without its comments and indentation, which browsers need not load. */
+const shortened = (file: string, text: string): string =>
+  file.endsWith(".css") ? text.replace(/\/\*.*?\*\/\n*/gs, "").replace(/^\s+/gm, "") : text;
+
 /** The assets of the console. Their addresses have the beginning of their hash. */
 async function assetsModule(): Promise<string> {
   const all = await readdir(new URL("src/console/assets/", root));
   const files = all.filter((file) => /\.(css|js|svg)$/.test(file)).sort();
   const entries = await Promise.all(files.map(async (file) => {
-    const text = await readText(`src/console/assets/${file}`);
+    const text = shortened(file, await readText(`src/console/assets/${file}`));
     const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
     return `  "${file}": {\n    hash: "${hash}",\n    text: ${literal(text)},\n  },\n`;
   }));

@@ -28,9 +28,9 @@ export function errorView(
   const title = code === "cross_site" ? "Refused" : titles[kind] ?? "Refused";
   return {
     title,
-    body: markup`<h1>${title}</h1><p>${message}.</p>${
-      nextStep(kind, code, caller, id)
-    }<p><a class="button" href="${start}">Go to the start</a></p>`,
+    body: markup`<h1>${title}</h1><p>${
+      code === "path_not_found" ? "There is no page with this address." : `${message}.`
+    }</p>${nextStep(kind, code, caller, id)}<p><a class="button" href="${start}">Go to the start</a></p>`,
   };
 }
 

@@ -26,7 +26,7 @@ import { pages } from "./pages.ts";
 import { bareLayout, layout } from "./parts/layout.ts";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
 import { cookieHeader } from "./session-cookie.ts";
-import { againView, endedView, offView, safeNext, signInView } from "./sign-in.ts";
+import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.ts";
 
 /** Where the console is, below the base path of the service. */
 export const consolePath = "/console";
@@ -108,19 +108,21 @@ async function showSignIn(ctx: RequestContext, context: Context, state: State): 
   const root = rootOf(ctx, state.base);
   if (!isChange(ctx)) {
     const query = readQuery(request), next = safeNext(query.get("next"));
-    const token = state.links.take(query.get("code") ?? "");
+    const code = query.get("code") ?? undefined;
+    // Programs that check a link send HEAD, which must not use it up.
+    const token = code === undefined || request.method === "HEAD" ? undefined : state.links.take(code);
     if (token !== undefined) return await enter(ctx, state, token, "");
     if (await findCaller(state, request) !== undefined) return redirectTo(root + next);
-    return pageAnswer(bareLayout(root, signInView(next)));
+    return pageAnswer(bareLayout(root, signInView(next, code === undefined ? undefined : spentLink)));
   }
   requireOwnPage(request);
   const form = new URLSearchParams(await readText(ctx, context));
-  const next = safeNext(form.get("next"));
+  const next = safeNext(form.get("next")), token = (form.get("token") ?? "").trim();
   try {
-    return await enter(ctx, state, (form.get("token") ?? "").trim(), next);
+    return await enter(ctx, state, token, next);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return pageAnswer(bareLayout(root, signInView(next, error)), error.kind);
+    return pageAnswer(bareLayout(root, signInView(next, tokenFault(error, token))), error.kind);
   }
 }
 

@@ -1,21 +1,16 @@
 // Pages for who is not signed in.
 import type { Refusal } from "../common/errors.ts";
+import { isApiKey } from "../common/ids.ts";
 import { markup } from "./html.ts";
 import type { View } from "./page.ts";
 import { field, form, hiddenField } from "./parts/form.ts";
 import { notice } from "./parts/notice.ts";
 
-/** Asks for a token. `next` is the page below the console to go to then. */
-export const signInView = (next: string, refusal?: Refusal): View => ({
+/** Asks for a token. `next` is the page below the console to go to then, and `fault` why the person is not signed in. */
+export const signInView = (next: string, fault?: string): View => ({
   title: "Sign in",
   body: markup`<h1>Sign in</h1><p class="lede">Use a management token, or the admin token of this service.</p>${
-    refusal &&
-    notice(
-      "error",
-      refusal.kind === "unauthorized"
-        ? "This token is not valid. Check that you copied all of it and that it has not expired or been revoked, or ask an admin for a new one."
-        : markup`${refusal.message}.`,
-    )
+    fault !== undefined && notice("error", fault)
   }${
     form({
       submit: "Sign in",
@@ -26,6 +21,16 @@ export const signInView = (next: string, refusal?: Refusal): View => ({
     })
   }<p class="hint">The session ends after 12 hours, when you sign out, or when the token is revoked. Make a token with <code>promptledger token create --name NAME --role viewer</code>.</p>`,
 });
+
+/** What is wrong with a token that was refused. */
+export function tokenFault({ kind, message }: Refusal, token: string): string {
+  if (kind !== "unauthorized") return `${message}.`;
+  return isApiKey(token)
+    ? "This is an API key, which applications use. Sign in with a management token: its text begins with plm_."
+    : "This token is not valid. Check that you copied all of it and that it has not expired or been revoked, or ask an admin for a new one.";
+}
+
+export const spentLink = "This link has been used, or is not known. Start the demo again for a new one.";
 
 /** Leads on from a link on another site. The browser withholds the cookie until a page of ours asks for it. */
 export const againView = (href: string): View => ({
@@ -51,4 +56,7 @@ const isInside = /^(?![./])[\w.~%-]+(\/[\w.~%-]+)*(\?[\w.~%=&+*-]*)?$/;
 
 /** The page to go to after signing in, relative to the console. Anything else than a page of it leads to its start. */
 export const safeNext = (next: string | null): string =>
-  next !== null && isInside.test(next) && !next.split(/[/?]/).includes("..") ? next : "";
+  next !== null && isInside.test(next) && !goesUp(next.split("?")[0]!) ? next : "";
+
+/** Whether a path leads upward. A browser reads `%2e%2e` as `..` too. */
+const goesUp = (path: string): boolean => path.replace(/%2e/gi, ".").split("/").includes("..");

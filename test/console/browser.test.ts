@@ -155,7 +155,40 @@ if (currentRuntime === "Node") {
     await page.keyboard.press("Escape");
     await page.locator("h1").click();
     await page.keyboard.press("?");
-    assert.match(await page.getByRole("dialog").innerText(), "Search");
+    const dialog = page.getByRole("dialog");
+    const keys = await dialog.locator("kbd").allInnerTexts();
+    assert.is(new Set(keys).size, keys.length, keys.join());
+    await dialog.getByRole("button", { name: "Turn keys off" }).click();
+    await page.keyboard.press("?");
+    assert.is(await dialog.count(), 0);
+    await page.getByRole("button", { name: "Keyboard" }).click();
+    await dialog.getByRole("button", { name: "Turn keys on" }).click();
+    await page.keyboard.press("g");
+    await page.keyboard.press("e");
+    await page.waitForURL(/\/settings$/);
+    await context.close();
+  });
+
+  test("a deep session is no wider than a phone, and a chart shows its newest end first", async () => {
+    const { origin, deployId, key, service } = place;
+    let parent: string | undefined;
+    for (let level = 0; level < 25; level++) {
+      const record = { sessionId: "deep", status: 1, content: { output: "x" } };
+      const body = JSON.stringify({ ...record, additional_properties: { parent_id: parent } });
+      const request = { method: "POST", headers: bearer(key), body };
+      const response = await service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
+      parent = (await response.json() as { id: string }).id;
+    }
+    const context = await browser.newContext({ viewport: { width: 360, height: 900 } });
+    const page = await context.newPage();
+    await enter(page, place);
+    const overview = page.url();
+    const plot = "document.querySelector('.plot')";
+    assert.ok(await page.evaluate(`${plot}.scrollWidth > ${plot}.clientWidth && ${plot}.scrollLeft === 0`));
+    assert.ok(await page.evaluate(`${plot}.firstChild.getBoundingClientRect().right < innerWidth`));
+    await page.goto(`${overview}/session?id=deep`);
+    assert.is(await page.locator("article").count(), 25);
+    assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
     await context.close();
   });
 }

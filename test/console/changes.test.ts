@@ -12,7 +12,7 @@ import { listApiKeys } from "../../src/management/api-keys.ts";
 import { getWorkspace } from "../../src/management/workspaces.ts";
 import { protectDeployment } from "../../src/management/deployment-changes.ts";
 import { createToken } from "../../src/management/tokens.ts";
-import { call, createPrompt, pushPrompt } from "../actions.ts";
+import { call, createDeployment, createPrompt, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { bearer, promptFile, toPrompt } from "../helpers.ts";
 import { createVisit, refusalIn, visit } from "./visitor.ts";
 
@@ -165,6 +165,8 @@ test("a deployment is promoted, rolled back, switched off and on, each with its 
   const asking = await visitor.see(`${path}/promote?version=2`);
   assert.match(asking, "<strong>v1 → v2</strong>");
   assert.match(asking, "<b>Second</b>");
+  // The difference begins with the first line.
+  assert.not.match(asking, "⋯");
   assert.equal(await state(), [1, true, 1]);
   const revision = () => state().then(([, , revision]) => String(revision));
   for (
@@ -228,12 +230,91 @@ test("secrets of keys and tokens are shown once, and rotation and revocation do 
 
 test("settings are stored as they are entered, and what is wrong with them is said", async () => {
   const form = { name: "Acme", monthlyLimit: "2,000", upgradeUrl: "https://acme.example/more", keepRecords: "30" };
-  await visitor.send("/settings", { ...form, keepCalls: "" });
+  const asking = await visitor.send("/settings", { ...form, keepCalls: "" });
+  assert.is(asking.status, 409);
+  assert.match(refusalIn(asking.text)!, "This removes records older than 30 days.");
+  assert.match(asking.text, 'name="consent"');
+  await visitor.send("/settings", { ...form, keepCalls: "", consent: "yes" });
   const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = await call(getWorkspace, admin, { id: workspaceId });
   assert.equal([monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs], [2000, form.upgradeUrl, 30 * 86_400_000, null]);
   const { status, text } = await visitor.send("/settings", { ...form, upgradeUrl: "javascript:alert(1)" });
   assert.is(status, 400);
-  assert.match(refusalIn(text)!, "upgradeUrl");
+  assert.match(refusalIn(text)!, "Link at the limit must be");
+  const without = await visitor.send("/settings", { ...form, keepRecords: "0" });
+  assert.equal([without.status, refusalIn(without.text)], [
+    400,
+    "Keep records for days must be from 1 to 3660, or empty.",
+  ]);
+  const unnamed = await visitor.send("/settings", { do: "statuses", "code-0": "7", "name-0": "" });
+  assert.match(refusalIn(unnamed.text)!, /^The name of status 7 must be /);
+});
+
+test("settings that are stored untouched leave a retention that is no whole number of days", async () => {
+  const keepRecordsMs = 36 * 3_600_000;
+  await updateWorkspace(admin, workspaceId, { keepRecordsMs });
+  assert.match(await visitor.see("/settings"), 'name="keepRecords" type="number" value="2"');
+  const stored = async (keepRecords: string) => {
+    await visitor.send("/settings", { name: "Acme", monthlyLimit: "2000", keepRecords });
+    return (await call(getWorkspace, admin, { id: workspaceId })).keepRecordsMs;
+  };
+  assert.equal([await stored("2"), await stored("3"), await stored("")], [keepRecordsMs, 3 * 86_400_000, null]);
+});
+
+test("the command that deletes a workspace quotes its name for a shell", async () => {
+  await updateWorkspace(admin, workspaceId, { name: "Ann's & Co" });
+  assert.match(
+    await visitor.see("/settings"),
+    `${workspaceId} --confirm &#39;Ann&#39;\\&#39;&#39;s &amp; Co&#39;</code>`,
+  );
+  await updateWorkspace(admin, workspaceId, { name: "Acme" });
+});
+
+test("a time of expiry that is refused stays in its form, under its label", async () => {
+  for (const path of ["/keys", "/tokens"]) {
+    const { status, text } = await visitor.send(path, {
+      name: "Past",
+      role: "viewer",
+      expiresAt: "9999-12-31T00:00:99",
+    });
+    assert.is(status, 400);
+    assert.match(text, 'value="9999-12-31T00:00:99"');
+  }
+});
+
+test("a refused name stays in its form, which is open", async () => {
+  const { id } = await makePrompt();
+  const deployment = `/deployments/${world.deployId}`;
+  for (
+    const [path, form] of [
+      [deployment, { name: "Bad Name!" }],
+      [`/prompts/${id}`, { do: "rename", name: "Bad Name!" }],
+      [`/prompts/${id}`, { do: "deploy", name: "Bad Name!", version: "1" }],
+    ] as const
+  ) {
+    const { status, text } = await visitor.send(path, form);
+    assert.is(status, 400);
+    const opened = Array.from(text.matchAll(/<details open>.*?<\/details>/gs), ([part]) => part);
+    assert.is(opened.filter((part) => part.includes('value="Bad Name!"')).length, 1, JSON.stringify(form));
+  }
+});
+
+test("a price is removed below what its removal changes", async () => {
+  await visitor.send("/prices", { model: "gpt-4o", input: "1", output: "2" });
+  const [, form] = /<details><summary>Remove(.*?)<\/details>/s.exec(await visitor.see("/prices"))!;
+  assert.match(form!, "in all workspaces");
+  const [, id] = /name="remove" value="([^"]+)"/.exec(form!)!;
+  const { headers } = await visitor.send("/prices", { remove: id! });
+  assert.match(await visitor.see(`/${headers.get("Location")!.split("/").at(-1)}`), "The price is removed.");
+});
+
+test("a way back without a version leads to the version before, if there is one", async () => {
+  const { id } = await makePrompt();
+  await pushPrompt(admin, id, toPrompt({ ...promptFile, title: "Second" }));
+  const made = await createDeployment(admin, workspaceId, { name: "live", promptId: id, version: 1 });
+  const path = `/deployments/${made.id}/rollback`;
+  assert.match(await visitor.see(path), "No earlier version");
+  await promoteDeployment(admin, made.id, { version: 2 });
+  assert.match(await visitor.see(path), "Roll back: v1");
 });
 
 test("a record that is deleted is gone, and its page says so", async () => {

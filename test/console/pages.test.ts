@@ -5,7 +5,8 @@ import { assets } from "../../src/console/assets.ts";
 import { roles } from "../../src/management/operation.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
-import { createTenant, promptFile, toPrompt } from "../helpers.ts";
+import { listApiKeys } from "../../src/management/api-keys.ts";
+import { createTenant, goodBody, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { createVisit, linksIn, origin, tableIn, titleOf, visit } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
@@ -139,6 +140,32 @@ test("so do statistics of many hours and versions, which show the newest hours a
   await world.close();
 });
 
+test("so does a session of many records, in pages that lead to the newer ones", async () => {
+  const { world, visitor } = await createVisit();
+  const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
+  await updateWorkspace(world.admin, world.workspaceId, { statuses });
+  for (let nth = 0; nth < 100; nth++) await world.submit({ ...goodBody, sessionId: "s", status: nth % 2 });
+  const page = await visitor.see("/session?id=s");
+  assert.ok(page.length + shared < maxBytes, `${page.length + shared} bytes`);
+  assert.match(page.replace(/<[^>]*>/g, ""), "30 records of the session on this page, 15 failed, oldest first.");
+  assert.match(page, /rel="next" href="[^"]+">Newer</);
+  const oldest = await visitor.see(`/records?deployment=${world.deployId}&order=oldest`);
+  assert.match(oldest, "What applications submitted, oldest first.");
+  assert.match(oldest, /rel="next" href="[^"]+">Newer</);
+  await world.close();
+});
+
+test("promotions of one day share a mark", async () => {
+  const { world, visitor } = await createVisit();
+  await pushPrompt(world.admin, world.promptId, toPrompt({ ...promptFile, title: "Second" }));
+  for (let nth = 0; nth < 12; nth++) await promoteDeployment(world.admin, world.deployId, { version: 2 - nth % 2 });
+  await world.submit();
+  const page = await visitor.see(`/deployments/${world.deployId}/stats`);
+  const marks = Array.from(page.matchAll(/class="mark-label"[^>]*>([^<]*)</g), ([, label]) => label);
+  assert.equal([...new Set(marks)], ["v1 (13)"]);
+  await world.close();
+});
+
 test("an unknown page is 404, and so is what a caller for one workspace may not see", async () => {
   const other = await createWorkspace(world.admin, { name: "Secret" });
   const { token } = await call(createToken, world.admin, { name: "B", role: "admin", workspaceId: world.workspaceId });
@@ -149,9 +176,24 @@ test("an unknown page is 404, and so is what a caller for one workspace may not 
     const { status, text } = await visitor.open(path);
     assert.equal([status, titleOf(text).split(" · ")[0]], [404, "Not found"], path);
   }
+  assert.match((await visitor.open("nowhere/at/all")).text, "There is no page with this address.");
   const hidden = await bound.open(other.id);
   assert.equal([hidden.status, hidden.text.includes("Secret")], [404, false]);
   assert.not.match((await bound.open("workspaces")).text, "Secret");
+});
+
+test("a record or a key is shown and changed only under the workspace that it is of", async () => {
+  const other = await createTenant(world.admin, 10, "B");
+  const { json } = await world.submit(goodBody, other.deployId, other.key);
+  const { id } = json as { id: string };
+  const { items: [key] } = await call(listApiKeys, world.admin, { workspaceId: other.workspaceId });
+  const paths = [`/records/${id}`, `/keys/${key!.id}`];
+  for (const path of [...paths, `/records/${id}/text?part=input`]) {
+    assert.is((await visitor.open(world.workspaceId + path)).status, 404, path);
+  }
+  assert.is((await visitor.send(paths[0]!, { do: "delete" })).status, 404);
+  assert.is((await visitor.send(paths[1]!, { do: "revoke" })).status, 404);
+  for (const path of paths) assert.is((await visitor.open(other.workspaceId + path)).status, 200, path);
 });
 
 test("a page says what its role may not do, and a form that is sent nevertheless is refused with the role that it needs", async () => {

@@ -124,6 +124,8 @@ test("a page that asks to sign in leads back to where one wanted to go, and nowh
     "javascript:alert(1)",
     "../v1/usage",
     "a/../../b",
+    "%2e%2e/x",
+    "a/.%2E/x",
     "\\\\evil",
   ];
   for (const text of [...hostile, "/etc", "a\r\nSet-Cookie: b"]) {
@@ -185,14 +187,22 @@ test("a form that comes after the end of the session changes nothing, and says h
   assert.equal([status, titleOf(text)], [401, "Signed out"]);
 });
 
-test("a link signs in once", async () => {
+test("an API key does not sign in, and the page says what it is", async () => {
+  const { status, text } = await sendToken(world, world.key);
+  assert.is(status, 401);
+  assert.match(text, "This is an API key");
+});
+
+test("a link signs in once, and a check of it with HEAD does not use it up", async () => {
   const database = await openMemory();
   const pages = consolePages();
   const { log } = captureLog("error");
   const { fetch } = serveContext(database, { faces: [management({ adminToken }), pages], log });
   const link = pages.createLink(adminToken);
+  assert.is((await fetch(new Request(origin + link, { method: "HEAD" }))).headers.has("Set-Cookie"), false);
   const visits = [await fetch(new Request(origin + link)), await fetch(new Request(origin + link))];
   assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [200, false]]);
+  assert.match(await visits[1]!.text(), "This link has been used, or is not known.");
   database.close();
 });
 

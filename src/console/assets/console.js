@@ -3,6 +3,9 @@
 // before it is sent, and keys.
 
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+/** @type {Intl.DateTimeFormatOptions} */
+const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
+const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000]];
@@ -21,7 +24,7 @@ function showTimes(part) {
     const time = /** @type {HTMLTimeElement} */ (element);
     const at = new Date(time.dateTime);
     time.title = [time.textContent, ago(at.getTime())].filter(Boolean).join(", ");
-    time.textContent = zoned.format(at);
+    time.textContent = (time.className === "exact" ? exact : zoned).format(at);
   }
 }
 
@@ -111,8 +114,8 @@ const isWriting = (target) =>
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
-  if (event.key === "?") return showKeys();
   if (storage?.getItem(off)) return;
+  if (event.key === "?") return showKeys();
   if (event.key === "/") {
     const search = /** @type {HTMLInputElement | null} */ (document.querySelector("main input[type=search]"));
     if (search) event.preventDefault();
@@ -122,20 +125,36 @@ document.addEventListener("keydown", (event) => {
     setTimeout(() => isGoing = false, 1_200);
   } else if (isGoing) {
     isGoing = false;
-    linkOf(event.key)?.click();
+    goals().get(event.key)?.click();
   }
 });
 
-const navigation = () => /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"));
+/** The parts of the console, each by the first letter of its name that is no other's. */
+function goals() {
+  /** @type {Map<string, HTMLAnchorElement>} */
+  const found = new Map();
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"))) {
+    const key = [...link.text.toLowerCase()].find((letter) => !found.has(letter));
+    if (key) found.set(key, link);
+  }
+  return found;
+}
 
-/** The part of the console that begins with a letter. @param {string} key */
-const linkOf = (key) => [...navigation()].find((link) => link.text.toLowerCase().startsWith(key));
+// Without `?`, this button turns the keys on again.
+const account = document.querySelector(".account form");
+if (account) {
+  const button = document.createElement("button");
+  button.className = "plain";
+  button.textContent = "Keyboard";
+  button.addEventListener("click", showKeys);
+  account.before(button);
+}
 
 function showKeys() {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "keys");
   const rows = [["/", "Search"], ["?", "These keys"]];
-  for (const link of navigation()) rows.push([`g ${link.text[0]?.toLowerCase()}`, link.text]);
+  for (const [key, link] of goals()) rows.push([`g ${key}`, link.text]);
   const list = document.createElement("dl");
   list.className = "facts";
   for (const [key, what] of rows) {

@@ -116,9 +116,7 @@ export const changesTable = (visit: Visit, entries: readonly AuditEntry[], names
 
 /** The token or the user, and how the change was made where that is asked for, or nobody is named. */
 const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
-  actor === ""
-    ? source
-    : markup`${isolated(actor)}${isWhole && markup`<p class="hint">${source.replace(" ", "\u00a0")}</p>`}`;
+  actor === "" ? source : markup`${isolated(actor)}${isWhole && markup`<p class="hint whole">${source}</p>`}`;
 
 /** What happened, and the thing that changed. */
 function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {

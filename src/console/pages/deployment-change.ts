@@ -3,9 +3,10 @@ import { unknownPath } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
 import type { Comparison } from "../../management/compare.ts";
-import { rollBackDeployment } from "../../management/deployment-changes.ts";
+import { listDeploymentChanges, rollBackDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
+import { findRollbackTargets } from "../../management/history.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
 import { breakable, isolated, markup } from "../html.ts";
@@ -13,6 +14,7 @@ import type { Html, Part } from "../html.ts";
 import { askedNumber, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
+import { empty } from "../parts/empty.ts";
 import { filters, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { comparisonView } from "../parts/stats.ts";
@@ -32,7 +34,8 @@ export const deploymentChangePage: Page = {
     const deployment = await visit.call(getDeployment, { id, workspaceId });
     const { reference, currentVersion, revision, isProtected } = deployment;
     const hasVersion = name === "promote" || name === "rollback";
-    const version = hasVersion ? askedNumber(visit, "version") : undefined;
+    const asking = hasVersion ? askedNumber(visit, "version") : undefined;
+    const version = asking ?? (name === "rollback" ? await previousOf(visit, deployment) : undefined);
     const isOther = version !== undefined && version !== currentVersion;
     return {
       title: `${title} ${reference}`,
@@ -59,8 +62,9 @@ export const deploymentChangePage: Page = {
             })
           }</div>`, isProtected)
       }${hasVersion && !isOther && version !== undefined && markup`<p>Version ${version} is live already.</p>`}${
-        isOther && await outcomeOf(visit, deployment, version)
-      }`,
+        name === "rollback" && version === undefined &&
+        empty("No earlier version", "The deployment has served no other version that it could return to.")
+      }${isOther && await outcomeOf(visit, deployment, version)}`,
     };
   },
   async act(visit) {
@@ -78,6 +82,12 @@ export const deploymentChangePage: Page = {
   },
 };
 
+/** The version that was live before. */
+async function previousOf({ call }: Visit, { id, workspaceId }: Deployment): Promise<number | undefined> {
+  const history = await listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page }));
+  return findRollbackTargets(history.reverse()).previous;
+}
+
 function changeName({ params }: Visit): ChangeName {
   const name = params.change ?? "";
   if (!Object.hasOwn(changes, name)) throw unknownPath();
@@ -92,7 +102,7 @@ async function versionChoice(
 ): Promise<Part> {
   const { id: workspaceId } = workspaceOf(visit);
   const { items } = await visit.call(listPromptVersions, { id: promptId, workspaceId, limit: mostVersions });
-  return filters(select({
+  const choice = select({
     label: "Version",
     name: "version",
     value: version ?? "",
@@ -100,7 +110,8 @@ async function versionChoice(
       String(version),
       `v${version}${version === currentVersion ? " (live)" : ""}${note === "" ? "" : ` — ${note.slice(0, 60)}`}`,
     ]),
-  }));
+  });
+  return filters(choice, undefined, "Show");
 }
 
 async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {

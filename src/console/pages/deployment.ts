@@ -65,13 +65,13 @@ export const deploymentPage: Page = {
             pager(shown.nextCursor, (next) => `?cursor=${next}`)
           }`,
         )
-      }<details><summary>Rename ${isolated(name)}</summary>${
+      }<details${visit.refusal !== undefined && markup` open`}><summary>Rename ${isolated(name)}</summary>${
         guarded(visit, renameDeployment, () =>
           form({
             submit: "Rename",
-            body: markup`${field({ label: "New name", name: "name", value: name, isRequired: true })}${
-              noteField(visit)
-            }<p class="hint">Applications that use the reference must change too.</p>`,
+            body: markup`${
+              field({ label: "New name", name: "name", value: visit.form.get("name") ?? name, isRequired: true })
+            }${noteField(visit)}<p class="hint">Applications that use the reference must change too.</p>`,
           }), isProtected)
       }</details>`,
     };
@@ -149,7 +149,7 @@ function historyOf(
     { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
     { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
     { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
-    { label: "Return", cell: returnTo },
+    { label: "Return", isAction: true, cell: returnTo },
   ]);
 }
 

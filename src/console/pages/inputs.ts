@@ -28,10 +28,25 @@ export async function findWith<T>(find: () => Promise<T>): Promise<Found<T>> {
 
 const day = 86_400_000; // ms
 
-/** Days that a form sent, in ms. Nothing means for ever. */
-export function daysIn(visit: Visit, name: string): number | null {
+const mostDays = 3_660;
+
+/** Days that a form sent, in ms. Nothing means for ever. `label` is that of the field. */
+export function daysIn(visit: Visit, name: string, label: string): number | null {
   const days = numberIn(visit, name);
-  return days === undefined ? null : days * day;
+  if (days === undefined) return null;
+  if (days < 1 || days > mostDays) throw invalid(`${label} must be from 1 to ${mostDays}, or empty`);
+  return days * day;
+}
+
+/** Makes a change. If it is refused for a field, the refusal names it as the form does. */
+export async function withLabels<T>(labelOf: (path: string) => string | undefined, change: () => Promise<T>) {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== "invalid") throw error;
+    const message = error.message.replace(/^(?:Field )?(\S+)(?= must )/, (found, path) => labelOf(path) ?? found);
+    throw new Refusal(error.kind, message, error.code);
+  }
 }
 
 /** Spans of time that filters offer, in ms. */

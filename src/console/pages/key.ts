@@ -1,10 +1,12 @@
 // An API key: what it may do, its rotation and its revocation.
+import { notFound } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
+import type { ApiKey } from "../../management/api-keys.ts";
 import { time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
-import { asked, link } from "../page.ts";
-import type { Page } from "../page.ts";
+import { asked, link, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
 import { heading } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { isRevoked, stateChip } from "../parts/secret.ts";
@@ -16,7 +18,7 @@ export const keyPage: Page = {
   path: "/:workspaceId/keys/:keyId",
   section: "keys",
   async show(visit) {
-    const key = await visit.call(getApiKey, { id: visit.params.keyId as KeyId });
+    const key = await findKey(visit);
     const { id, name, prefix, createdAt, lastUsedAt, rotatedAt } = key;
     return {
       title: `Key ${name || prefix}`,
@@ -35,9 +37,9 @@ export const keyPage: Page = {
       }${!isRevoked(key) && rotationForms(visit, rotateApiKey, revokeApiKey, "applications")}`,
     };
   },
-  act(visit) {
-    const id = visit.params.keyId as KeyId, back = link(visit, ["keys", id]);
-    return changeSecret(visit, back, {
+  async act(visit) {
+    const { id } = await findKey(visit), back = link(visit, ["keys", id]);
+    return await changeSecret(visit, back, {
       revoke: () => visit.call(revokeApiKey, { id }),
       async rotate(overlapMs) {
         const { key: secret, name } = await visit.call(rotateApiKey, { id, overlapMs });
@@ -46,3 +48,10 @@ export const keyPage: Page = {
     });
   },
 };
+
+/** The key in the path, which must be of the workspace in the path. */
+async function findKey(visit: Visit): Promise<ApiKey> {
+  const id = visit.params.keyId as KeyId, key = await visit.call(getApiKey, { id });
+  if (key.workspaceId !== workspaceOf(visit).id) throw notFound("API key", id);
+  return key;
+}

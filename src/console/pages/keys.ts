@@ -15,9 +15,11 @@ import { field, form, guarded, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { secretView, stateChip } from "../parts/secret.ts";
 import { pager, table } from "../parts/table.ts";
-import { expiryField, expiryIn } from "./secrets.ts";
+import { withLabels } from "./inputs.ts";
+import { expiryField, expiryIn, expiryLabel } from "./secrets.ts";
 
 const pageSize = 50;
+const labels: Record<string, string> = { name: "Name", deployId: "Where", expiresAt: expiryLabel };
 
 export const keysPage: Page = {
   path: "/:workspaceId/keys",
@@ -59,14 +61,16 @@ export const keysPage: Page = {
   async act(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const may = sent(visit, "may"), deployId = sent(visit, "deployId") as DeploymentId | undefined;
-    const { id, key, name } = await visit.call(createApiKey, {
-      workspaceId,
-      name: sent(visit, "name"),
-      readOnly: may === "read",
-      submitOnly: may === "submit",
-      deployId,
-      expiresAt: expiryIn(visit),
-    });
+    const expiresAt = expiryIn(visit);
+    const { id, key, name } = await withLabels((path) => labels[path], () =>
+      visit.call(createApiKey, {
+        workspaceId,
+        name: sent(visit, "name"),
+        readOnly: may === "read",
+        submitOnly: may === "submit",
+        deployId,
+        expiresAt,
+      }));
     return secretView({ title: "The new key", name, secret: key, back: link(visit, ["keys", id]) });
   },
 };

@@ -111,11 +111,12 @@ function forecastText(visit: Visit, usage: Usage): Part {
 
 const mostShown = 12;
 
-/** The deployments of each prompt, those that changed least long ago first. */
+/** The newest deployments of each prompt, in the order of the alphabet. */
 function liveOf(visit: Visit, deployments: readonly Deployment[]): Html {
-  const prompts = groupBy(deployments, ({ promptId }) => promptId);
+  const prompts = [...groupBy(deployments, ({ promptId }) => promptId).values()].slice(0, mostShown);
+  const sort = (all: Deployment[]) => all.sort((a, b) => a.reference < b.reference ? -1 : 1);
   return markup`<ul class="tree">${
-    [...prompts.values()].slice(0, mostShown).map((all) =>
+    prompts.map(sort).sort(([a], [b]) => a!.reference < b!.reference ? -1 : 1).map((all) =>
       markup`<li class="leaf"><p><a href="${link(visit, ["prompts", all[0]!.promptId])}">${
         isolated(all[0]!.reference.split("@")[0]!)
       }</a></p><span class="chips">${all.map((deployment) => deploymentChip(visit, deployment))}</span></li>`

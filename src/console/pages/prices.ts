@@ -24,7 +24,11 @@ export const pricesPage: Page = {
     return {
       title: "Prices",
       body: markup`${
-        asked(visit, "done") !== undefined && notice("done", "The prices are stored. Costs follow at once.")
+        asked(visit, "done") !== undefined &&
+        notice(
+          "done",
+          `The price is ${asked(visit, "done") === "removed" ? "removed" : "stored"}. Costs follow at once.`,
+        )
       }${
         heading({
           title: "Prices",
@@ -48,7 +52,9 @@ export const pricesPage: Page = {
             },
             { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
             { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "the beginning" : time(validFrom) },
-            ...findLack(visit, removePrice) === undefined ? [{ label: "Remove", cell: removeForm }] : [],
+            ...findLack(visit, removePrice) === undefined
+              ? [{ label: "Remove", isAction: true as const, cell: removeForm }]
+              : [],
           ])
       }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("Set a price", newForm(visit))}`,
     };
@@ -66,14 +72,15 @@ export const pricesPage: Page = {
         validFrom: momentOf(sent(visit, "validFrom")),
       });
     }
-    return { redirect: link(visit, ["prices"], { done: "stored" }) };
+    return { redirect: link(visit, ["prices"], { done: id === undefined ? "stored" : "removed" }) };
   },
 };
 
+/** Removing changes past costs, so the button stands below what it does. */
 const removeForm = ({ id, model }: Price): Part =>
-  markup`<form method="post">${
+  markup`<details><summary>Remove<span class="hide"> the price of ${model}</span></summary><p class="hint">Past and future costs of this model change at once, in all workspaces.</p><form method="post">${
     hiddenField("remove", id)
-  }<button class="small danger">Remove<span class="hide"> the price of ${model}</span></button></form>`;
+  }<button class="small danger">Remove the price</button></form></details>`;
 
 const newForm = (visit: Visit): Part =>
   guarded(visit, setPrice, () => {

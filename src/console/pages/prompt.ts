@@ -9,7 +9,7 @@ import type { Prompt } from "../../management/prompts.ts";
 import { getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
 import type { VersionSummary } from "../../management/versions.ts";
 import { time } from "../format.ts";
-import { breakable, isolated, markup } from "../html.ts";
+import { breakable, exact, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, askedNumber, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
@@ -112,9 +112,9 @@ function doneNotice(visit: Visit, { latestVersion }: Prompt): Part {
 
 const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version: number): Part =>
   deployments.filter(({ currentVersion }) => currentVersion !== version).slice(0, 4).map(({ id, name }) =>
-    markup`<a class="button small" href="${link(visit, ["deployments", id, "promote"], { version })}">Promote to ${
-      isolated(name)
-    }</a>`
+    markup`<a class="button small" href="${
+      link(visit, ["deployments", id, "promote"], { version })
+    }"><span>Promote to ${isolated(name)}</span></a>`
   );
 
 function versionsList(
@@ -154,6 +154,13 @@ function versionsList(
   }</ol>${latestVersion > mostVersions && markup`<p class="hint">The newest ${mostVersions} are shown.</p>`}`;
 }
 
+/** Whether one of the forms of the page was refused. It is shown open, with what was entered. */
+const wasRefused = ({ form, refusal }: Visit, action: string): boolean =>
+  refusal !== undefined && form.get("do") === action;
+
+const entered = (visit: Visit, action: string, name: string): string | null =>
+  wasRefused(visit, action) ? visit.form.get(name) : null;
+
 const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[], version: number): Html =>
   markup`${
     open.length === 0
@@ -161,7 +168,9 @@ const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[]
       : markup`<p>${chips(open.map((deployment) => deploymentChip(visit, deployment)))}</p>`
   }${
     prompt.archivedAt === null &&
-    markup`<details${open.length === 0 && markup` open`}><summary>New deployment</summary>${
+    markup`<details${
+      (open.length === 0 || wasRefused(visit, "deploy")) && markup` open`
+    }><summary>New deployment</summary>${
       guarded(visit, createDeployment, () =>
         form({
           submit: "Create deployment",
@@ -169,14 +178,14 @@ const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[]
             field({
               label: "Name of the deployment",
               name: "name",
-              value: visit.form.get("name") ?? (open.length === 0 ? "production" : ""),
+              value: entered(visit, "deploy", "name") ?? (open.length === 0 ? "production" : ""),
               isRequired: true,
             })
           }${
             select({
               label: "Version",
               name: "version",
-              value: version,
+              value: entered(visit, "deploy", "version") ?? version,
               options: Array.from({ length: Math.min(prompt.latestVersion, mostVersions) }, (_, index) => {
                 const each = String(prompt.latestVersion - index);
                 return [each, `v${each}`] as const;
@@ -188,21 +197,25 @@ const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[]
   }`;
 
 const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): Html =>
-  markup`<p class="hint">Created ${
-    time(createdAt)
-  }. Its id is <code>${id}</code>.</p><details><summary>Rename</summary>${
+  markup`<p class="hint">Created ${time(createdAt)}. Its id is <code>${id}</code>.</p><details${
+    wasRefused(visit, "rename") && markup` open`
+  }><summary>Rename</summary>${
     guarded(visit, renamePrompt, () =>
       form({
         submit: "Rename",
         body: markup`${
           hiddenField("do", "rename")
-        }<div class="field"><label for="new-name">New name</label><input id="new-name" name="name" value="${name}" required><p class="hint">References such as ${
+        }<div class="field"><label for="new-name">New name</label><input id="new-name" name="name" value="${
+          exact(entered(visit, "rename", "name") ?? name)
+        }" required><p class="hint">References such as ${
           chip(
             `${name}@production`,
           )
         } change. Applications that use them must change too.</p></div>`,
       }))
-  }</details><details><summary>${archivedAt === null ? "Archive" : "Unarchive"}</summary>${
+  }</details><details${(wasRefused(visit, "archive") || wasRefused(visit, "unarchive")) && markup` open`}><summary>${
+    archivedAt === null ? "Archive" : "Unarchive"
+  }</summary>${
     guarded(visit, archivedAt === null ? archivePrompt : unarchivePrompt, () =>
       form({
         submit: archivedAt === null ? "Archive prompt" : "Unarchive prompt",

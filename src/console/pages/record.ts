@@ -10,7 +10,7 @@ import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { readConversation } from "../conversation.ts";
 import type { Message } from "../conversation.ts";
-import { dash, duration, sizeText, time } from "../format.ts";
+import { dash, duration, sizeText } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -19,6 +19,7 @@ import { statusChip, versionLink } from "../parts/chips.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { contentView, messagesView } from "../parts/content.ts";
+import { exactTime } from "../parts/exact-time.ts";
 import { form, guarded, hiddenField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
@@ -35,9 +36,8 @@ export const recordPage: Page = {
   path: "/:workspaceId/records/:recordId",
   section: "records",
   async show(visit) {
-    const record = await findRecord(visit);
-    const { workspaceId, deployId } = { workspaceId: workspaceOf(visit).id, deployId: record.deployId };
-    const deployment = await visit.call(getDeployment, { id: deployId, workspaceId });
+    const { record, deployment } = await findRecord(visit);
+    const { deployId } = record;
     const { id, promptVersion, createdAt } = record;
     const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
     const { content, ...others } = record;
@@ -52,14 +52,10 @@ export const recordPage: Page = {
         })
       }${
         facts([
-          ["Recorded", time(createdAt)],
+          ["Recorded", exactTime(createdAt)],
           ["Status", statusChip(visit, status)],
           ["Latency", duration(latency)],
-          [
-            "Version",
-            deployment === undefined ? `v${promptVersion}` : versionLink(visit, deployment.promptId, promptVersion),
-          ],
-          deployment &&
+          ["Version", versionLink(visit, deployment.promptId, promptVersion)],
           [
             "Deployment",
             markup`<a href="${link(visit, ["deployments", deployment.id])}">${isolated(deployment.reference)}</a>`,
@@ -68,16 +64,18 @@ export const recordPage: Page = {
             "Session",
             markup`<a href="${link(visit, ["session"], { id: session })}">${isolated(session.slice(0, 200))}</a>`,
           ],
-          startAt !== null ? ["Started", time(startAt)] : undefined,
-          endAt !== null ? ["Ended", time(endAt)] : undefined,
+          startAt !== null ? ["Started", exactTime(startAt)] : undefined,
+          endAt !== null ? ["Ended", exactTime(endAt)] : undefined,
           ["Key", markup`<a href="${link(visit, ["keys", record.keyId])}"><code>…${record.keyId.slice(-8)}</code></a>`],
           ["Id", markup`<code>${id}</code>`],
         ])
       }<div class="halves">${section("Input", partView(visit, record, "input"))}${
         section("Output", partView(visit, record, "output"))
-      }</div>${Object.keys(more).length > 0 && section("Submitted besides", jsonView(visit, more))}${
-        deployment && await versionView(visit, deployment, promptVersion)
-      }<details><summary>As it was submitted</summary><p></p>${
+      }</div>${Object.keys(more).length > 0 && section("Submitted besides", jsonView(visit, more))}${await versionView(
+        visit,
+        deployment,
+        promptVersion,
+      )}<details><summary>As it was submitted</summary><p></p>${
         jsonView(visit, { content })
       }</details><details><summary>Delete</summary>${
         guarded(visit, deleteDiagnosis, () =>
@@ -93,7 +91,8 @@ export const recordPage: Page = {
     };
   },
   async act(visit) {
-    await visit.call(deleteDiagnosis, { id: visit.params.recordId as RecordId });
+    const { record: { id } } = await findRecord(visit);
+    await visit.call(deleteDiagnosis, { id: id as RecordId });
     return { redirect: link(visit, ["records"], { deployment: asked(visit, "deployment") }) };
   },
 };
@@ -102,7 +101,7 @@ export const recordPage: Page = {
 export const recordTextPage: Page = {
   path: "/:workspaceId/records/:recordId/text",
   async show(visit) {
-    const record = await findRecord(visit);
+    const { record } = await findRecord(visit);
     const part = asked(visit, "part") ?? "";
     if (!["input", "output", "all"].includes(part)) throw invalid("part must be input, output or all");
     const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
@@ -110,8 +109,12 @@ export const recordTextPage: Page = {
   },
 };
 
-const findRecord = (visit: Visit): Promise<Diagnosis> =>
-  visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
+/** The record in the path and its deployment, which must be of the workspace in the path. */
+async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment: Deployment }> {
+  const record = await visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
+  const input = { id: record.deployId, workspaceId: workspaceOf(visit).id };
+  return { record, deployment: await visit.call(getDeployment, input) };
+}
 
 /** An input or output as a conversation, and as it is. */
 function partView(visit: Visit, record: Diagnosis, name: PartName): Html {

@@ -57,7 +57,7 @@ export const recordsPage: Page = {
       body: markup`${
         heading({
           title: "Records",
-          lede: "What applications submitted, newest first.",
+          lede: `What applications submitted, ${orderIn(visit)} first.`,
           actions: items.length > 0 &&
             markup`<a class="button" href="${
               link(visit, ["deployments", deployment.id, "stats"])
@@ -75,7 +75,13 @@ export const recordsPage: Page = {
           : items.length > 0
           ? recordsTable(visit, items)
           : noneFound(visit, nextCursor !== null)
-      }${pager(nextCursor, (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }))}`,
+      }${
+        pager(
+          nextCursor,
+          (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }),
+          orderIn(visit) === "oldest" ? "Newer" : "Older",
+        )
+      }`,
     };
   },
 };
@@ -91,10 +97,13 @@ const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
     { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
     { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
     { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
-    { label: "Session", cell: (record) => excerpt(valuesOf(record).sessionId, 40) },
+    { label: "Session", cell: (record) => sessionLink(visit, valuesOf(record).sessionId) },
     { label: "Input", isMain: true, cell: (record) => excerptOf(record, "input") },
     { label: "Output", isMain: true, cell: (record) => excerptOf(record, "output") },
   ]);
+
+const sessionLink = (visit: Visit, id: string): Html =>
+  markup`<a href="${link(visit, ["session"], { id })}">${excerpt(id, 40)}</a>`;
 
 /** The beginning of an input or output. Of a conversation it is the last message. */
 function excerptOf(record: Diagnosis, name: PartName): Part {
@@ -123,10 +132,12 @@ function requireKnown(visit: Visit, all: readonly Deployment[]): void {
 const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
   all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
 
+const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const;
+
 const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   deployId,
   workspaceId: workspaceOf(visit).id,
-  order: asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const,
+  order: orderIn(visit),
   ...filterIn(visit),
 });
 
@@ -150,6 +161,7 @@ const filterForm = (
         label: "Deployment",
         name: "deployment",
         value: id,
+        isLong: true,
         options: deployments.map(({ id, reference, archivedAt }) =>
           [id, archivedAt === null ? reference : `${reference} (archived)`] as const
         ),

@@ -9,10 +9,12 @@ import { section } from "../parts/heading.ts";
 import { secretView } from "../parts/secret.ts";
 import { momentOf } from "./inputs.ts";
 
+export const expiryLabel = "Expires (UTC)";
+
 /** The field for the time at which a new secret expires. */
 export const expiryField = ({ form }: Visit): Html =>
   field({
-    label: "Expires (UTC)",
+    label: expiryLabel,
     name: "expiresAt",
     type: "datetime-local",
     value: form.get("expiresAt"),
@@ -52,13 +54,15 @@ export function rotationForms(visit: Visit, rotate: { role: Role }, revoke: { ro
     section(
       "Revoke",
       guarded(visit, revoke, (): Part =>
-        form({
-          submit: "Revoke",
-          kind: "danger",
-          body: markup`<p>All its secrets are refused from the next request on. This cannot be taken back.</p>${
-            hiddenField("do", "revoke")
-          }`,
-        })),
+        markup`<details><summary>Revoke it for good</summary>${
+          form({
+            submit: "Revoke",
+            kind: "danger",
+            body: markup`<p>All its secrets are refused from the next request on. This cannot be taken back.</p>${
+              hiddenField("do", "revoke")
+            }`,
+          })
+        }</details>`),
     )
   }`;
 }

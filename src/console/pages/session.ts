@@ -2,7 +2,7 @@
 import type { RecordId } from "../../common/ids.ts";
 import { deleteWorkspaceSession, showSession } from "../../management/sessions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { counted, duration, excerpt, time } from "../format.ts";
+import { counted, duration, excerpt } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -10,12 +10,14 @@ import type { Page, Visit } from "../page.ts";
 import { lastMessage } from "../conversation.ts";
 import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
+import { exactTime } from "../parts/exact-time.ts";
 import { form, guarded } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
 import { pager } from "../parts/table.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 
-const pageSize = 100;
+const pageSize = 30; // so that a page of short records stays light
+const mostIndented = 5; // levels of the tree
 
 export const sessionPage: Page = {
   path: "/:workspaceId/session",
@@ -30,13 +32,13 @@ export const sessionPage: Page = {
         heading({
           title: markup`Session ${isolated(sessionId.slice(0, 200))}`,
           trail: [{ label: "Sessions", href: link(visit, ["sessions"]) }],
-          lede: markup`${counted(items.length, "record")}, oldest first. A record stands below the one that led to it.`,
+          lede: markup`${ledeOf(visit, items, cursor !== undefined || nextCursor !== null)}`,
         })
       }${
         items.length === 0
           ? empty("No records", "They may have been deleted, or are older than the workspace keeps them.")
           : timelineOf(visit, items)
-      }${pager(nextCursor, (cursor) => link(visit, ["session"], { id: sessionId, cursor }))}
+      }${pager(nextCursor, (cursor) => link(visit, ["session"], { id: sessionId, cursor }), "Newer")}
 <details><summary>Delete</summary>${
         guarded(visit, deleteWorkspaceSession, () =>
           form({
@@ -54,6 +56,15 @@ export const sessionPage: Page = {
   },
 };
 
+/** How many records are shown, and how many of them failed. */
+function ledeOf(visit: Visit, entries: readonly Entry[], isPart: boolean): Html {
+  const failures = workspaceOf(visit).statuses.filter(({ isFailure }) => isFailure).map(({ status }) => status);
+  const failed = entries.filter(({ record }) => failures.includes(valuesOf(record).status)).length;
+  return markup`${counted(entries.length, "record")}${isPart && " of the session on this page"}${
+    failures.length > 0 && `, ${failed === 0 ? "none" : failed} failed`
+  }, oldest first. A record stands below the one that led to it.`;
+}
+
 type Entry = { record: Diagnosis; parentId: RecordId | null };
 
 /** The time that a record took, in Unix ms: as it was sent, or up to when it was stored. */
@@ -68,16 +79,18 @@ function timelineOf(visit: Visit, entries: readonly Entry[]): Html {
   const start = Math.min(...spans.map(({ start }) => start)), end = Math.max(...spans.map(({ end }) => end));
   // A parent may be on another page.
   const shown = new Set<RecordId | null>(entries.map(({ record }) => record.id));
-  const children = (parent: RecordId | null): Part => {
+  const children = (parent: RecordId | null, level = 0): Part => {
     const own = entries.filter(({ parentId }) => (shown.has(parentId) ? parentId : null) === parent);
     return own.length > 0 &&
-      markup`<ol class="session">${
+      markup`<ol class="session${level > mostIndented && " deep"}">${
         own.map(({ record }) =>
-          markup`<li>${entryOf(visit, record, { start, length: Math.max(end - start, 1) })}${children(record.id)}</li>`
+          markup`<li>${entryOf(visit, record, { start, length: Math.max(end - start, 1) })}${
+            children(record.id, level + 1)
+          }</li>`
         )
       }</ol>`;
   };
-  return markup`<p class="hint">From ${time(start)}, ${duration(end - start)} in all.</p>${children(null)}`;
+  return markup`<p class="hint">From ${exactTime(start)}, ${duration(end - start)} in all.</p>${children(null)}`;
 }
 
 function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length: number }): Html {
@@ -89,7 +102,7 @@ function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length
     return found !== undefined && markup`<p class="${name}">${excerpt(lastMessage(found) ?? found, 200)}</p>`;
   };
   return markup`<article class="card entry"><div class="line"><a href="${link(visit, ["records", record.id])}">${
-    time(record.createdAt)
+    exactTime(record.createdAt)
   }</a><span class="chips">${
     record.reference !== null &&
     markup`<span class="hint">${isolated(record.reference)} v${record.promptVersion}</span>`

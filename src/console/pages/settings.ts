@@ -1,4 +1,5 @@
 // The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+import { conflict } from "../../common/errors.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, number, time } from "../format.ts";
@@ -6,14 +7,23 @@ import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { field, form, guarded } from "../parts/form.ts";
+import { checkbox, field, form, guarded } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { facts } from "../parts/table.ts";
-import { daysIn, numberIn } from "./inputs.ts";
-import { statusesForm, statusesIn } from "./statuses.ts";
+import { daysIn, numberIn, withLabels } from "./inputs.ts";
+import { statusesForm, statusesIn, statusLabel } from "./statuses.ts";
 
 const day = 86_400_000; // ms
+
+/** The labels of the fields by what the operation calls them, or by their own names. */
+const labels: Record<string, string> = {
+  name: "Name",
+  monthlyLimit: "Requests per month",
+  upgradeUrl: "Link at the limit",
+  keepRecords: "Keep records for days",
+  keepCalls: "Keep calls for days",
+};
 
 export const settingsPage: Page = {
   path: "/:workspaceId/settings",
@@ -41,36 +51,73 @@ export const settingsPage: Page = {
       }${section("Change", guarded(visit, updateWorkspace, () => changeForm(visit, workspace)))}${
         section("Statuses", guarded(visit, updateWorkspace, () => statusesForm(visit, workspace)))
       }
-<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id}</code>.</p>`,
+<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id} --confirm ${
+        quoted(name)
+      }</code>.</p>`,
     };
   },
   async act(visit) {
     const { id } = workspaceOf(visit);
-    if (visit.form.get("do") === "statuses") await visit.call(updateWorkspace, { id, statuses: statusesIn(visit) });
-    else await visit.call(updateWorkspace, { id, ...settingsIn(visit) });
+    if (visit.form.get("do") === "statuses") {
+      const statuses = statusesIn(visit);
+      await withLabels(statusLabel(statuses), () => visit.call(updateWorkspace, { id, statuses }));
+    } else {
+      await withLabels(
+        (path) => labels[path],
+        async () => {
+          const settings = settingsIn(visit);
+          requireConsent(visit, settings);
+          await visit.call(updateWorkspace, { id, ...settings });
+        },
+      );
+    }
     return { redirect: link(visit, ["settings"], { done: "stored" }) };
   },
 };
+
+const shortened = "retention_shortened";
+
+/** Refuses a shorter retention until a box is ticked beside what it removes. */
+function requireConsent(visit: Visit, { keepRecordsMs, keepCallsMs }: ReturnType<typeof settingsIn>): void {
+  const stored = workspaceOf(visit);
+  const older = (noun: string, next: number | null, before: number | null) =>
+    next !== null && (before === null || next < before) ? [`${noun} older than ${ageText(next)}`] : [];
+  const removed = [
+    ...older("records", keepRecordsMs, stored.keepRecordsMs),
+    ...older("calls", keepCallsMs, stored.keepCallsMs),
+  ];
+  if (removed.length === 0 || sent(visit, "consent") === "yes") return;
+  throw conflict(`This removes ${removed.join(" and ")}. Tick the box in the form and store it again`, shortened);
+}
+
+/** A text as an argument in a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const settingsIn = (visit: Visit) => ({
   name: sent(visit, "name") ?? "",
   monthlyLimit: numberIn(visit, "monthlyLimit"),
   upgradeUrl: sent(visit, "upgradeUrl") ?? null,
-  keepRecordsMs: daysIn(visit, "keepRecords"),
-  keepCallsMs: daysIn(visit, "keepCalls"),
+  keepRecordsMs: retentionIn(visit, "keepRecords", workspaceOf(visit).keepRecordsMs),
+  keepCallsMs: retentionIn(visit, "keepCalls", workspaceOf(visit).keepCallsMs),
 });
+
+/** A retention in ms. The field has whole days, so one that was not changed leaves what is stored. */
+function retentionIn(visit: Visit, name: string, stored: number | null): number | null {
+  const entered = daysIn(visit, name, labels[name]!);
+  return stored !== null && entered === daysOf(stored)! * day ? stored : entered;
+}
 
 const keepText = (ms: number | null): Part => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
 
-function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
+function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Html {
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
   const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
   return form({
     submit: "Store settings",
     body: markup`${field({ label: "Name", name: "name", value: valueOf("name", name), isRequired: true })}${
       field({
-        label: "Requests per month",
+        label: labels.monthlyLimit!,
         name: "monthlyLimit",
         type: "number",
         value: valueOf("monthlyLimit", monthlyLimit),
@@ -79,7 +126,7 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
       })
     }${
       field({
-        label: "Link at the limit",
+        label: labels.upgradeUrl!,
         name: "upgradeUrl",
         type: "url",
         value: valueOf("upgradeUrl", upgradeUrl),
@@ -87,7 +134,7 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
       })
     }<div class="row">${
       field({
-        label: "Keep records for days",
+        label: labels.keepRecords!,
         name: "keepRecords",
         type: "number",
         value: valueOf("keepRecords", daysOf(keepRecordsMs)),
@@ -95,12 +142,12 @@ function changeForm({ form: entered }: Visit, workspace: Workspace): Html {
       })
     }${
       field({
-        label: "Keep calls for days",
+        label: labels.keepCalls!,
         name: "keepCalls",
         type: "number",
         value: valueOf("keepCalls", daysOf(keepCallsMs)),
         hint: "Their records go with them. Usage stays exact.",
       })
-    }</div>`,
+    }</div>${refusal?.code === shortened && checkbox("Remove what is older, for good", "consent")}`,
   });
 }

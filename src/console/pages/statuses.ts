@@ -46,3 +46,10 @@ export function statusesIn({ form: entered }: Visit): StatusName[] {
   }
   return statuses;
 }
+
+/** Names a field of the statuses that a form sent: `statuses[0].name`. */
+export const statusLabel = (statuses: readonly StatusName[]) => (path: string): string | undefined => {
+  const [, index, name] = /^statuses\[(\d+)\]\.(\w+)$/.exec(path) ?? [];
+  if (index === undefined) return undefined;
+  return `The ${name === "status" ? "number" : name} of status ${statuses[Number(index)]!.status}`;
+};

@@ -14,9 +14,11 @@ import { field, form, guarded, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { secretView, stateChip } from "../parts/secret.ts";
 import { pager, table } from "../parts/table.ts";
-import { expiryField, expiryIn } from "./secrets.ts";
+import { withLabels } from "./inputs.ts";
+import { expiryField, expiryIn, expiryLabel } from "./secrets.ts";
 
 const pageSize = 50;
+const labels: Record<string, string> = { name: "Whose it is", role: "Role", expiresAt: expiryLabel };
 
 /** What each role may do besides what those before it may. */
 const duties: Record<Role, string> = {
@@ -73,12 +75,14 @@ export const tokensPage: Page = {
   },
   async act(visit) {
     const isHere = sent(visit, "where") === "here" || visit.caller.workspaceId !== undefined;
-    const { id, token, name } = await visit.call(createToken, {
-      name: sent(visit, "name") ?? "",
-      role: (sent(visit, "role") ?? "viewer") as Role,
-      ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
-      expiresAt: expiryIn(visit),
-    });
+    const expiresAt = expiryIn(visit);
+    const { id, token, name } = await withLabels((path) => labels[path], () =>
+      visit.call(createToken, {
+        name: sent(visit, "name") ?? "",
+        role: (sent(visit, "role") ?? "viewer") as Role,
+        ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
+        expiresAt,
+      }));
     return secretView({
       ...{ title: "The new token", name, secret: token, back: link(visit, ["tokens", id]) },
       hint:

@@ -2,6 +2,7 @@
 // numbers in a table. There are few elements and attributes, because a page must stay light.
 import { scaleBand, scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
+import { groupBy } from "../group-by.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
@@ -95,21 +96,21 @@ function gridOf(y: ReturnType<typeof heightOf>, chart: Chart): Part {
   );
 }
 
-const labelWidth = 80;
+const labelMargin = 30, letterWidth = 8, halfLabel = 30, markLetterWidth = 10;
 
 /** The axis has as many labels as fit. */
 function axisOf(chart: Chart, x: Band): Part {
   const { labels } = chart;
-  const every = Math.ceil(labels.length * labelWidth / widthOf(chart));
-  const y = height - margin.bottom;
+  const texts = labels.map(shortOf), longest = Math.max(...texts.map(({ length }) => length), 0);
+  const every = Math.ceil(labels.length * (labelMargin + letterWidth * longest) / widthOf(chart));
+  const y = height - margin.bottom, end = widthOf(chart);
+  const label = (text: string, center: number) =>
+    center > end - halfLabel
+      ? markup`<text x="${end}" y="${y + 17}" text-anchor="end">${text}</text>`
+      : markup`<text x="${center}" y="${y + 17}" text-anchor="middle">${text}</text>`;
   return [
     markup`<path class="axis" d="M${margin.left} ${y}H${widthOf(chart) - margin.right}" />`,
-    ...labels.map((label, index) =>
-      index % every === 0 &&
-      markup`<text x="${round(x(label)! + x.bandwidth() / 2)}" y="${y + 16}" text-anchor="middle">${
-        shortOf(label)
-      }</text>`
-    ),
+    ...texts.map((text, index) => index % every === 0 && label(text, round(x(labels[index]!)! + x.bandwidth() / 2))),
   ];
 }
 
@@ -122,13 +123,24 @@ function shortOf(label: string): string {
   return text + (hour ?? "");
 }
 
-const marksOf = ({ marks = [], labels }: Chart, x: Band): Part =>
-  marks.map(({ at, label }) => {
+/** A line for each point with marks. It is named after the last mark, as far as the names of two lines do not meet. */
+function marksOf(chart: Chart, x: Band): Part {
+  const { marks = [], labels } = chart;
+  let free = Infinity;
+  return [...groupBy(marks, ({ at }) => at)].sort(([a], [b]) => b - a).map(([at, all]) => {
     const place = round(x(labels[at]!)! + x.bandwidth() / 2);
-    return markup`<path class="mark" d="M${place} ${margin.top}V${
-      height - margin.bottom
-    }" /><text class="mark-label" x="${place + 4}" y="${margin.top + 8}"><title>${label}</title>${label}</text>`;
+    const text = all.length === 1 ? all[0]!.label : `${all.at(-1)!.label} (${all.length})`;
+    const length = 4 + markLetterWidth * text.length, isBefore = place + length > widthOf(chart);
+    const hasRoom = isBefore ? place < free : place + length < free;
+    if (hasRoom) free = isBefore ? place - length : place;
+    return markup`<path class="mark" d="M${place} ${margin.top}V${height - margin.bottom}" />${
+      hasRoom &&
+      markup`<text class="mark-label" x="${isBefore ? place - 4 : place + 4}" y="${margin.top + 8}"${
+        isBefore && markup` text-anchor="end"`
+      }>${text}</text>`
+    }`;
   });
+}
 
 function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html): Html {
   const { title, series } = chart;

@@ -29,6 +29,8 @@ function blocksOf(lines: readonly string[]): Block[] {
 }
 
 function blockView({ sign, lines }: Block, index: number, blocks: readonly Block[]): Part {
+  // Nothing is left out above the first line.
+  if (sign === "@" && index === 0 && /^@ -[01][, ]/.test(lines[0]!)) return undefined;
   if (sign === "@") return markup`<div class="hunk" aria-hidden="true">⋯</div>`;
   if (sign !== "+" && sign !== "-") return lines.map((text) => lineView(" ", "", text));
   const other = sign === "-" ? blocks[index + 1] : blocks[index - 1];

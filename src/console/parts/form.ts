@@ -12,6 +12,8 @@ type Field = {
   hint?: Part;
   type?: "text" | "number" | "search" | "password" | "date" | "datetime-local" | "url";
   isRequired?: boolean;
+  /** Filters give it the room of two fields. */
+  isLong?: true;
   placeholder?: string;
 };
 
@@ -46,9 +48,13 @@ export const area = (
 
 /** A choice of one. */
 export const select = (
-  { label, name, value, hint, options }: Field & { options: readonly (readonly [value: string, label: string])[] },
+  { label, name, value, hint, isLong, options }: Field & {
+    options: readonly (readonly [value: string, label: string])[];
+  },
 ): Html =>
-  markup`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}"${
+  markup`<div class="field${
+    isLong && markup` long`
+  }"><label for="${name}">${label}</label><select id="${name}" name="${name}"${
     described({
       name,
       hint,
@@ -82,8 +88,8 @@ export const form = ({ submit, body, kind = "primary", action = "" }: Form): Htm
   } class="stack">${body}<p class="actions"><button class="${kind}">${submit}</button></p></form>`;
 
 /** Filters, which become the query of the page, so that it can be sent to a colleague. */
-export const filters = (body: Part, clear?: string): Html =>
-  markup`<form method="get" class="filters" role="search">${body}<p class="actions"><button>Apply</button>${
+export const filters = (body: Part, clear?: string, submit = "Apply"): Html =>
+  markup`<form method="get" class="filters" role="search">${body}<p class="actions"><button>${submit}</button>${
     clear !== undefined &&
     markup`<a class="button plain" href="${clear}">Clear</a>`
   }</p></form>`;

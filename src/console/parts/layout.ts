@@ -41,7 +41,8 @@ const groups: Section[][] = [
 function sideOf(visit: Visit, section: Section | undefined): Html {
   const { workspace, caller, root } = visit;
   return markup`<header class="side"><div class="top">${brand(root)}</div>${
-    workspace && markup`<a class="switch" href="${root}workspaces"><span class="hide">Workspace: </span>${
+    workspace &&
+    markup`<a class="switch" href="${root}workspaces" title="${workspace.name}"><span class="hide">Workspace: </span>${
       isolated(
         workspace.name,
       )

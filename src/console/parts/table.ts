@@ -2,8 +2,15 @@
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
-/** A column. `isHead` marks the one that names the row. */
-export type Column<T> = { label: string; cell(item: T): Part; isNumber?: true; isHead?: true; isMain?: true };
+/** A column. `isHead` marks the one that names the row, `isAction` one of buttons, which say what they do. */
+export type Column<T> = {
+  label: string;
+  cell(item: T): Part;
+  isNumber?: true;
+  isHead?: true;
+  isMain?: true;
+  isAction?: true;
+};
 
 export const table = <T>(caption: string, items: readonly T[], columns: readonly Column<T>[]): Html =>
   markup`<table><caption class="hide">${caption}</caption><thead><tr>${
@@ -12,9 +19,9 @@ export const table = <T>(caption: string, items: readonly T[], columns: readonly
     items.map((item) => markup`<tr>${columns.map((column) => cellOf(column, item))}</tr>\n`)
   }</tbody></table>`;
 
-function cellOf<T>({ label, cell, isNumber, isHead, isMain }: Column<T>, item: T): Html {
+function cellOf<T>({ label, cell, isNumber, isHead, isMain, isAction }: Column<T>, item: T): Html {
   const kinds = [isNumber && "number", isMain && "main"].filter((kind) => kind).join(" ");
-  const attributes = markup`${kinds !== "" && markup` class="${kinds}"`} data-label="${label}"`;
+  const attributes = markup`${kinds !== "" && markup` class="${kinds}"`} data-label="${isAction ? "" : label}"`;
   return isHead ? markup`<th scope="row"${attributes}>${cell(item)}</th>` : markup`<td${attributes}>${cell(item)}</td>`;
 }
 
@@ -24,7 +31,11 @@ export const facts = (pairs: readonly (readonly [label: string, value: Part] | u
     pairs.map((pair) => pair && markup`<div><dt>${pair[0]}</dt><dd>${pair[1]}</dd></div>`)
   }</dl>`;
 
-/** The link to the next page of a list. */
-export const pager = (next: string | null, href: (cursor: string) => string): Part =>
+/** The link to the next page of a list, which has older items unless the list begins with the oldest. */
+export const pager = (
+  next: string | null,
+  href: (cursor: string) => string,
+  label: "Older" | "Newer" = "Older",
+): Part =>
   next !== null &&
-  markup`<nav class="pager" aria-label="Pages"><a class="button" rel="next" href="${href(next)}">Older</a></nav>`;
+  markup`<nav class="pager" aria-label="Pages"><a class="button" rel="next" href="${href(next)}">${label}</a></nav>`;
