@@ -27,6 +27,7 @@ import type { Database } from "../database/database.ts";
 import type { GroupLimits } from "../ledger/waiting-room.ts";
 import { createLedger } from "../ledger/ledger.ts";
 import { readinessOf } from "../database/readiness.ts";
+import { endOfTick } from "../database/yielding.ts";
 import { createPromptCache } from "../ledger/prompt-cache.ts";
 import type { PromptCache } from "../ledger/prompt-cache.ts";
 import { createTelemetry } from "../common/telemetry.ts";
@@ -190,7 +191,7 @@ export function assemble(database: Database, settings: ServiceSettings, shared: 
     await withTimeout(timeout, inFlight.close(), () => {});
     await database.close();
     // Runtimes free what the driver has open between tasks. Without one, a loop that opens and closes runs out of it.
-    await new Promise((resolve) => setTimeout(resolve));
+    await endOfTick();
   }
 
   const handle = serveApp(shared.app, context);
