@@ -2,7 +2,7 @@
 import type { Usage } from "../management/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
 import { format } from "./format.ts";
-import { cutTo } from "./table.ts";
+import { cutLines } from "./table.ts";
 
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -45,7 +45,7 @@ export function usageText(
     ...rows.length === 0 ? [] : [table([["day", "reads", "submits", ""], ...rows])],
     ...byKey.length === 0 ? [] : [table([["key", "reads", "submits", "deployment"], ...byKey])],
   ].join("\n");
-  return text.split("\n").map((line) => cutTo(line, columns)).join("\n");
+  return cutLines(text, columns);
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */

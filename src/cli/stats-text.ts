@@ -5,7 +5,7 @@ import type { Stats } from "../management/stats.ts";
 import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
 import { bar, sparkline, table } from "./charts.ts";
 import { format } from "./format.ts";
-import { cutTo, widthOf } from "./table.ts";
+import { cutLines, widthOf } from "./table.ts";
 
 /** Statistics of each version, and over time if they have a series by `interval`. No line is longer than `columns`. */
 export function statsText(
@@ -24,8 +24,6 @@ export function statsText(
     .join("\n");
   return cutLines(text, columns);
 }
-
-const cutLines = (text: string, columns: number) => text.split("\n").map((line) => cutTo(line, columns)).join("\n");
 
 const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
 

@@ -23,6 +23,10 @@ export function cutTo(text: string, columns: number): string {
   return `${cut}…`;
 }
 
+/** Cuts each line of a text to `columns`. */
+export const cutLines = (text: string, columns: number): string =>
+  text.split("\n").map((line) => cutTo(line, columns)).join("\n");
+
 /** Cuts a reference before its `@`, because `@staging` and `@production` tell deployments apart. */
 function cutReference(text: string, columns: number): string {
   const at = text.lastIndexOf("@"), end = text.slice(at), left = columns - widthOf(end);
