@@ -1,6 +1,7 @@
 // A session: its records across all deployments as a tree, oldest first, with a bar for the time that each took.
 import type { RecordId } from "../../common/ids.ts";
 import { deleteWorkspaceSession, showSession } from "../../management/sessions.ts";
+import { failuresOf } from "../../management/statuses.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { counted, duration, excerpt } from "../format.ts";
 import { isolated, markup } from "../html.ts";
@@ -32,7 +33,7 @@ export const sessionPage: Page = {
         heading({
           title: markup`Session ${isolated(sessionId.slice(0, 200))}`,
           trail: [{ label: "Sessions", href: link(visit, ["sessions"]) }],
-          lede: markup`${ledeOf(visit, items, cursor !== undefined || nextCursor !== null)}`,
+          lede: ledeOf(visit, items, cursor !== undefined || nextCursor !== null),
         })
       }${
         items.length === 0
@@ -58,10 +59,10 @@ export const sessionPage: Page = {
 
 /** How many records are shown, and how many of them failed. */
 function ledeOf(visit: Visit, entries: readonly Entry[], isPart: boolean): Html {
-  const failures = workspaceOf(visit).statuses.filter(({ isFailure }) => isFailure).map(({ status }) => status);
-  const failed = entries.filter(({ record }) => failures.includes(valuesOf(record).status)).length;
+  const failures = failuresOf(workspaceOf(visit).statuses);
+  const failed = entries.filter(({ record }) => failures?.includes(valuesOf(record).status)).length;
   return markup`${counted(entries.length, "record")}${isPart && " of the session on this page"}${
-    failures.length > 0 && `, ${failed === 0 ? "none" : failed} failed`
+    failures !== undefined && `, ${failed === 0 ? "none" : failed} failed`
   }, oldest first. A record stands below the one that led to it.`;
 }
 
