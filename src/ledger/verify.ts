@@ -3,12 +3,13 @@
 import type { WorkspaceId } from "../common/ids.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
 import type { LogRange } from "./blocks.ts";
-import { allWorkspaces, applyPruned, defaultPageRows, newlyPruned, readCounts, recountOf } from "./recounts.ts";
+import { readLogSlice } from "./log-slice.ts";
+import type { LogSlice } from "./log-slice.ts";
+import { allWorkspaces, applyPruned, defaultPageRows, readCounts, recountOf } from "./recounts.ts";
 import type { Recount, Recounts, Workspaces } from "./recounts.ts";
-import type { Database, Row } from "../database/database.ts";
-import { integer, text, textOrNull } from "../database/row.ts";
-
-const sliceLength = 2_048; // positions that one query scans: some 5 ms
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import { endOfTick } from "../database/yielding.ts";
 
 /**
  * Recounts every month of one workspace, or of all. A record counts only if the call that stored it is in the log, and a call
@@ -56,144 +57,148 @@ type Count = {
 async function countRange(count: Count, { first, end }: LogRange, report: (share: number) => void): Promise<void> {
   for (let start = first; start < end;) {
     start = await countSlice(count, { first: start, end });
+    // libSQL frees what a query took only between two ticks.
+    await endOfTick();
     report((start - first) / (end - first));
   }
 }
 
-const inSlice = (column: string): string => `${column} >= :first and ${column} < (select end from slice)`;
+/** Counts the first slice of a range. Returns where it ends. */
+async function countSlice(count: Count, range: LogRange): Promise<number> {
+  const { database, workspaces, since } = count;
+  const slice = await readLogSlice(database, range, since);
+  applyPruned(count, slice.pruned.filter((row) => isSelected(workspaces, text(row, "workspace_id"))));
+  const { unsure, strays } = addCalls(count, slice);
+  await addDisowned(count, { first: range.first, end: slice.end }, unsure);
+  await addStrays(count, strays);
+  return slice.end;
+}
 
-/** The condition that a record or a deleted one (d) is of a submit (c). */
-const isOfCall = `d.position >= c.position and d.position < c.position + c.count
-  and d.deployment_id = c.deployment_id and d.prompt_version = c.prompt_version`;
+type Call = {
+  workspaceId: string;
+  position: number;
+  /** Where its run of calls ends. */
+  end: number;
+  isSubmit: boolean;
+  keyId: string;
+  deployId: string;
+  version: number;
+};
 
-const countOfCall = (table: string, condition = "true"): string =>
-  `iif(c.operation = 'submit', (select count(*) from ${table} d where ${isOfCall} and ${condition}), 0)`;
+/** A record, or the mark of a deleted one, without a call that stored it. */
+type Stray = { deployId: string; month: string; isMark: boolean };
 
 /**
- * A query for the first slice of a range, which ends at a commit, so that no commit is split. `text` has `columns` values of each
- * call, since rows would take several times as long. Commits, calls and records are scanned side by side, which leaves out
- * calls without a commit and records without a call. The counts of all show whether there are any. `thorough` finds them too.
+ * Adds the calls of a slice, each with its records. Returns those whose deployment or key may be of another workspace, and the
+ * records without a call.
  */
-const sliceSql = (thorough: boolean): string => `
-  with slice as materialized (
-    select coalesce((select min(position) from commits where position >= :first + ${sliceLength} and position < :end), :end)
-      as end
-  ),
-  committed as materialized (
-    select position, next_position - 1 as last,
-      -- The month is unknown if the time of the commit is in another one.
-      iif(month = strftime('%Y-%m', created_at / 1000, 'unixepoch'), month, 'unknown') as month
-    from commits where ${inSlice("position")}
-    ${thorough ? `union all ${callsWithoutCommit}` : ""}
-  )
-  select 'calls' as kind, null as workspace_id, null as month, 0 as reads, 0 as submits,
-    (select end from slice) as position,
-    (select count(*) from calls where ${inSlice("position")}) as calls,
-    (select count(*) from diagnoses where ${inSlice("position")}) +
-      (select count(*) from deleted_diagnoses where ${inSlice("position")}) as records,
-    (
-      select group_concat(format('%s,"%s",%d,%d,%d,%d,%d,%d,%s,%s', json_quote(c.workspace_id),
-        iif(c.position + c.count - 1 <= m.last, m.month, 'unknown'), c.position, c.count, c.number, c.operation = 'submit',
-        ${countOfCall("diagnoses")},
-        ${countOfCall("deleted_diagnoses", "not exists (select 1 from diagnoses where position = d.position)")},
-        json_quote(c.deployment_id), json_quote(c.api_key_id)))
-      from committed m cross join calls c on c.position between m.position and m.last
-    ) as text
-  ${thorough ? `union all ${recordsWithoutCall}` : ""}
-  union all
-  select *, 0, 0, null from (${newlyPruned})`;
-
-const callsWithoutCommit = `
-  select position, position, 'unknown' from calls
-  where ${inSlice("position")} and not exists (
-    select 1 from commits m
-    where m.position = (select max(position) from commits where position <= calls.position)
-      and calls.position < m.next_position
-  )`;
-
-const recordsWithoutCall = `
-  select 'stray', coalesce(p.workspace_id, 'unknown'), coalesce(m.month, 'unknown'), 0, 0, is_deleted, 0, 0, null
-  from (
-    select position, deployment_id, prompt_version, 0 as is_deleted from diagnoses where ${inSlice("position")}
-    union all
-    select position, deployment_id, prompt_version, 1 from deleted_diagnoses where ${inSlice("position")}
-  ) d
-  left join deployments p on p.id = d.deployment_id
-  left join committed m on d.position between m.position and m.last
-  where is_deleted and d.position in (select position from diagnoses) or not exists (
-    select 1 from calls c
-    where c.position = (select max(position) from calls where position <= d.position)
-      and c.operation = 'submit' and ${isOfCall}
-  )`;
-
-/** Counts the first slice of a range. Returns where it ends. */
-async function countSlice(count: Count, range: LogRange, thorough = false): Promise<number> {
-  const { database, recounts, workspaces, since } = count;
-  const rows = await database.read({ sql: sliceSql(thorough), args: { ...range, ...since } });
-  const slice = rows.find(({ kind }) => kind === "calls")!;
-  const calls = toCalls(JSON.parse(`[${textOrNull(slice, "text") ?? ""}]`));
-  if (!thorough && !isComplete(slice, calls)) return await countSlice(count, range, true);
-  const selected = rows.filter((row) => row !== slice && isSelected(workspaces, text(row, "workspace_id")));
-  applyPruned(count, selected.filter(({ kind }) => kind === "pruned"));
-  const end = integer(slice, "position");
-  await addDisowned(count, { first: range.first, end }, addCalls(count, range, calls));
-  for (const row of selected.filter(({ kind }) => kind === "stray")) {
-    const recount = recountOf(recounts, text(row, "workspace_id"), text(row, "month"));
-    recount.records++;
-    recount.deleted += integer(row, "position");
-    recount.discrepancies++;
-  }
-  return end;
-}
-
-/** Whether the calls of a slice are all that it has, and have all of its records. */
-function isComplete(slice: Row, calls: Call[]): boolean {
-  const records = calls.reduce((sum, { kept, deleted }) => sum + kept + deleted, 0);
-  return calls.length === integer(slice, "calls") && records === integer(slice, "records");
-}
-
-/** Adds the calls of a slice, which are in order. Returns those whose deployment or key may be of another workspace. */
-function addCalls({ recounts, owners, workspaces }: Count, { first }: LogRange, calls: Call[]): Call[] {
-  const unsure: Call[] = [];
-  let end = first;
-  for (const call of calls) {
-    const { workspaceId, month, position, count, number, isSubmit, kept, deleted, deployId, keyId } = call;
-    if (!isSelected(workspaces, workspaceId)) continue;
-    const recount = recountOf(recounts, workspaceId, month);
-    if (isSubmit) recount.submits += count;
+function addCalls({ recounts, owners, workspaces }: Count, { commits, calls, records, marks }: LogSlice) {
+  const unsure: Call[] = [], strays: Stray[] = [];
+  const monthOf = createMonths(commits);
+  const takeRecords = createTake(records, createMonths(commits), (stray) => strays.push({ ...stray, isMark: false }));
+  const takeMarks = createTake(marks, createMonths(commits), (stray) => strays.push({ ...stray, isMark: true }));
+  const [first = Infinity] = calls.positions;
+  takeRecords(undefined, first);
+  takeMarks(undefined, first);
+  for (let nth = 0, before = 0; nth < calls.positions.length; nth++) {
+    const position = calls.positions[nth]!, number = calls.numbers[nth]!, count = calls.counts[nth]!;
+    const call: Call = {
+      workspaceId: calls.workspaceIds[nth]!,
+      position,
+      end: position + count,
+      isSubmit: calls.submits[nth] === 1,
+      keyId: calls.keyIds[nth]!,
+      deployId: calls.deployIds[nth]!,
+      version: calls.versions[nth]!,
+    };
+    const next = calls.positions[nth + 1] ?? Infinity;
+    const kept = takeRecords(call, next), deleted = takeMarks(call, next);
+    const month = monthOf(position, call.end);
+    if (!isSelected(workspaces, call.workspaceId)) continue;
+    const recount = recountOf(recounts, call.workspaceId, month);
+    if (call.isSubmit) recount.submits += count;
     else recount.reads += count;
     recount.records += kept + deleted;
     recount.deleted += deleted;
-    if (position < end || number !== recount.nextSequence) recount.discrepancies++;
+    if (position < before || number !== recount.nextSequence) recount.discrepancies++;
     recount.nextSequence = number + count;
-    end = position + count;
+    before = call.end;
     // Most calls of a workspace name what the one before them did.
-    if (deployId === recount.deployId && keyId === recount.keyId) continue;
-    recount.deployId = deployId;
-    recount.keyId = keyId;
+    if (call.deployId === recount.deployId && call.keyId === recount.keyId) continue;
+    recount.deployId = call.deployId;
+    recount.keyId = call.keyId;
     if (!isOwned(owners, call)) unsure.push(call);
   }
-  return unsure;
+  return { unsure, strays };
+}
+
+/** Makes a function that finds the month of positions, which increase from call to call: that of the one commit that has them. */
+function createMonths({ positions, ends, months }: LogSlice["commits"]): (first: number, end: number) => string {
+  let nth = -1, before = 0;
+  return (first, end) => {
+    for (; positions[nth + 1]! <= first; nth++) before = Math.max(before, ends[nth] ?? 0);
+    return first >= before && end <= ends[nth]! ? months[nth]! : "unknown";
+  };
+}
+
+/**
+ * Makes a function that counts the records of a call, among those below a position that it has not seen yet. The others have no
+ * call.
+ */
+function createTake(
+  { positions, deployIds, versions }: LogSlice["records"],
+  monthOf: (first: number, end: number) => string,
+  reject: (stray: { deployId: string; month: string }) => void,
+): (call: Call | undefined, below: number) => number {
+  let nth = 0;
+  return (call, below) => {
+    let taken = 0;
+    for (; positions[nth]! < below; nth++) {
+      const position = positions[nth]!, deployId = deployIds[nth]!;
+      const isOfCall = call?.isSubmit && position < call.end && deployId === call.deployId &&
+        versions[nth] === call.version;
+      if (isOfCall) taken++;
+      else reject({ deployId, month: monthOf(position, position + 1) });
+    }
+    return taken;
+  };
 }
 
 const isOwned = ({ deployments, apiKeys }: Count["owners"], { workspaceId, deployId, keyId }: Call): boolean =>
   deployments.get(deployId) === workspaceId && apiKeys.get(keyId) === workspaceId;
 
 /** Finds the owners of what calls name. If one is another workspace, or none, counts the calls of a slice that name such. */
-async function addDisowned({ database, owners, recounts, workspaces }: Count, range: LogRange, unsure: Call[]) {
+async function addDisowned(count: Count, range: LogRange, unsure: Call[]): Promise<void> {
   if (unsure.length === 0) return;
-  const textOf = (ids: string[]) => JSON.stringify([...new Set(ids)]);
-  const args = {
-    deployIds: textOf(unsure.map(({ deployId }) => deployId)),
-    keyIds: textOf(unsure.map(({ keyId }) => keyId)),
-  };
-  for (const row of await database.read({ sql: ownersSql, args })) {
-    (row.is_key ? owners.apiKeys : owners.deployments).set(text(row, "id"), text(row, "workspace_id"));
-  }
+  const { database, owners, recounts, workspaces } = count;
+  await findOwners(count, unsure.map(({ deployId }) => deployId), unsure.map(({ keyId }) => keyId));
   if (unsure.every((call) => isOwned(owners, call))) return;
   for (const row of await database.read({ sql: disownedSql, args: range })) {
     const id = text(row, "workspace_id");
     if (isSelected(workspaces, id)) recountOf(recounts, id, text(row, "month")).discrepancies++;
+  }
+}
+
+/** Counts records without a call for the workspaces of their deployments. */
+async function addStrays(count: Count, strays: Stray[]): Promise<void> {
+  if (strays.length === 0) return;
+  const { owners, recounts, workspaces } = count;
+  await findOwners(count, strays.map(({ deployId }) => deployId), []);
+  for (const { deployId, month, isMark } of strays) {
+    const id = owners.deployments.get(deployId) ?? "unknown";
+    if (!isSelected(workspaces, id)) continue;
+    const recount = recountOf(recounts, id, month);
+    recount.records++;
+    recount.deleted += isMark ? 1 : 0;
+    recount.discrepancies++;
+  }
+}
+
+async function findOwners({ database, owners }: Count, deployIds: string[], keyIds: string[]): Promise<void> {
+  const textOf = (ids: string[]) => JSON.stringify([...new Set(ids)]);
+  const args = { deployIds: textOf(deployIds), keyIds: textOf(keyIds) };
+  for (const row of await database.read({ sql: ownersSql, args })) {
+    (row.is_key ? owners.apiKeys : owners.deployments).set(text(row, "id"), text(row, "workspace_id"));
   }
 }
 
@@ -210,39 +215,6 @@ const disownedSql = `
     not exists (select 1 from deployments where id = c.deployment_id and workspace_id = c.workspace_id) or
     not exists (select 1 from api_keys where id = c.api_key_id and workspace_id = c.workspace_id)
   )`;
-
-type Call = {
-  workspaceId: string;
-  month: string;
-  position: number;
-  count: number;
-  number: number;
-  isSubmit: boolean;
-  kept: number;
-  deleted: number;
-  deployId: string;
-  keyId: string;
-};
-
-const columns = 10;
-
-/** The calls of a slice, of which the text has `columns` values each. */
-const toCalls = (values: (string | number)[]): Call[] =>
-  Array.from({ length: values.length / columns }, (_, nth) => {
-    const at = nth * columns;
-    return {
-      workspaceId: values[at] as string,
-      month: values[at + 1] as string,
-      position: values[at + 2] as number,
-      count: values[at + 3] as number,
-      number: values[at + 4] as number,
-      isSubmit: values[at + 5] === 1,
-      kept: values[at + 6] as number,
-      deleted: values[at + 7] as number,
-      deployId: values[at + 8] as string,
-      keyId: values[at + 9] as string,
-    };
-  });
 
 const isSelected = ({ from, to }: Workspaces, id: string): boolean => from <= id && id <= to;
 
