@@ -3,7 +3,7 @@ import { databaseUrlFault } from "./common/config.ts";
 import { invalid } from "./common/errors.ts";
 import type { DatabaseSource } from "./database/client.ts";
 import type { MigrateOptions } from "./database/migrate.ts";
-import { openMigrated } from "./database/open.ts";
+import { openMigrated } from "./database/open-migrated.ts";
 
 export type { DatabaseLocation } from "./common/config.ts";
 export { Refusal } from "./common/errors.ts";

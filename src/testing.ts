@@ -1,5 +1,5 @@
 // The entry `promptledger/testing`: a service in memory, for the tests of applications that embed or call one.
-import { openMigrated } from "./database/open.ts";
+import { openMigrated } from "./database/open-migrated.ts";
 import type { Extensions, Face } from "./http/face.ts";
 import { management } from "./http/management.ts";
 import type { ManagementMembers } from "./http/management.ts";

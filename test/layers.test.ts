@@ -109,6 +109,7 @@ const withFiles = [
   "database/file-identity.ts",
   "database/file.ts",
   "database/node-send.ts",
+  "database/open-migrated.ts",
   "database/open.ts",
   "database/promptledger-reader.ts",
   "database/thread.ts",

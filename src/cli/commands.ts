@@ -3,13 +3,12 @@ import { readConfig } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { backUp } from "../runtime/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
-import { demo } from "../runtime/demo.ts";
 import { restore } from "../runtime/restore.ts";
-import { serve } from "../runtime/serve.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { listMissing } from "../database/migrate.ts";
 import { migrationNames, migrations } from "../database/migrations.ts";
-import { fileOf, openDatabase } from "../database/open.ts";
+import { openLocalOrAny } from "../database/open-migrated.ts";
+import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations } from "./access.ts";
 import { auditPresentations } from "./audit.ts";
@@ -23,6 +22,7 @@ import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
 import { sessionPresentations } from "./sessions.ts";
 
+// The service and its console are loaded only by the commands that start it. They take 20 MB.
 const serviceCommands: Command[] = [
   {
     usage: "migrate [--check]",
@@ -55,6 +55,7 @@ const serviceCommands: Command[] = [
     summary: "Start the service with the settings in the environment",
     startsService: true,
     async runLocally() {
+      const { serve } = await import("../runtime/serve.ts");
       await serve();
       return {};
     },
@@ -64,6 +65,7 @@ const serviceCommands: Command[] = [
     summary: "Serve a throw-away database with a small history, and print a link to its console",
     startsService: true,
     async runLocally({ terminal }) {
+      const { demo } = await import("../runtime/demo.ts");
       await demo(terminal);
       return {};
     },
@@ -82,7 +84,7 @@ async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
 }
 
 async function listMissingIn(location: DatabaseLocation): Promise<readonly string[]> {
-  const database = openDatabase(location);
+  const database = await openLocalOrAny(location, "manage");
   try {
     return (await listMissing(database, migrations)).map(({ name }) => name);
   } catch (error) {

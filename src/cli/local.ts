@@ -3,7 +3,7 @@ import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/c
 import { invalid } from "../common/errors.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
-import { openConfigured } from "../runtime/boot.ts";
+import { openConfigured } from "../runtime/open-configured.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";

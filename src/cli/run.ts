@@ -2,6 +2,7 @@
 import { invalid, Refusal, withoutKeys } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
+import { limitHeap } from "../runtime/heap.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
@@ -88,7 +89,9 @@ const usageOf = (command: Command): string =>
   "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
 
 async function act(command: Command, args: Arguments, terminal: Terminal): Promise<Outcome> {
-  if ("runLocally" in command) return await command.runLocally({ args, terminal });
+  const isLocal = "runLocally" in command;
+  if (!isLocal || !command.startsService) limitHeap();
+  if (isLocal) return await command.runLocally({ args, terminal });
   const option = args.findText("server");
   const variable = terminal.env.PROMPTLEDGER_SERVER || undefined;
   if (option !== undefined) return await command.run({ args, terminal, call: connectTo(option, terminal) });

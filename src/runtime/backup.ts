@@ -6,7 +6,8 @@ import type { DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, unusable } from "../common/errors.ts";
 import { clearStamp } from "../database/file-identity.ts";
 import { isMigrated } from "../database/migrate.ts";
-import { fileOf, openDatabase } from "../database/open.ts";
+import { openFile } from "../database/file.ts";
+import { fileOf } from "../database/source.ts";
 import { copyTo, sizeOf } from "../database/maintenance.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import {
@@ -46,7 +47,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
 
 /** Returns the time of the state that was copied. */
 async function copy(location: DatabaseLocation, file: string, part: string, say: Terminal["say"]): Promise<number> {
-  const database = openDatabase(location, "manage");
+  const database = openFile(location.url, "manage");
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     say(`Copying ${formatBytes(await sizeOf(database))} …\n`);

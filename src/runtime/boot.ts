@@ -12,17 +12,16 @@ import { management } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 import { serveDatabase } from "../http/service.ts";
 import { isBusy } from "../database/database.ts";
-import type { Database, Purpose } from "../database/database.ts";
 import { claimFile } from "../database/file-claim.ts";
-import { fileOf, makeFile, openChecked, openMigrated } from "../database/open.ts";
-import type { OpenOptions } from "../database/open.ts";
+import { makeFile } from "../database/open-migrated.ts";
+import { fileOf } from "../database/source.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
 import { version } from "../common/version.ts";
 import { measureDatabase } from "./database-metrics.ts";
 import { warnOfWeakDurability } from "./durability.ts";
-import { unusableDatabase } from "./file-fault.ts";
 import { openLogOutput } from "./log-output.ts";
+import { openConfigured } from "./open-configured.ts";
 import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
@@ -167,23 +166,6 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
       log.warn("Waiting for the process that serves this database to stop", { database, timeoutMs: timeout });
     }
     await new Promise((resolve) => setTimeout(resolve, claimInterval));
-  }
-}
-
-/**
- * Opens the configured database. It migrates an outdated schema, or refuses it if `migrates` is false. `applied` names the
- * migrations that ran. `onEmpty` says what to do with a database without a schema.
- */
-export async function openConfigured(
-  { database: location, migrates }: Pick<Config, "database" | "migrates">,
-  purpose: Purpose,
-  { onEmpty = "create", notify }: Pick<OpenOptions, "onEmpty" | "notify"> = {},
-): Promise<{ database: Database; applied: string[] }> {
-  try {
-    if (migrates) return await openMigrated(location, purpose, { onEmpty, notify });
-    return { database: await openChecked(location, purpose), applied: [] };
-  } catch (error) {
-    throw await unusableDatabase(location, error);
   }
 }
 

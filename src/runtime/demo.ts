@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { readConfig } from "../common/config.ts";
-import { checkPort, command, openConfigured } from "./boot.ts";
+import { checkPort, command } from "./boot.ts";
 import { writeHistory } from "./demo-history.ts";
+import { openConfigured } from "./open-configured.ts";
 import { serve } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -7,7 +7,7 @@ import { describeDatabase } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
-import { fileOf } from "../database/open.ts";
+import { fileOf } from "../database/source.ts";
 
 /** The error for a configured database that cannot be used. */
 export async function unusableDatabase({ url }: DatabaseLocation, error: unknown): Promise<Refusal> {

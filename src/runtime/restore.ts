@@ -11,7 +11,7 @@ import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { isBusy } from "../database/database.ts";
 import { isMigrated, migrate } from "../database/migrate.ts";
-import { openDatabase } from "../database/open.ts";
+import { openFile } from "../database/file.ts";
 import { findDamage, lockExclusively, removeLog } from "../database/maintenance.ts";
 import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../database/file-claim.ts";
@@ -113,7 +113,7 @@ async function check(
   part: string,
   { report }: Terminal,
 ): Promise<{ applied: string[]; ledgers: number }> {
-  const database = openDatabase(pathToFileURL(part).href, "manage");
+  const database = openFile(pathToFileURL(part).href, "manage");
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     report("Checking the file");
@@ -141,7 +141,7 @@ async function check(
  * has two names for a moment, so that a database exists at every moment.
  */
 async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
-  const database = openDatabase(location, "manage");
+  const database = openFile(location.url, "manage");
   try {
     await orIrreplaceable(location, () => lockExclusively(database));
     const { mode, uid, gid } = await stat(file);

@@ -5,7 +5,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import Libsql from "libsql";
 import type { Database } from "../../src/database/database.ts";
-import { fileOf, openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { fileOf } from "../../src/database/source.ts";
 import { createFolder } from "../conformance/processes.ts";
 
 const test = suite("file");
