@@ -104,6 +104,10 @@ const tamperings: [name: string, changes: string[][]][] = [
     "a commit's time was moved to another month",
     each("commits", (row) => `update commits set created_at = created_at + ${40 * day} ${at(row)}`),
   ],
+  [
+    "a commit's end was moved into the next one",
+    kept.get("commits")!.slice(0, -1).map((row) => [`update commits set next_position = next_position + 1 ${at(row)}`]),
+  ],
   ["a commit's month was changed", each("commits", (row) => `update commits set month = '2026-01' ${at(row)}`)],
   [
     "a commit's time and month were changed",
