@@ -2,7 +2,7 @@
 import { keyOfBatch, Refusal } from "../common/errors.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
-import { maxLevels, parse } from "../schema/parse.ts";
+import { maxLevels, parse, parsePart } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
 import { admit, checkKey } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
@@ -26,8 +26,9 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
   if (readIdempotencyKey(ctx.request) !== undefined) throw keyOfBatch();
   const items = await readAuthorized(ctx, context, keyHash, async () => {
-    const { members } = parse(DiagnosisBatch, await readText(ctx, context), maxBatchLevels);
-    return await Promise.all(readItems(members.get("records")!).map(readItem));
+    const { value: { records }, members } = parse(DiagnosisBatch, await readText(ctx, context), maxBatchLevels);
+    const texts = readItems(members.get("records")!);
+    return await Promise.all(records.map((record, index) => readItem(record, texts[index]!)));
   });
   const failures: unknown[] = [];
   const decide = async (item: Item | Refusal) =>
@@ -52,10 +53,10 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   return ok({ results: decisions.map(toResult) }, quotaHeaders(quota));
 }
 
-/** Parses a record. Returns a refusal if it is invalid. */
-async function readItem(source: string): Promise<Item | Refusal> {
+/** Checks a record, which has been parsed. Returns a refusal if it is invalid. */
+async function readItem(record: object, text: string): Promise<Item | Refusal> {
   try {
-    const { value, members } = parse(DiagnosisItem, source);
+    const { value, members } = parsePart(DiagnosisItem, record, text);
     const { deployId, idempotencyKey: key } = value;
     members.delete("deployId");
     members.delete("idempotencyKey");

@@ -34,6 +34,12 @@ export function parse<T>(struct: Struct<T, unknown>, source: string, levels?: nu
   return { value: checkParsed(struct, value, members), members };
 }
 
+/** Checks an object that was parsed as a part of another one. `text` is its JSON text. Returns what `parse` does. */
+export function parsePart<T>(struct: Struct<T, unknown>, value: object, text: string) {
+  const members = readMembers(text);
+  return { value: checkParsed(struct, value, members), members };
+}
+
 function checkParsed<T>(struct: Struct<T, unknown>, value: object, members: Map<string, string>): T {
   const checked = check(struct, value);
   for (const name of metaOf(struct).numbers ?? []) {
