@@ -52,12 +52,24 @@ export function makeWellFormed(text: string): string {
 /** JSON for SQL. SQLite would store the escape of a lone surrogate as bytes that cannot be read back. */
 export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringify(value));
 
+// As JSON.stringify writes an integer of up to 15 digits, which a double always holds. Most numbers are such.
+const plainInteger = /^(?:0|-?[1-9]\d{0,14})$/;
+
 /**
  * Whether a double has exactly the value of a JSON number: 1.50 is 1.5, but 9007199254740990.6 is not 9007199254740991,
  * to which it is rounded.
  */
 export const isSameNumber = (text: string, number: number): boolean =>
-  text === String(number) || toDecimal(text) === toDecimal(String(number));
+  plainInteger.test(text)
+    ? Number(text) === number
+    : text === String(number) || toDecimal(text) === toDecimal(String(number));
+
+/** The text of a JSON number as JSON.stringify writes it, or as it is if a double does not have its value. */
+export function normalizeNumber(text: string): string {
+  if (plainInteger.test(text)) return text;
+  const number = Number(text);
+  return isSameNumber(text, number) ? String(number) : text;
+}
 
 /** A number's digits without the zeros at their ends, and the power of ten of the last one. */
 function toDecimal(text: string): string {

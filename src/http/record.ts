@@ -1,20 +1,23 @@
 // Makes a record of a submit's body.
-import { isSameNumber, stringifyMembers } from "../common/json-text.ts";
+import { normalizeNumber, stringifyMembers } from "../common/json-text.ts";
 import type { NewDiagnosis } from "../ledger/admission.ts";
 import { measuresOf } from "../ledger/measures.ts";
 import type { DiagnosisRequest } from "../schema/submits.ts";
 
 export type Submitted = { record: NewDiagnosis; promptVersion: number | undefined };
 
+const numbers = ["status", "latency", "startAt", "endAt"];
+
 /**
  * Stores scalars that the specification types as values (1.0 is the integer 1). Everything else is stored as the text that
  * was sent, even a number that a double would round.
  */
 export function toSubmitted({ value, members }: { value: DiagnosisRequest; members: Map<string, string> }): Submitted {
-  const { sessionId, status, latency, startAt, endAt, promptVersion } = value;
-  for (const [name, scalar] of Object.entries({ sessionId, status, latency, startAt, endAt })) {
-    const isRounded = typeof scalar === "number" && !isSameNumber(members.get(name)!, scalar);
-    if (scalar !== undefined && !isRounded) members.set(name, JSON.stringify(scalar));
+  const { sessionId, status, promptVersion } = value;
+  members.set("sessionId", JSON.stringify(sessionId));
+  for (const name of numbers) {
+    const text = members.get(name);
+    if (text !== undefined) members.set(name, normalizeNumber(text));
   }
   // It has a column of its own.
   members.delete("promptVersion");

@@ -8,6 +8,7 @@ import {
   jsonText,
   makeWellFormed,
   mapStrings,
+  normalizeNumber,
   readItems,
   readMembers,
   readValue,
@@ -230,6 +231,7 @@ test("isSameNumber tells whether a double says the same as a text", () => {
     }
   }));
   assert.ok(isSameNumber("-30023997515803310", -30023997515803310));
+  for (const text of ["5", "5.0", "5.5"]) assert.not.ok(isSameNumber(text, 6), text);
   fc.assert(fc.property(fc.bigInt(), fc.nat(9), (integer, fraction) => {
     const text = `${integer}.${fraction}`;
     const number = Number(text);
@@ -240,6 +242,15 @@ test("isSameNumber tells whether a double says the same as a text", () => {
   }));
   const zeros = "0".repeat(2_000_000);
   assert.ok(isSameNumber(`${zeros}1${zeros}e-2000000`, 1));
+});
+
+test("normalizeNumber writes a number as JSON.stringify does, unless that would change its value", () => {
+  for (const text of ["0", "-0", "1.0", "1e2", "-12.50e-3", "123456789012345", "1234567890123456", "840.5"]) {
+    assert.is(normalizeNumber(text), JSON.stringify(JSON.parse(text)));
+  }
+  for (const text of ["9007199254740993", "0.10000000000000001", "1e-400"]) {
+    assert.is(normalizeNumber(text), text);
+  }
 });
 
 test("readValue makes __proto__ a member, and keeps the last of a repeated key", () => {
