@@ -11,27 +11,33 @@ const schemes = [
   "inputTokens+cacheReadInputTokens+cacheWriteInputTokens,outputTokens,cacheReadInputTokens+cachedInputTokens+inputTokenDetails/cacheReadTokens",
   "promptTokenCount+toolUsePromptTokenCount,candidatesTokenCount+thoughtsTokenCount,cachedContentTokenCount",
   "gen_ai.usage.input_tokens,gen_ai.usage.output_tokens,gen_ai.usage.cache_read.input_tokens",
-].map((scheme) => scheme.split(",").map((names) => names.split("+").map((name) => name.split("/"))));
+].map((scheme) => {
+  const [inputs, outputs, cached] = scheme.split(",").map((names) => names.split("+").map((name) => name.split("/")));
+  // An object with none of these has no counts. Most objects have none.
+  const signs = [inputs![0]![0]!, ...outputs!.map(([name]) => name!)];
+  return { inputs: inputs!, outputs: outputs!, cached: cached!, signs };
+});
 
 const maxTokens = 1e12; // of one count. More is no count of tokens
 
 type Values = Record<string, unknown>;
 
+/** A count in an object, NaN if it is none. Absent and null are the same. */
+function readCount(holder: Values, [name, inner]: string[]): number | null {
+  const outer = holder[name!] ?? null;
+  const value = inner && outer !== null ? isObject(outer) ? outer[inner] ?? null : NaN : outer;
+  return value === null || isCount(value) && value <= maxTokens ? value : NaN;
+}
+
+const sum = (values: (number | null)[]) => values.reduce((all, value) => value === null ? all : all! + value, null);
+
 /** The counts of one scheme as `input,output,cached`, with NaN if they are inconsistent. */
-function countBy([inputNames, outputNames, cachedNames]: string[][][], holder: Values): string {
-  // Absent and null are the same.
-  const read = ([name, inner]: string[]): number | null => {
-    const outer = holder[name!] ?? null;
-    const value = inner && outer !== null ? isObject(outer) ? outer[inner] ?? null : NaN : outer;
-    return value === null || isCount(value) && value <= maxTokens ? value : NaN;
-  };
-  const sum = (values: (number | null)[]) => values.reduce((all, value) => value === null ? all : all! + value, null);
-  const inputs = inputNames!.map(read), input = sum(inputs);
-  const [cached = 0, ...others] = cachedNames!.map(read).filter((value) => value !== null);
+function countBy({ inputs, outputs, cached }: (typeof schemes)[number], holder: Values): string {
+  const counts = inputs.map((name) => readCount(holder, name)), input = sum(counts);
+  const [read = 0, ...others] = cached.map((name) => readCount(holder, name)).filter((value) => value !== null);
   // Without its first count, the input is unknown. NaN is not equal to itself.
-  const isKnown = (inputs[0] ?? input) === inputs[0] && cached <= (input ?? 0) &&
-    others.every((other) => other === cached);
-  return `${isKnown ? input : NaN},${sum(outputNames!.map(read))},${cached}`;
+  const isKnown = (counts[0] ?? input) === counts[0] && read <= (input ?? 0) && others.every((other) => other === read);
+  return `${isKnown ? input : NaN},${sum(outputs.map((name) => readCount(holder, name)))},${read}`;
 }
 
 /** The tokens of a record as `input,output,cached`. They stand in the first object that has consistent ones. */
@@ -40,8 +46,7 @@ function findTokens(holders: unknown[]): string {
     if (!isObject(holder)) continue;
     let found = "";
     for (const scheme of schemes) {
-      // Most objects have none of the names.
-      if (![scheme[0]![0]!, ...scheme[1]!].some(([name]) => (holder[name!] ?? null) !== null)) continue;
+      if (!scheme.signs.some((name) => (holder[name] ?? null) !== null)) continue;
       const counts = countBy(scheme, holder);
       // Some gateways send the names of two providers, which must agree.
       found = found === "" || found === counts ? counts : "NaN";
