@@ -1,6 +1,6 @@
 // POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in order.
 import { keyOfBatch, Refusal } from "../common/errors.ts";
-import { readItems } from "../common/json-text.ts";
+import { jsonText, readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
 import { maxLevels, parse, parsePart } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
@@ -50,7 +50,7 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   const quota = quotas.length > 0 ? quotas.reduce(latest) : await readQuota(ctx, context).catch((error: unknown) => {
     throw failure ?? error;
   });
-  return ok({ results: decisions.map(toResult) }, quotaHeaders(quota));
+  return ok({ results: jsonText(JSON.stringify(decisions.map(toResult))) }, quotaHeaders(quota));
 }
 
 /** Checks a record, which has been parsed. Returns a refusal if it is invalid. */
