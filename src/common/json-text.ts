@@ -35,7 +35,9 @@ const plainKey = /^\w*$/;
 /** Joins the texts of members to the text of an object. This is the inverse of readMembers. */
 export function stringifyMembers(members: Iterable<[key: string, value: string]>): string {
   let text = "";
-  for (const [key, value] of members) text += `${text === "" ? "{" : ","}${plainKey.test(key) ? `"${key}"` : JSON.stringify(key)}:${value}`;
+  for (const [key, value] of members) {
+    text += `${text === "" ? "{" : ","}${plainKey.test(key) ? `"${key}"` : JSON.stringify(key)}:${value}`;
+  }
   return text === "" ? "{}" : `${text}}`;
 }
 

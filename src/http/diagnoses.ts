@@ -13,7 +13,7 @@ import { toSubmitted } from "./record.ts";
 import { ok, quotaHeaders, refusalOf, statusOf, toRefusal } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency">;
+type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency" | "run">;
 type Result = { status: number; id: string } | { status: number; error: string; code: string };
 
 const maxBatchLevels = maxLevels + 2; // a record is in an array in an object
@@ -31,16 +31,29 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
     return await Promise.all(records.map((record, index) => readItem(record, texts[index]!)));
   });
   const failures: unknown[] = [];
-  const decide = async (item: Item | Refusal) =>
-    item instanceof Refusal
-      ? item
-      : await admit(ctx, context, { operation: "submit", keyHash, workspaceId, isGone: ctx.isGone, ...item })
-        .catch((error: unknown) => {
-          failures.push(error);
-          return toRefusal(error);
-        });
+  const decide = (item: Item | Refusal) => {
+    if (item instanceof Refusal) return item;
+    // Without a spread, all submits have one hidden class.
+    const { deployId, record, promptVersion, idempotency, run } = item;
+    return admit(ctx, context, {
+      operation: "submit",
+      keyHash,
+      workspaceId,
+      isGone: ctx.isGone,
+      deployId,
+      record,
+      promptVersion,
+      idempotency,
+      run,
+    })
+      .catch((error: unknown) => {
+        failures.push(error);
+        return toRefusal(error);
+      });
+  };
+  setRuns(items);
   const decisions: (Recorded | Refused | Refusal)[] = [];
-  for (const part of partsOf(withRuns(items))) decisions.push(...await Promise.all(part.map(decide)));
+  for (const part of partsOf(items)) decisions.push(...await Promise.all(part.map(decide)));
   // A failure of unknown outcome takes precedence, because only that one says that a record may have been stored.
   const failure = failures.find((error) => toRefusal(error).kind === "internal") ?? failures[0];
   if (failures.length === items.length) throw failure;
@@ -54,14 +67,17 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
 }
 
 /** Checks a record, which has been parsed. Returns a refusal if it is invalid. */
-async function readItem(record: object, text: string): Promise<Item | Refusal> {
+function readItem(source: object, text: string): Item | Refusal | Promise<Item> {
   try {
-    const { value, members } = parsePart(DiagnosisItem, record, text);
+    const { value, members } = parsePart(DiagnosisItem, source, text);
     const { deployId, idempotencyKey: key } = value;
     members.delete("deployId");
     members.delete("idempotencyKey");
     const submitted = toSubmitted({ value, members });
-    return { deployId, ...submitted, idempotency: await toIdempotencyKey(key, deployId, submitted) };
+    const { record, promptVersion } = submitted;
+    const item: Item = { deployId, record, promptVersion, idempotency: undefined, run: undefined };
+    if (key === undefined) return item;
+    return toIdempotencyKey(key, deployId, submitted).then((idempotency) => Object.assign(item, { idempotency }));
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -69,20 +85,18 @@ async function readItem(record: object, text: string): Promise<Item | Refusal> {
 }
 
 /**
- * Marks like consecutive records with the same object as their `run`. Only those may share a batch, so that no record gets
- * ahead of another.
+ * Gives like consecutive records the same object as their `run`. Only those may share a batch, so that no record gets ahead
+ * of another.
  */
-function withRuns(items: (Item | Refusal)[]): (Item & Pick<Submit, "run"> | Refusal)[] {
+function setRuns(items: (Item | Refusal)[]): void {
   let last: Item | undefined;
-  let run = {};
-  return items.map((item) => {
-    if (item instanceof Refusal) return item;
+  for (const item of items) {
+    if (item instanceof Refusal) continue;
     const isLike = item.deployId === last?.deployId && item.promptVersion === last.promptVersion &&
       item.idempotency === undefined && last.idempotency === undefined;
-    if (!isLike) run = {};
+    item.run = isLike ? last?.run : {};
     last = item;
-    return { ...item, run };
-  });
+  }
 }
 
 /**
