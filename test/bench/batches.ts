@@ -1,4 +1,4 @@
-// `batches`: records per second in batches of 500, compared with single submits in the same run.
+// `batches`: records per second in batches of 100 and of 500, compared with single submits in the same run.
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import type { Tenant } from "../helpers.ts";
 import { callOf, load, postBody, warmUp } from "./load.ts";
@@ -7,7 +7,7 @@ import { createTenants, say, withFreshService } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
 
-const records = 500; // in a batch
+const sizes = [100, 500]; // records in a batch
 const connections = 4;
 
 export async function batches(options: Options): Promise<Table[]> {
@@ -16,34 +16,45 @@ export async function batches(options: Options): Promise<Table[]> {
     for (const store of options.stores) {
       say(`batches: ${runtime} on ${store}`);
       rows.push(
-        await withFreshService(runtime, store, async (stage) => {
+        ...await withFreshService(runtime, store, async (stage) => {
           const [tenant] = await createTenants(stage.admin, 1);
           const submits = [callOf("POST")(tenant!)];
           await warmUp(stage.url, submits, options);
           const single = await load(stage.url, submits, options);
-          await loadBatches(stage.url, tenant!, 1, false);
-          const plain = await loadBatches(stage.url, tenant!, options.seconds, false);
-          const keyed = await loadBatches(stage.url, tenant!, options.seconds, true);
-          return {
-            runtime,
-            store,
-            "single submits/s": single.perSecond,
-            "records/s": plain.perSecond,
-            ratio: ratio(plain.perSecond, single.perSecond),
-            "p50 ms of a batch": round(plain.p50, 0),
-            "records/s with keys": keyed.perSecond,
-            "ratio with keys": ratio(keyed.perSecond, single.perSecond),
-            failed: single.failed + plain.failed + keyed.failed,
-          };
+          const rows: Row[] = [];
+          for (const records of sizes) {
+            await loadBatches(stage.url, tenant!, records, 1, false);
+            const plain = await loadBatches(stage.url, tenant!, records, options.seconds, false);
+            const keyed = await loadBatches(stage.url, tenant!, records, options.seconds, true);
+            rows.push({
+              runtime,
+              store,
+              "single submits/s": single.perSecond,
+              "in a batch": records,
+              "records/s": plain.perSecond,
+              ratio: ratio(plain.perSecond, single.perSecond),
+              "p50 ms of a batch": round(plain.p50, 0),
+              "records/s with keys": keyed.perSecond,
+              "ratio with keys": ratio(keyed.perSecond, single.perSecond),
+              failed: single.failed + plain.failed + keyed.failed,
+            });
+          }
+          return rows;
         }),
       );
     }
   }
-  return [{ title: `batches of ${records} at ${connections} connections, compared with single submits`, rows }];
+  return [{ title: `batches at ${connections} connections, compared with single submits`, rows }];
 }
 
 /** Sends batches on a few connections for a time. */
-async function loadBatches(url: string, { deployId, key }: Tenant, seconds: number, hasKeys: boolean) {
+async function loadBatches(
+  url: string,
+  { deployId, key }: Tenant,
+  records: number,
+  seconds: number,
+  hasKeys: boolean,
+) {
   const deadline = performance.now() + 1000 * seconds;
   const began = performance.now();
   const times: number[] = [];
