@@ -30,14 +30,10 @@ export function stringify(value: unknown): string {
   return stringifyMembers(members);
 }
 
-const plainKey = /^\w*$/;
-
 /** Joins the texts of members to the text of an object. This is the inverse of readMembers. */
 export function stringifyMembers(members: Iterable<[key: string, value: string]>): string {
   let text = "";
-  for (const [key, value] of members) {
-    text += `${text === "" ? "{" : ","}${plainKey.test(key) ? `"${key}"` : JSON.stringify(key)}:${value}`;
-  }
+  for (const [key, value] of members) text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${value}`;
   return text === "" ? "{}" : `${text}}`;
 }
 
@@ -56,23 +52,20 @@ export function makeWellFormed(text: string): string {
 /** JSON for SQL. SQLite would store the escape of a lone surrogate as bytes that cannot be read back. */
 export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringify(value));
 
-// As JSON.stringify writes an integer of up to 15 digits, which a double always holds. Most numbers are such.
-const plainInteger = /^(?:0|-?[1-9]\d{0,14})$/;
-
 /**
  * Whether a double has exactly the value of a JSON number: 1.50 is 1.5, but 9007199254740990.6 is not 9007199254740991,
  * to which it is rounded.
  */
 export const isSameNumber = (text: string, number: number): boolean =>
-  plainInteger.test(text)
-    ? Number(text) === number
-    : text === String(number) || toDecimal(text) === toDecimal(String(number));
+  text === String(number) || toDecimal(text) === toDecimal(String(number));
+
+// As JSON.stringify writes an integer of up to 15 digits, which a double always holds. Most numbers are such.
+const plainInteger = /^(0|-?[1-9]\d{0,14})$/;
 
 /** The text of a JSON number as JSON.stringify writes it, or as it is if a double does not have its value. */
 export function normalizeNumber(text: string): string {
-  if (plainInteger.test(text)) return text;
   const number = Number(text);
-  return isSameNumber(text, number) ? String(number) : text;
+  return plainInteger.test(text) || !isSameNumber(text, number) ? text : String(number);
 }
 
 /** A number's digits without the zeros at their ends, and the power of ten of the last one. */

@@ -31,26 +31,15 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
     return await Promise.all(records.map((record, index) => readItem(record, texts[index]!)));
   });
   const failures: unknown[] = [];
-  const decide = (item: Item | Refusal) => {
-    if (item instanceof Refusal) return item;
-    // Without a spread, all submits have one hidden class.
-    const { deployId, record, promptVersion, idempotency, run } = item;
-    return admit(ctx, context, {
-      operation: "submit",
-      keyHash,
-      workspaceId,
-      isGone: ctx.isGone,
-      deployId,
-      record,
-      promptVersion,
-      idempotency,
-      run,
-    })
-      .catch((error: unknown) => {
-        failures.push(error);
-        return toRefusal(error);
-      });
-  };
+  const decide = (item: Item | Refusal) =>
+    item instanceof Refusal
+      ? item
+      // With the spread at its end, all submits have one hidden class.
+      : admit(ctx, context, { operation: "submit", keyHash, workspaceId, isGone: ctx.isGone, ...item })
+        .catch((error: unknown) => {
+          failures.push(error);
+          return toRefusal(error);
+        });
   setRuns(items);
   const decisions: (Recorded | Refused | Refusal)[] = [];
   for (const part of partsOf(items)) decisions.push(...await Promise.all(part.map(decide)));

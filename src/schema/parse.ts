@@ -29,16 +29,17 @@ export function parseObject(source: string, whole = "Request body", levels = max
 }
 
 /** Parses the JSON text of an object and checks it. Returns what `parseObject` does. */
-export function parse<T>(struct: Struct<T, unknown>, source: string, levels?: number) {
-  const { value, members } = parseObject(source, undefined, levels);
-  return { value: checkParsed(struct, value, members), members };
-}
+export const parse = <T>(struct: Struct<T, unknown>, source: string, levels?: number) =>
+  checkWhole(struct, parseObject(source, undefined, levels));
 
 /** Checks an object that was parsed as a part of another one. `text` is its JSON text. Returns what `parse` does. */
-export function parsePart<T>(struct: Struct<T, unknown>, value: object, text: string) {
-  const members = readMembers(text);
-  return { value: checkParsed(struct, value, members), members };
-}
+export const parsePart = <T>(struct: Struct<T, unknown>, value: object, text: string) =>
+  checkWhole(struct, { value, members: readMembers(text) });
+
+const checkWhole = <T>(struct: Struct<T, unknown>, { value, members }: Required<Unchecked>) => ({
+  value: checkParsed(struct, value, members),
+  members,
+});
 
 function checkParsed<T>(struct: Struct<T, unknown>, value: object, members: Map<string, string>): T {
   const checked = check(struct, value);
