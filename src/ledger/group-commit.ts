@@ -40,6 +40,7 @@ type Pending<Item, Result> = Waiter & {
 
 const sweepInterval = 250; // ms between checks for overdue items
 const maxPauseMs = 500; // between two attempts
+const slowMs = 3; // of a decision: it waits for a server or a slow disk
 
 /** `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms. */
 export function groupCommit<Item, Result, Attempt>(
@@ -51,6 +52,8 @@ export function groupCommit<Item, Result, Attempt>(
   const room = createWaitingRoom<Pending<Item, Result>>(limits);
   let underWay = 0;
   let isRunning = false;
+  // The size of the group before, how long its decision took in ms, and when that ended.
+  let lastSize = 0, took = 0, endedAt = 0;
 
   /** Rejects at once if the waiting room is full. */
   function submit(item: Item): Promise<Result> {
@@ -80,10 +83,17 @@ export function groupCommit<Item, Result, Attempt>(
     const sweeper = setInterval(rejectOverdue, sweepInterval);
     while (room.hasNext()) {
       await untilNoneArrives();
+      await untilOthersFollow();
       const { group, gone } = room.takeGroup(({ item }) => decider.isGone(item));
       underWay = group.length;
       for (const { reject } of gone) reject(clientGone());
-      if (group.length > 0) await settle(group);
+      if (group.length > 0) {
+        const began = clock();
+        await settle(group);
+        lastSize = group.length;
+        endedAt = clock();
+        took = endedAt - began;
+      }
       underWay = 0;
     }
     clearInterval(sweeper);
@@ -95,6 +105,20 @@ export function groupCommit<Item, Result, Attempt>(
     for (let seen = 0; seen < room.count() && seen < limits.items;) {
       seen = room.count();
       await endOfTick();
+    }
+  }
+
+  /**
+   * After a slow group, waits for as many items as it had. Most clients send again once they are answered, and those that come
+   * a little later than the first would otherwise wait for the group after this one. Ends once none has arrived for a quarter
+   * of the time that the group before took, or after that time.
+   */
+  async function untilOthersFollow(): Promise<void> {
+    if (took < slowMs) return;
+    for (let idle = 0; idle < took / 4 && room.count() < lastSize && clock() - endedAt < took;) {
+      const seen = room.count();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      idle = room.count() > seen ? 0 : idle + 1;
     }
   }
 

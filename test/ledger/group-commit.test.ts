@@ -108,6 +108,44 @@ test("items that arrive while a group is under way wait for its end, and form th
   assert.equal([await Promise.all(results), groups], [["A", "B", "C"], ["a", "b c"]]);
 });
 
+/** A group commit whose first group takes as long as given on a clock in ms, which can be set. */
+function startSlow(took: number) {
+  const clock = { now: 0 };
+  const decide: Decide = (items, attempt) => {
+    if (items.includes("a")) clock.now += took;
+    return decideAll(items, attempt);
+  };
+  return { clock, ...start(decide, {}, undefined, () => clock.now) };
+}
+
+test("after a slow group, the next one waits for as many items, which arrive a little later one by one", async () => {
+  const { submit, submitAll, groups } = startSlow(1000);
+  await submitAll("a b c");
+  const results = [];
+  for (const item of ["d", "e", "f"]) {
+    results.push(submit(item));
+    for (let tick = 0; tick < 5; tick++) await nextTick();
+  }
+  await Promise.all(results);
+  assert.equal(groups, ["a b c", "d e f"]);
+});
+
+test("a group waits no longer if no others follow, or if the slow group ended long ago", async () => {
+  const followed = startSlow(8);
+  await followed.submitAll("a b c");
+  assert.equal([await followed.submit("d"), followed.groups], ["D", ["a b c", "d"]]);
+
+  const forever = startSlow(1e9);
+  await forever.submitAll("a b c");
+  forever.clock.now *= 3;
+  assert.equal([await forever.submit("d"), forever.groups], ["D", ["a b c", "d"]]);
+});
+
+test("an item that is alone again and again never waits for others", async () => {
+  const { submit, groups } = startSlow(1e9);
+  assert.equal([await submit("a"), await submit("b"), groups], ["A", "B", ["a", "b"]]);
+});
+
 test("however items arrive, one group is under way at a time, and each item is decided once and in order", async () => {
   const burst = fc.record({ size: fc.integer({ min: 1, max: 8 }), ticks: fc.nat({ max: 3 }) });
   await fc.assert(
