@@ -407,9 +407,11 @@ if (currentRuntime === "Node") {
       await mkdir(cache);
       await symlink(`${(await run(app, "npm", "config", "get", "cache")).trim()}/_cacache`, `${cache}/_cacache`);
       const packed = `--package=${folder.path}/${tarballs[0]}`;
-      const npx = ["npm", "exec", "--yes", "--prefer-offline", "--cache", cache, packed, "--", "promptledger", command];
+      const npx = ["exec", "--yes", "--prefer-offline", "--cache", cache, packed, "--", "promptledger"];
+      // Installs it, which may take npm longer than a start may take.
+      await run(empty, "npm", ...npx, "--version");
       const child = await startProgram(
-        npx,
+        ["npm", ...npx, command],
         { ...npmSettings, PORT: "0", TMPDIR: empty },
         /url=(http:\/\/[\d.:]+)/,
         empty,
