@@ -29,7 +29,8 @@ const limitsOf = ({ filter }: ScanOptions) => scanLimits[isRead(filter) ? "docum
 /** Which end of the log comes first. */
 export type Order = "newest" | "oldest";
 
-type ListRequest = PageRequest & { order?: Order | undefined };
+/** `report` is called with the share that was searched, from 0 to 1. A page that is full ends the search earlier. */
+export type ListRequest = PageRequest & { order?: Order | undefined; report?: (share: number) => void };
 
 /** The records that match, in the order of the log. `range` is their range of the log, if known from the page before. */
 export async function listDiagnoses(
@@ -74,7 +75,7 @@ export async function listPositions(
 export async function findPositions(
   database: Database,
   matching: ScanOptions,
-  { limit = defaultPageSize, cursor, order = "newest" }: ListRequest,
+  { limit = defaultPageSize, cursor, order = "newest", report }: ListRequest,
   range?: LogRange,
   limits = limitsOf(matching),
 ): Promise<{ positions: number[]; nextCursor: string | null }> {
@@ -84,6 +85,7 @@ export async function findPositions(
   if (cursor !== undefined && isNewest) end = Math.min(end, Number(cursor));
   else if (cursor !== undefined) first = Math.max(first, Number(cursor) + 1);
   const found: number[] = [];
+  const most = Math.min(end - first, limits.page);
   let length = limits.first;
   for (let scanned = 0; first < end && found.length <= limit && scanned < limits.page; scanned += length) {
     if (scanned > 0) length = Math.min(4 * length, limits.query);
@@ -95,6 +97,7 @@ export async function findPositions(
     found.push(...positions.sort((a, b) => isNewest ? b - a : a - b));
     if (isNewest) end = part.first;
     else first = part.end;
+    report?.(Math.min((scanned + length) / most, 1));
   }
   // One position more than the limit shows whether there is a next page.
   if (found.length > limit) {

@@ -21,6 +21,9 @@ export type SessionTally = Outcomes & {
 const sliceLength = 4_096; // positions that one query scans
 const maxScan = 4_194_304; // positions that are searched for the sessions of one page
 
+/** Is told how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
+type Progress = { found(sessions: number): void; counted(share: number): void };
+
 /**
  * The sessions of the records that match, the one with the newest record first. The cursor has the position to go on from,
  * and the end of the log when the list began: later records are left out, so that no session moves between pages.
@@ -29,6 +32,7 @@ export async function listSessions(
   database: Database,
   matching: ScanOptions,
   { limit = defaultPageSize, cursor }: PageRequest,
+  progress: Progress,
 ): Promise<Page<SessionTally>> {
   const whole = await findLogRange(database, matching.filter);
   const [before, listEnd] = (cursor ?? "").split("_").map(Number) as [number, number | undefined];
@@ -47,11 +51,12 @@ export async function listSessions(
       if (!chosen.has(session)) chosen.set(session, position);
     }
     low = part.first;
+    progress.found(Math.min(chosen.size, limit));
   }
   // One session more than the limit shows where the next page begins.
   const ids = [...chosen.keys()].slice(0, limit);
   const next = chosen.size > limit ? [...chosen.values()][limit]! + 1 : low > scope.first ? low : null;
-  const tallies = await countSessions(database, matching, ids, scope);
+  const tallies = await countSessions(database, matching, ids, scope, progress.counted);
   // A session with newer records was on an earlier page.
   const items = ids.flatMap((id) => tallies.get(id) ?? []).filter(({ sessionId, last }) =>
     chosen.get(sessionId) === last
@@ -65,6 +70,7 @@ async function countSessions(
   { filter, ...options }: ScanOptions,
   sessionIds: string[],
   scope: LogRange,
+  report: (share: number) => void,
 ): Promise<Map<string, SessionTally>> {
   const tallies = new Map<string, SessionTally>();
   if (sessionIds.length === 0) return tallies;
@@ -81,6 +87,6 @@ async function countSessions(
     tally.firstAt = Math.min(tally.firstAt, createdAt);
     tally.lastAt = Math.max(tally.lastAt, createdAt);
     tally.last = Math.max(tally.last, position);
-  });
+  }, report);
   return tallies;
 }

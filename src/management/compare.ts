@@ -12,7 +12,7 @@ import { described, exactly, named, nullable, optional, predicate } from "../sch
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { operation, percent } from "./operation.ts";
+import { operation, reportRead } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
@@ -104,7 +104,7 @@ async function readSide(
   const { statuses } = await requireWorkspace(management, workspaceId);
   const scan = await toScan(management, workspaceId, [deployId], { ...filter, promptVersion: version });
   const matching = { ...scan, failures: new Set(failuresOf(statuses)) };
-  const report = (share: number) => management.report?.(`Read ${percent(share)} of the ${nth}`);
+  const report = reportRead(management, ` of the ${nth}`);
   const { all } = await countRecords(management.database, matching, undefined, report);
   return { side: { deployId, reference, version: version ?? null, ...toStats(all, statuses) }, tally: all };
 }

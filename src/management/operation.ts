@@ -52,8 +52,8 @@ export function requireRole(caller: Pick<Caller, "role">, least: Role): void {
 export type Store = {
   database: Database;
   clock: Clock;
-  /** Receives the progress of long work, as a sentence. */
-  report?: ((progress: string) => void) | undefined;
+  /** Receives the progress of long work: as a sentence, and the share that is done, from 0 to 1, if it is known. */
+  report?: ((progress: string, share?: number) => void) | undefined;
   /** Changes by one process enter one after the other, so that they do not overtake each other. */
   changes?: Slots | undefined;
 };
@@ -206,3 +206,7 @@ export const changeInfo = {
 
 /** Formats a share, such as 0.5, for people. */
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;
+
+/** Makes a function that reports the share that has been read. `of` says of what, if that is not all. */
+export const reportRead = ({ report }: Store, of = "") => (share: number): void =>
+  report?.(`Read ${percent(share)}${of}`, share);

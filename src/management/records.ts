@@ -16,7 +16,7 @@ import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { exportFormats, ExportText, toText } from "./export.ts";
 import type { Change } from "./commit.ts";
-import { operation, pageOf } from "./operation.ts";
+import { operation, pageOf, reportRead } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
@@ -44,7 +44,8 @@ export const listDiagnoses = operation({
   async run(management, { deployId, limit, cursor, order, ...filter }): Promise<Page<Diagnosis>> {
     const { workspaceId } = await requireDeployment(management, deployId);
     const matching = await toScan(management, workspaceId, [deployId], filter);
-    return await diagnoses.listDiagnoses(management.database, matching, { limit, cursor, order });
+    const request = { limit, cursor, order, report: reportRead(management) };
+    return await diagnoses.listDiagnoses(management.database, matching, request);
   },
 });
 

@@ -12,7 +12,7 @@ import { Diagnosis } from "../schema/ledger.ts";
 import { described, exactly, named, nullable, optional, predicate, refined } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { operation, pageOf } from "./operation.ts";
+import { operation, pageOf, reportRead } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { findParents } from "./parents.ts";
 import { timeRange, toScan } from "./record-filter.ts";
@@ -74,7 +74,10 @@ export const listSessions = operation({
     const deployIds = deployId === undefined ? all : all.filter((id) => id === deployId);
     const failures = failuresOf(statuses);
     const matching = { ...await toScan(management, workspaceId, deployIds, filter), failures: new Set(failures) };
-    const page = await sessions.listSessions(management.database, matching, { limit, cursor });
+    const page = await sessions.listSessions(management.database, matching, { limit, cursor }, {
+      found: (count) => management.report?.(`Sessions found: ${count}`),
+      counted: reportRead(management),
+    });
     const items = page.items.map((tally) => toSession(tally, failures !== undefined));
     return { items, nextCursor: page.nextCursor };
   },
@@ -126,9 +129,9 @@ export const showSession = operation({
     await requireWorkspace(management, workspaceId);
     const deployIds = await deploymentsOf(management, workspaceId);
     const matching = { filter: { deployIds, sessionIds: [sessionId] }, costing: noCosting };
-    const list = (request: { limit: number | undefined; cursor: string | undefined; order: diagnoses.Order }) =>
-      diagnoses.listDiagnoses(management.database, matching, request);
-    const { items, nextCursor } = await list({ limit, cursor, order: "oldest" });
+    const list = (request: diagnoses.ListRequest) => diagnoses.listDiagnoses(management.database, matching, request);
+    const report = reportRead(management);
+    const { items, nextCursor } = await list({ limit, cursor, order: "oldest", report });
     const parents = await findParents(
       items,
       // A page in this order begins below its cursor.

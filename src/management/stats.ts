@@ -8,7 +8,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { listVersionChanges } from "./history.ts";
-import { operation, percent } from "./operation.ts";
+import { operation, reportRead } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 import { failuresOf } from "./statuses.ts";
@@ -55,8 +55,7 @@ export const readStats = operation({
     const { statuses } = await requireWorkspace(management, workspaceId);
     const failures = new Set(failuresOf(statuses));
     const matching = { ...await toScan(management, workspaceId, [deployId], filter), failures };
-    const report = (share: number) => management.report?.(`Read ${percent(share)}`);
-    const { versions, all, series } = await countRecords(database, matching, interval, report);
+    const { versions, all, series } = await countRecords(database, matching, interval, reportRead(management));
     const { from = 0, to = Infinity } = filter;
     const changes = await listVersionChanges(database, deployId);
     return {
