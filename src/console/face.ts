@@ -21,7 +21,7 @@ import { pageAnswer, redirectTo } from "./answers.ts";
 import { findAsset } from "./asset-paths.ts";
 import { errorView } from "./errors.ts";
 import { toInput } from "./page.ts";
-import type { Call, Page, Visit } from "./page.ts";
+import type { Call, Page, Resource, Visit } from "./page.ts";
 import { pages } from "./pages.ts";
 import { bareLayout, layout } from "./parts/layout.ts";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
@@ -140,8 +140,8 @@ async function signOut(ctx: RequestContext): Promise<Answer> {
 const goOn = async ({ request }: RequestContext): Promise<Answer> =>
   redirectTo(safeNext(readQuery(request).get("next")) || "./");
 
-/** Makes the handler of a page. */
-const showPage = (page: Page): Handler => async (ctx, context, state) => {
+/** Makes the handler of a page, or of what is none. */
+const showPage = (page: Page | Resource): Handler => async (ctx, context, state) => {
   const { request, requestId, logContext, params: encoded } = ctx;
   const root = rootOf(ctx, state.base);
   const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decodePart(value)]));
@@ -161,30 +161,30 @@ const showPage = (page: Page): Handler => async (ctx, context, state) => {
     const id = params.workspaceId as WorkspaceId | undefined;
     if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
     if (isChange(ctx)) visit = { ...visit, form: new URLSearchParams(await readText(ctx, context)) };
-    return await run(page, visit, isChange(ctx));
+    if (isChange(ctx)) return await change(page, visit);
+    return "answer" in page ? await page.answer(visit) : await show(page, visit);
   } catch (error) {
     const refusal = refusalOf(ctx, error);
     return pageAnswer(layout(visit, errorView(refusal, caller, root, requestId), page.section), refusal.kind);
   }
 };
 
-/** Shows a page, or changes something. A change that is refused shows the page again, with the reason and what was entered. */
-async function run(page: Page, visit: Visit, isChange: boolean): Promise<Answer> {
-  const shown = isChange ? await change(page, visit) : { visit, shown: await page.show(visit) };
-  if ("answer" in shown.shown) return shown.shown.answer;
-  if ("redirect" in shown.shown) return redirectTo(shown.shown.redirect);
-  const kind = shown.visit.refusal?.kind ?? shown.shown.kind;
-  return pageAnswer(layout(shown.visit, shown.shown, page.section), kind);
+async function show(page: Page, visit: Visit): Promise<Answer> {
+  const view = await page.show(visit);
+  return pageAnswer(layout(visit, view, page.section), visit.refusal?.kind ?? view.kind);
 }
 
-async function change(page: Page, visit: Visit) {
-  if (page.act === undefined) throw methodNotAllowed();
+/** Makes a change. If it is refused, the page is shown again, with the reason and what was entered. */
+async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
+  if (!("show" in page) || page.act === undefined) throw methodNotAllowed();
   try {
-    return { visit, shown: await page.act(visit) };
+    const shown = await page.act(visit);
+    return "redirect" in shown
+      ? redirectTo(shown.redirect)
+      : pageAnswer(layout(visit, shown, page.section), shown.kind);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const refused = { ...visit, refusal: error };
-    return { visit: refused, shown: await page.show(refused) };
+    return await show(page, { ...visit, refusal: error });
   }
 }
 

@@ -63,16 +63,19 @@ export type View = {
   isWide?: boolean;
 };
 
-/** A page, another page to go to, or an answer that is no page. */
-export type Shown = View | { redirect: string } | { answer: Answer };
+/** What comes of a change: a page, or another page to go to. */
+export type Shown = View | { redirect: string };
+
+type Place = { path: string; section?: Section };
 
 /** A page at a path below the console. A change is sent to the page that shows it, and is refused without `act`. */
-export type Page = {
-  path: string;
-  section?: Section;
-  show(visit: Visit): Promise<Shown>;
+export type Page = Place & {
+  show(visit: Visit): Promise<View>;
   act?(visit: Visit): Promise<Shown>;
 };
+
+/** What is no page: a file, or a path that leads on. */
+export type Resource = Place & { answer(visit: Visit): Promise<Answer> };
 
 /** The workspace of a page whose path names one. */
 export function workspaceOf({ workspace }: Visit): Workspace {

@@ -1,5 +1,5 @@
 // The pages of the console by their paths. A page is registered only here.
-import type { Page } from "./page.ts";
+import type { Page, Resource } from "./page.ts";
 import { auditExport, auditPage } from "./pages/audit.ts";
 import { comparePage } from "./pages/compare.ts";
 import { deploymentChangePage } from "./pages/deployment-change.ts";
@@ -12,7 +12,7 @@ import { overviewPage } from "./pages/overview.ts";
 import { pricesPage } from "./pages/prices.ts";
 import { promptPage } from "./pages/prompt.ts";
 import { promptsPage } from "./pages/prompts.ts";
-import { recordPage, recordTextPage } from "./pages/record.ts";
+import { recordPage, recordText } from "./pages/record.ts";
 import { recordsExport, recordsPage } from "./pages/records.ts";
 import { sessionPage } from "./pages/session.ts";
 import { sessionsPage } from "./pages/sessions.ts";
@@ -24,7 +24,7 @@ import { usagePage } from "./pages/usage.ts";
 import { startPage, workspacesPage } from "./pages/workspaces.ts";
 
 /** A path with a word in the place of a parameter comes before the one with the parameter. */
-export const pages: readonly Page[] = [
+export const pages: readonly (Page | Resource)[] = [
   startPage,
   workspacesPage,
   promptsPage,
@@ -38,7 +38,7 @@ export const pages: readonly Page[] = [
   deploymentPage,
   recordsPage,
   recordsExport,
-  recordTextPage,
+  recordText,
   recordPage,
   sessionPage,
   sessionsPage,

@@ -8,7 +8,7 @@ import { dash, time } from "../format.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, listAll, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, field, filters, select } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
@@ -71,11 +71,11 @@ export const auditPage: Page = {
   },
 };
 
-export const auditExport: Page = {
+export const auditExport: Resource = {
   path: "/:workspaceId/audit/export",
   section: "audit",
-  async show(visit) {
-    return { answer: visit.download(await visit.call(exportAuditEntries, filterIn(visit))) };
+  async answer(visit) {
+    return visit.download(await visit.call(exportAuditEntries, filterIn(visit)));
   },
 };
 

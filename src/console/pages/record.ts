@@ -14,7 +14,7 @@ import { dash, duration, sizeText } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip, versionLink } from "../parts/chips.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
@@ -98,14 +98,14 @@ export const recordPage: Page = {
 };
 
 /** A part of a record as plain text, whole. */
-export const recordTextPage: Page = {
+export const recordText: Resource = {
   path: "/:workspaceId/records/:recordId/text",
-  async show(visit) {
+  async answer(visit) {
     const { record } = await findRecord(visit);
     const part = asked(visit, "part") ?? "";
     if (!["input", "output", "all"].includes(part)) throw invalid("part must be input, output or all");
     const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
-    return { answer: { status: statusOf.ok, headers: rawTextHeaders(), body: text } };
+    return { status: statusOf.ok, headers: rawTextHeaders(), body: text };
   },
 };
 

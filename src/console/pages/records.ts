@@ -10,7 +10,7 @@ import { dash, duration, excerpt, time } from "../format.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, listAll, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
 import { filters, select } from "../parts/form.ts";
@@ -172,12 +172,12 @@ const filterForm = (
       : undefined,
   );
 
-export const recordsExport: Page = {
+export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",
   section: "records",
-  async show(visit) {
+  async answer(visit) {
     const filter = inDeployment(visit, (asked(visit, "deployment") ?? "") as DeploymentId);
     const format = asked(visit, "format") === "csv" ? "csv" : "ndjson";
-    return { answer: visit.download(await visit.call(exportDiagnoses, { ...filter, format })) };
+    return visit.download(await visit.call(exportDiagnoses, { ...filter, format }));
   },
 };

@@ -3,11 +3,12 @@ import { monthOf } from "../../common/month.ts";
 import { listMonths } from "../../management/usage.ts";
 import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
+import { redirectTo } from "../answers.ts";
 import { number } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, sent } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
 import { shareBar } from "../parts/chart.ts";
 import { empty } from "../parts/empty.ts";
 import { field, form, guarded } from "../parts/form.ts";
@@ -18,11 +19,11 @@ import { numberIn } from "./inputs.ts";
 const pageSize = 24;
 
 /** The workspace of a person who has one, else the list. */
-export const startPage: Page = {
+export const startPage: Resource = {
   path: "/",
-  async show({ call, root }) {
+  async answer({ call, root }) {
     const { items: [only, ...others] } = await call(listWorkspaces, { limit: 2 });
-    return { redirect: root + (only !== undefined && others.length === 0 ? only.id : "workspaces") };
+    return redirectTo(root + (only !== undefined && others.length === 0 ? only.id : "workspaces"));
   },
 };
 
