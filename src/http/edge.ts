@@ -2,12 +2,12 @@
 // headers, a log line and metrics.
 import { invalidTarget, Refusal, unknownPath } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
-import type { LogLevel } from "../common/config.ts";
 import { newRequestId } from "../common/ids.ts";
 import { cancelLater, discardBody } from "./body.ts";
 import type { Context, RequestContext, Route } from "./context.ts";
 import { corsHeaders, preflightOf } from "./cors.ts";
 import { findRefusal } from "./in-flight.ts";
+import { levelOf } from "./log-context.ts";
 import { refuse, toRefusal, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
@@ -101,7 +101,8 @@ function logRequest(
   const path = route === undefined ? "none" : route.slice(basePath.length) || "/";
   telemetry.requests(method, path, String(status));
   telemetry.requestSeconds(ms / 1000, method, path);
-  log[levelOf(path, kind)]("Request", {
+  const level = levelOf(kind);
+  log[level === "info" && probes.has(path) ? "debug" : level]("Request", {
     requestId,
     method,
     route: path,
@@ -122,9 +123,3 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 
 /** Probes and metrics must work when the service is overloaded, and must not fill its log. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
-
-function levelOf(path: string, error: Answer["error"]): LogLevel {
-  if (error === "internal") return "error";
-  if (error === "overloaded" || error === "unavailable") return "warn";
-  return probes.has(path) ? "debug" : "info";
-}

@@ -1,4 +1,6 @@
 // What the log says about a request besides its response: ids only, never a key, a body or a prompt.
+import type { LogLevel } from "../common/config.ts";
+import type { ErrorKind } from "../common/errors.ts";
 import type { Caller } from "../ledger/admission.ts";
 
 export type LogContext = {
@@ -32,3 +34,9 @@ export function setId(logContext: LogContext, id: string): void {
 }
 
 const isId = /^(?:ws|key|dep)_[0-9a-z]{26}$/;
+
+/** How serious the refusal of a request is for who runs the service. */
+export function levelOf(error: ErrorKind | undefined): LogLevel {
+  if (error === "internal") return "error";
+  return error === "overloaded" || error === "unavailable" ? "warn" : "info";
+}
