@@ -9,7 +9,7 @@ import { openDatabase } from "../src/database/open.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
 import type { Handler } from "../src/http/edge.ts";
-import { consolePages } from "../src/console/face.ts";
+import { consolePagesWith } from "../src/console/face.ts";
 import { management } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
 import type { Context } from "../src/http/context.ts";
@@ -24,8 +24,12 @@ export { managementOf, noon };
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";
 
-/** All faces; management is for `adminToken`. */
-export const withManagement = [management({ adminToken }), openapi(), consolePages()];
+/** All faces; management is for `adminToken`. Pages are answered whole, however slow the machine is. */
+export const withManagement = [
+  management({ adminToken }),
+  openapi(),
+  consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 }),
+];
 
 export const promptFile = {
   title: "Greeting",

@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "cfa1a58d674d40c4",
+    hash: "6fd72cb7f198b09c",
     text: `:root {
 color-scheme: light dark;
 --page: light-dark(#f7f7f4, #121413);
@@ -211,6 +211,15 @@ box-shadow: var(--shadow);
 }
 main.bare h1 {
 margin-top: var(--s5);
+}
+.waiting:has(+ *),
+.step:has(+ .step) {
+display: none;
+}
+.step progress {
+display: block;
+width: 100%;
+accent-color: var(--accent);
 }
 h1,
 h2,

@@ -28,6 +28,7 @@ export function errorView(
   const title = code === "cross_site" ? "Refused" : titles[kind] ?? "Refused";
   return {
     title,
+    kind,
     body: markup`<h1>${title}</h1><p>${
       code === "path_not_found" ? "There is no page with this address." : `${message}.`
     }</p>${nextStep(kind, code, caller, id)}<p><a class="button" href="${start}">Go to the start</a></p>`,

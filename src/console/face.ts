@@ -1,10 +1,12 @@
 // The console as a face: finds the page, signs people in and out, and shows what was refused as a page.
 import { methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
+import type { ErrorKind } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
+import { describeError } from "../common/log.ts";
 import { readText } from "../http/body.ts";
 import type { Context, RequestContext } from "../http/context.ts";
 import type { Face } from "../http/face.ts";
-import { setId } from "../http/log-context.ts";
+import { levelOf, setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
 import type { ManagementAccess, ManagementFace } from "../http/management-access.ts";
 import { decodePart } from "../http/management-input.ts";
@@ -23,7 +25,10 @@ import { errorView } from "./errors.ts";
 import { toInput } from "./page.ts";
 import type { Call, Page, Resource, Visit } from "./page.ts";
 import { pages } from "./pages.ts";
-import { bareLayout, layout } from "./parts/layout.ts";
+import { bareLayout, documentOf, layout } from "./parts/layout.ts";
+import type { Sheet } from "./parts/layout.ts";
+import { answerSoon, createProgress } from "./progress.ts";
+import type { Pace, Progress } from "./progress.ts";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
 import { cookieHeader } from "./session-cookie.ts";
 import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.ts";
@@ -38,7 +43,9 @@ export type ConsoleFace = Face & {
 };
 
 /** What the pages of one service share. */
-type State = ManagementAccess & { links: Links; base: string };
+type State = ManagementAccess & { links: Links; base: string; pace: Pace };
+
+const defaultPace: Pace = { quietMs: 500, stepMs: 250 };
 
 /**
  * The console, under `/console`. It needs the face `management` beside it, whose tokens sign in.
@@ -46,7 +53,10 @@ type State = ManagementAccess & { links: Links; base: string };
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [management({ tokens: true }), consolePages()] });
  */
-export function consolePages(): ConsoleFace {
+export const consolePages = (): ConsoleFace => consolePagesWith(defaultPace);
+
+/** The same, with its own pace for pages that take long. */
+export function consolePagesWith(pace: Pace): ConsoleFace {
   const links = createLinks();
   return {
     path: consolePath,
@@ -63,7 +73,7 @@ export function consolePages(): ConsoleFace {
         const management = host.faces.find((face): face is ManagementFace => "access" in face);
         return (ctx, context) => {
           const access = management?.access(host);
-          if (access !== undefined) return router.fetch(ctx, context, { ...access, links, base });
+          if (access !== undefined) return router.fetch(ctx, context, { ...access, links, base, pace });
           return Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
         };
       };
@@ -150,53 +160,69 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   if (caller === undefined) return askToSignIn(ctx, state, root);
   if (caller.tokenId !== undefined) logContext.tokenId = caller.tokenId;
   for (const id of Object.values(params)) setId(logContext, id);
-  const call = callerOf(ctx, state, { ...caller, requestId });
+  const progress = createProgress();
+  const call = callerOf(ctx, state, { ...caller, requestId }, progress);
   const { clock } = state.store;
   let visit: Visit = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams() },
     download: (exported) => state.exports.send(exported, rawTextHeaders(), ctx, context),
   };
-  try {
+  const enterWorkspace = async () => {
     const id = params.workspaceId as WorkspaceId | undefined;
     if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
-    if (isChange(ctx)) visit = { ...visit, form: new URLSearchParams(await readText(ctx, context)) };
-    if (isChange(ctx)) return await change(page, visit);
-    return "answer" in page ? await page.answer(visit) : await show(page, visit);
+  };
+  const refused = (error: unknown): Sheet =>
+    layout(visit, errorView(refusalOf(ctx, error), caller, root, requestId), page.section);
+  if (request.method === "GET" && "show" in page) {
+    const sheet = enterWorkspace().then(() => show(page, visit)).catch(refused);
+    return await answerSoon({ sheet, root, progress, onRefused: (kind) => logRefused(kind, ctx, context) }, state.pace);
+  }
+  try {
+    await enterWorkspace();
+    if (!isChange(ctx)) return "answer" in page ? await page.answer(visit) : answerWith(root, await show(page, visit));
+    return await change(page, { ...visit, form: new URLSearchParams(await readText(ctx, context)) });
   } catch (error) {
-    const refusal = refusalOf(ctx, error);
-    return pageAnswer(layout(visit, errorView(refusal, caller, root, requestId), page.section), refusal.kind);
+    return answerWith(root, refused(error));
   }
 };
 
-async function show(page: Page, visit: Visit): Promise<Answer> {
-  const view = await page.show(visit);
-  return pageAnswer(layout(visit, view, page.section), visit.refusal?.kind ?? view.kind);
+/** Logs why a page was refused whose answer had begun, so that the line of its request does not tell. */
+function logRefused(error: ErrorKind, { requestId, logContext: { failure } }: RequestContext, { log }: Context): void {
+  // Who has left sees nothing of it.
+  if (error === "client_gone") return;
+  const cause = failure === undefined ? undefined : describeError(failure);
+  log[levelOf(error)]("Page was refused after its answer began", { requestId, error, cause });
 }
+
+const answerWith = (root: string, sheet: Sheet): Answer => pageAnswer(documentOf(root, sheet), sheet.kind);
+
+const show = async (page: Page, visit: Visit): Promise<Sheet> => layout(visit, await page.show(visit), page.section);
 
 /** Makes a change. If it is refused, the page is shown again, with the reason and what was entered. */
 async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
   if (!("show" in page) || page.act === undefined) throw methodNotAllowed();
   try {
     const shown = await page.act(visit);
-    return "redirect" in shown
-      ? redirectTo(shown.redirect)
-      : pageAnswer(layout(visit, shown, page.section), shown.kind);
+    if ("redirect" in shown) return redirectTo(shown.redirect);
+    return answerWith(visit.root, layout(visit, shown, page.section));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return await show(page, { ...visit, refusal: error });
+    return answerWith(visit.root, await show(page, { ...visit, refusal: error }));
   }
 }
 
-/** Calls operations for a person. Few long ones run at once, and none for who has left. */
+/** Calls operations for a person. Few long ones run at once, and none for who has left. They report their progress. */
 const callerOf =
-  (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller): Call => async (operation, input) => {
+  (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller, progress: Progress): Call =>
+  async (operation, input) => {
     if (!operation.isLong) return await perform(operation, { ...store, caller }, toInput(input));
-    const isGone = () => ctx.request.signal.aborted || ctx.isGone?.() === true;
+    const isGone = () => progress.hasLeft || ctx.request.signal.aborted || ctx.isGone?.() === true;
+    const report = (words: string, share?: number) => void Object.assign(progress, { words, share });
     const leave = await longWork.enter();
     try {
       const database = untilGone(longStore.database, isGone);
-      return await perform(operation, { ...store, database, caller }, toInput(input));
+      return await perform(operation, { ...store, database, caller, report }, toInput(input));
     } finally {
       leave();
     }

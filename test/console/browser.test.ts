@@ -1,17 +1,24 @@
-// The console in a real Chromium: accessibility, the keyboard, and what other sites and strangers may not do.
+// The console in a real Chromium: accessibility, the keyboard, what other sites and strangers may not do, and pages that take
+// long.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import express from "express";
+import type { Page } from "playwright-core";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { consolePages } from "../../src/console.ts";
+import { consolePagesWith } from "../../src/console/face.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { management } from "../../src/management.ts";
+import { toNodeHandler } from "../../src/node.ts";
 import { writeHistory } from "../../src/runtime/demo-history.ts";
-import { adminToken, bearer, captureLog, openMemory } from "../helpers.ts";
+import { adminToken, bearer, captureLog, createWorld, openMemory } from "../helpers.ts";
+import { moveCommits } from "../management/filled-log.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
 import { findViolations, startBrowser } from "./browser.ts";
+import { holding } from "./holding.ts";
 import { listPaths } from "./walk.ts";
 import { enter, follow } from "./week.ts";
 
@@ -38,6 +45,38 @@ async function stage() {
     await service.close();
   };
   return { ...demo, origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/console`, service, end };
+}
+
+/** A service mounted in Express, whose pages show their progress at once, and whose reads can be held. */
+async function holdingStage() {
+  const memory = await openMemory();
+  const world = await createWorld({ database: memory });
+  for (let nth = 0; nth < 3; nth++) await world.submit();
+  await moveCommits(world, (position, index) => position + 40_000 * index);
+  const held = holding(memory);
+  const faces = [management({ adminToken }), consolePagesWith({ quietMs: 1, stepMs: 1 })];
+  const service = serveDatabase(held.database, { faces, basePath: "/llm", log: captureLog("error").log });
+  const server = express().use("/llm", toNodeHandler(service)).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/llm/console`;
+  const end = () => service.close().then(() => server.close());
+  return {
+    ...held,
+    url,
+    token: adminToken,
+    statistics: `${url}/${world.workspaceId}/deployments/${world.deployId}/stats?last=all`,
+    end,
+  };
+}
+
+/** What axe finds in both colour schemes. */
+async function findInBothSchemes(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    found.push(...await findViolations(page));
+  }
+  return found;
 }
 
 // One runtime is enough: weeks.test.ts shows the pages of the others.
@@ -191,6 +230,35 @@ if (currentRuntime === "Node") {
     assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
     await context.close();
   });
+
+  for (const hasScripts of [false, true]) {
+    test(`a page that takes long shows how far it is, and then itself, with${hasScripts ? "" : "out"} scripts`, async () => {
+      const held = await holdingStage();
+      const viewport = { width: 360, height: 900 };
+      const context = await browser.newContext({ javaScriptEnabled: hasScripts, viewport });
+      const page = await context.newPage();
+      // axe needs scripts too.
+      const find = () => hasScripts ? findInBothSchemes(page) : [];
+      await enter(page, held);
+      held.hold();
+      await page.goto(held.statistics, { waitUntil: "commit" });
+      const shown = page.locator(".step:visible");
+      while (!/Read \d+ %/.test(await shown.innerText())) await held.passOne();
+      assert.is(await shown.count(), 1);
+      assert.is(await page.locator("h1:visible").innerText(), "Not ready yet");
+      // The title comes with the page itself, because a browser shows the first one.
+      assert.is(await page.title(), "");
+      assert.equal((await find()).filter((violation) => !violation.startsWith("document-title")), []);
+      held.release();
+      await page.waitForLoadState();
+      assert.is(await page.locator(".waiting:visible, .step:visible").count(), 0);
+      assert.is(await page.locator("h1:visible").innerText(), "Statistics");
+      assert.is(await page.title(), "Statistics of greeting@production · Acme · promptledger");
+      assert.equal(await find(), []);
+      await context.close();
+      await held.end();
+    });
+  }
 }
 
 test.run();

@@ -1,4 +1,6 @@
-// The frame of every page: navigation, the workspace, who is signed in, and links to the assets.
+// The frame of every page: navigation, the workspace, who is signed in, and links to the assets. A page that is not ready is
+// sent in two parts. The title is in the second one, because a browser shows the first title that comes.
+import type { ErrorKind } from "../../common/errors.ts";
 import { version } from "../../common/version.ts";
 import { assetPath } from "../asset-paths.ts";
 import { isolated, markup } from "../html.ts";
@@ -7,31 +9,60 @@ import { link, sections } from "../page.ts";
 import type { Section, View, Visit } from "../page.ts";
 import { notice } from "./notice.ts";
 
-/** A whole page. */
-export function layout(visit: Visit, { title, body, isWide }: View, section: Section | undefined): string {
-  const { workspace, refusal, root } = visit;
+/** A page in its frame. `kind` is the reason of a refusal that it shows. */
+export type Sheet = { title: string; content: Html; kind?: ErrorKind | undefined };
+
+/** Puts a page into its frame. */
+export function layout(visit: Visit, { title, body, kind, isWide }: View, section: Section | undefined): Sheet {
+  const { workspace, refusal } = visit;
   const content = markup`${sideOf(visit, section)}<main id="main" class="${isWide ? "wide" : ""}" tabindex="-1">${
     refusal && notice("error", markup`${refusal.message}.`)
   }${body}</main>`;
-  return documentOf(root, [title, workspace?.name].filter((part) => part !== undefined).join(" · "), content);
+  const names = [title, workspace?.name].filter((part) => part !== undefined).join(" · ");
+  return { title: names, content, kind: refusal?.kind ?? kind };
 }
 
 /** A page without navigation, for who is not signed in. */
 export const bareLayout = (root: string, { title, body }: View): string =>
-  documentOf(root, title, markup`<main id="main" class="bare" tabindex="-1">${brand(root)}${body}</main>`);
+  documentOf(root, {
+    title,
+    content: markup`<main id="main" class="bare" tabindex="-1">${brand(root)}${body}</main>`,
+  });
 
-const documentOf = (root: string, title: string, content: Html): string =>
-  markup`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title} · promptledger</title><link rel="icon" type="image/svg+xml" href="${root}${
+/** A whole document. */
+export const documentOf = (root: string, sheet: Sheet): string => `${headOf(root, titleOf(sheet))}${bodyOf(sheet)}`;
+
+/** A document up to its body. */
+const headOf = (root: string, title?: Html): Html =>
+  markup`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">${title}<link rel="icon" type="image/svg+xml" href="${root}${
     assetPath("icon.svg")
   }"><link rel="stylesheet" href="${root}${assetPath("console.css")}"><script src="${root}${
     assetPath("console.js")
-  }" defer></script></head><body><a class="skip" href="#main">Skip to content</a>${content}</body></html>`.toString();
+  }" defer></script></head><body>`;
 
-const brand = (root: string) =>
-  markup`<a class="brand" href="${
-    root ||
-    "./"
-  }"><svg width="22" height="22" viewBox="0 0 24 24" aria-hidden="true"><rect class="ink" x="3" y="2" width="18" height="20" rx="4"/><path class="paper" d="M7.5 8h9M7.5 12h9M7.5 16h5"/></svg>promptledger</a>`;
+const titleOf = ({ title }: Sheet): Html => markup`<title>${title} · promptledger</title>`;
+
+const bodyOf = ({ content }: Sheet): Html =>
+  markup`<a class="skip" href="#main">Skip to content</a>${content}</body></html>`;
+
+/** The beginning of a page that is not ready. */
+export const waitingOf = (root: string): string =>
+  `${
+    headOf(root)
+  }${markup`<main class="bare waiting"><p class="brand">${mark}</p><h1>Not ready yet</h1><p>${why}</p>`}`;
+
+// Safari shows nothing of a page before it has some 250 characters of text.
+const why = "Some pages read much of the log: the numbers of all records of a long time, or the texts of " +
+  "many. This one will show here as soon as it is complete, without reloading. If you leave meanwhile, the work ends, and " +
+  "nothing is lost. A shorter time makes it faster.";
+
+/** The same page when it is ready. It takes the place of what stood there. */
+export const restOf = (sheet: Sheet): string => `</main>${titleOf(sheet)}${bodyOf(sheet)}`;
+
+const mark =
+  markup`<svg width="22" height="22" viewBox="0 0 24 24" aria-hidden="true"><rect class="ink" x="3" y="2" width="18" height="20" rx="4"/><path class="paper" d="M7.5 8h9M7.5 12h9M7.5 16h5"/></svg>promptledger`;
+
+const brand = (root: string): Html => markup`<a class="brand" href="${root || "./"}">${mark}</a>`;
 
 const groups: Section[][] = [
   ["overview", "prompts", "deployments", "records", "sessions", "usage"],

@@ -1,0 +1,30 @@
+// A database whose reads can be held, to see what a page shows meanwhile.
+import type { Database } from "../../src/database/database.ts";
+import { until } from "../conformance/processes.ts";
+
+/** The same database. While it is held, its reads wait, and pass one by one. */
+export function holding(database: Database) {
+  const waiting: (() => void)[] = [];
+  let isHeld = false, reads = 0;
+  return {
+    database: {
+      ...database,
+      async read(statement) {
+        reads++;
+        if (isHeld) await new Promise<void>((resolve) => waiting.push(resolve));
+        return await database.read(statement);
+      },
+    } satisfies Database,
+    hold: () => void (isHeld = true),
+    /** Lets one read pass. Resolves when there was one. */
+    async passOne() {
+      await until(() => waiting.length > 0);
+      waiting.shift()!();
+    },
+    release() {
+      isHeld = false;
+      for (const pass of waiting.splice(0)) pass();
+    },
+    countReads: () => reads,
+  };
+}

@@ -1,0 +1,167 @@
+// Pages that take long: the answer begins, shows how far the work is, and ends with the page.
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { managementOverloaded } from "../../src/common/errors.ts";
+import { createSlots } from "../../src/common/slots.ts";
+import { consolePagesWith } from "../../src/console/face.ts";
+import { managementWith } from "../../src/http/management.ts";
+import { adminToken, bearer, captureLog, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
+import { moveCommits } from "../management/filled-log.ts";
+import { holding } from "./holding.ts";
+import { createVisit, origin, titleOf } from "./visitor.ts";
+
+const test = suite("progress of pages");
+
+const memory = await openMemory();
+const { world, visitor } = await createVisit({ database: memory });
+test.after(() => world.close());
+// Some records far from each other, so that reading them takes several slices.
+for (let nth = 0; nth < 3; nth++) await world.submit();
+await moveCommits(world, (position, index) => position + 40_000 * index);
+
+const { workspaceId, deployId } = world;
+const statistics = `${workspaceId}/deployments/${deployId}/stats?last=all`;
+const unknown = `${workspaceId}/deployments/dep_none/stats`;
+const isFailing = { is: false };
+
+/** A service on the same database, whose pages begin at once and whose reads can be held. One long work runs at once. */
+function serve() {
+  const held = holding({
+    ...memory,
+    read: (statement) => isFailing.is ? Promise.reject(new Error("no disk")) : memory.read(statement),
+  });
+  const { log, logged } = captureLog("info");
+  const longWork = createSlots(1, 10_000, managementOverloaded);
+  const faces = [managementWith({ adminToken }, () => longWork), consolePagesWith({ quietMs: 1, stepMs: 1 })];
+  const { fetch } = serveContext(held.database, { clock: () => noon, log, faces });
+  const open = (path: string, method = "GET") =>
+    fetch(new Request(`${origin}/console/${path}`, { method, headers: { Cookie: visitor.cookie } }));
+  return { ...held, fetch, open, logged };
+}
+
+/** Opens a page whose reads are held, so that its answer begins before it is ready. */
+async function openHeld(service: ReturnType<typeof serve>, path: string) {
+  service.hold();
+  const response = await service.open(path);
+  const reader = response.body!.getReader(), decoder = new TextDecoder();
+  let text = "";
+  const readPart = async () => {
+    const { done, value } = await reader.read();
+    text += decoder.decode(value, { stream: true });
+    return !done;
+  };
+  await readPart();
+  return { response, reader, readPart, text: () => text };
+}
+
+/** The end of a page whose answer began early. */
+async function release(service: ReturnType<typeof serve>, { readPart, text }: Awaited<ReturnType<typeof openHeld>>) {
+  service.release();
+  while (await readPart());
+  return text();
+}
+
+const stepsIn = (page: string) =>
+  Array.from(
+    page.matchAll(/<p class="step"><label>(.*?)<progress max="1"(?: value="([\d.]+)")?>/g),
+    ([, ...step]) => step,
+  );
+
+test("a page that is not ready soon begins without a title, shows how far it is, and ends as if it had been ready", async () => {
+  const service = serve(), ready = await visitor.open(statistics);
+  const page = await openHeld(service, statistics);
+  const { status, headers } = page.response;
+  assert.is(status, 200);
+  assert.equal(
+    [...headers].filter(([name]) => name !== "x-request-id"),
+    [
+      ...[...ready.headers].filter(([name]) => name !== "x-request-id"),
+      ["x-accel-buffering", "no"],
+    ].sort(),
+  );
+  assert.match(page.text(), /^<!doctype html>.*<main class="bare waiting">/);
+  assert.not.match(page.text(), "<title");
+  await page.readPart();
+  assert.equal(stepsIn(page.text()), [["Still reading", undefined]]);
+  while (stepsIn(page.text()).length < 3) {
+    await service.passOne();
+    await page.readPart();
+  }
+  const text = await release(service, page);
+  const [, ...steps] = stepsIn(text).map(([words, share]) => [words, Number(share)] as const);
+  for (const [nth, [words, share]] of steps.entries()) {
+    assert.is(words, `Read ${Math.round(100 * share)} %`);
+    assert.ok(nth === 0 || share > steps[nth - 1]![1]);
+  }
+  const [, rest] = text.split("</main><title>");
+  const whole = ready.text.replace(/^.*<title>/s, "").replace(/<link rel="icon".*<body>/s, "");
+  assert.is(rest, whole);
+});
+
+test("without news it sends only spaces", async () => {
+  const service = serve(), page = await openHeld(service, statistics);
+  for (let nth = 0; nth < 4; nth++) await page.readPart();
+  assert.match(page.text(), /<\/label><\/p> {3}$/);
+  await release(service, page);
+});
+
+test("a refusal after its beginning is shown in the page, and the log tells it", async () => {
+  const service = serve();
+  const text = await release(service, await openHeld(service, unknown));
+  assert.is(titleOf(text), "Not found · Acme");
+  const [request, late] = service.logged.map((line) => JSON.parse(line));
+  assert.equal([request.status, request.error], [200, undefined]);
+  assert.equal([late.level, late.error, late.requestId], ["info", "not_found", request.requestId]);
+});
+
+test("so is a failure, with its cause in the log alone", async () => {
+  const service = serve(), page = await openHeld(service, statistics);
+  isFailing.is = true;
+  const text = await release(service, page);
+  isFailing.is = false;
+  assert.is(titleOf(text), "Something went wrong");
+  assert.not.match(text, "no disk");
+  const { level, error, cause } = JSON.parse(service.logged.at(-1)!);
+  assert.equal([level, error], ["error", "internal"]);
+  assert.match(cause, "no disk");
+});
+
+test("the work ends when its reader leaves", async () => {
+  const service = serve(), page = await openHeld(service, `${workspaceId}/sessions`);
+  while (!page.text().includes("Read ")) {
+    await service.passOne();
+    await page.readPart();
+  }
+  await page.reader.cancel();
+  // The next one waits for its end.
+  const headers = bearer(adminToken), path = `${origin}/admin/v1/workspaces/${workspaceId}/usage/2026-11`;
+  const countReads = async () => {
+    const before = service.countReads();
+    const answering = service.fetch(new Request(path, { headers }));
+    service.release();
+    assert.is((await readAnswer(await answering)).status, 200);
+    return service.countReads() - before;
+  };
+  const more = await countReads() - await countReads();
+  assert.ok(more <= 3, `${more} slices besides those that were being read`);
+  assert.is(service.logged.filter((line) => line.includes("refused")).length, 0);
+});
+
+test("only a page that is looked at begins early: not its head, not a form, not a file", async () => {
+  const service = serve();
+  const isForm = { method: "POST", headers: { Cookie: visitor.cookie, "Sec-Fetch-Site": "same-origin" } };
+  const answers = {
+    head: () => service.open(unknown, "HEAD"),
+    form: () => service.fetch(new Request(`${origin}/console/${unknown}`, isForm)),
+    file: () => service.open(`${workspaceId}/records/export?deployment=dep_none`),
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    service.hold();
+    const before = service.countReads(), answering = answer();
+    while (service.countReads() === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    service.release();
+    assert.is((await answering).status, name === "form" ? 405 : 404, name);
+  }
+});
+
+test.run();
