@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "6fd72cb7f198b09c",
+    hash: "168d303e399a3e30",
     text: `:root {
 color-scheme: light dark;
 --page: light-dark(#f7f7f4, #121413);
@@ -291,7 +291,8 @@ color: var(--muted);
 .lack {
 font-size: 0.8125rem;
 }
-section + .hint {
+section + .hint,
+.facts + .hint {
 margin-top: var(--s5);
 }
 .lack {

@@ -64,6 +64,17 @@ export async function listSessions(
   return { items, nextCursor: next === null ? null : `${next}_${end}` };
 }
 
+/** The session with this id, if a record of it matches. One scan finds it, however old it is. */
+export async function findSession(
+  database: Database,
+  matching: ScanOptions,
+  sessionId: string,
+  report: (share: number) => void,
+): Promise<SessionTally | undefined> {
+  const scope = await findLogRange(database, matching.filter);
+  return (await countSessions(database, matching, [sessionId], scope, report)).get(sessionId);
+}
+
 /** Counts all records of some sessions in a range of the log. */
 async function countSessions(
   database: Database,

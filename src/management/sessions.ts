@@ -53,9 +53,10 @@ export const listSessions = operation({
   path: "/workspaces/{workspaceId}/sessions",
   role: "viewer",
   command:
-    "session list --workspace ID [--deploy REF] [--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
+    "session list --workspace ID [--session S] [--deploy REF] [--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,
+    sessionId: optional(described(v.text, "Only this session, however old it is")),
     deployId: optional(described(v.deploymentReference, "Only records of this deployment")),
     ...timeRange,
     ...v.page,
@@ -68,18 +69,21 @@ export const listSessions = operation({
   output: pageOf(Session),
   refusals: ["not_found"],
   isLong: true,
-  async run(management, { workspaceId, deployId, limit, cursor, ...filter }): Promise<Page<Session>> {
+  async run(management, { workspaceId, sessionId, deployId, limit, cursor, ...filter }): Promise<Page<Session>> {
     const { statuses } = await requireWorkspace(management, workspaceId);
     const all = await deploymentsOf(management, workspaceId);
     const deployIds = deployId === undefined ? all : all.filter((id) => id === deployId);
     const failures = failuresOf(statuses);
     const matching = { ...await toScan(management, workspaceId, deployIds, filter), failures: new Set(failures) };
-    const page = await sessions.listSessions(management.database, matching, { limit, cursor }, {
-      found: (count) => management.report?.(`Sessions found: ${count}`),
-      counted: reportRead(management),
-    });
-    const items = page.items.map((tally) => toSession(tally, failures !== undefined));
-    return { items, nextCursor: page.nextCursor };
+    const toItem = (tally: SessionTally) => toSession(tally, failures !== undefined);
+    const counted = reportRead(management);
+    if (sessionId !== undefined) {
+      const tally = await sessions.findSession(management.database, matching, sessionId, counted);
+      return { items: tally === undefined ? [] : [toItem(tally)], nextCursor: null };
+    }
+    const found = (count: number) => management.report?.(`Sessions found: ${count}`);
+    const page = await sessions.listSessions(management.database, matching, { limit, cursor }, { found, counted });
+    return { items: page.items.map(toItem), nextCursor: page.nextCursor };
   },
 });
 

@@ -233,23 +233,35 @@ everywhere("lists records by version, time and text", async ({ data, setUp }) =>
   assert.equal(outputs(await list("--version", "2")), []);
 });
 
-everywhere("shows a record and deletes it, or those of a session", async ({ cli, data, setUp }) => {
-  const { key, deployId, workspaceId } = await setUp();
-  for (const sessionId of ["a", "b", "b"]) await submit(key, deployId, { sessionId, additional_properties: { n: 1 } });
-  const list = () => data<Data[]>(words`diagnosis list --deploy ${deployId}`);
-  const [{ id } = {} as Data] = (await list()).slice(-1);
-  const record = await data(words`diagnosis show ${id!}`);
-  assert.equal([record.id, record.sessionId, record.additional_properties], [id, "a", { n: 1 }]);
-  assert.equal(await data<unknown>(words`diagnosis delete ${id!}`), { deleted: 1 });
-  const again = await cli(words`diagnosis delete ${id!} --json`);
-  assert.equal([again.code, again.json, again.said], [0, { deleted: 0 }, "Nothing to delete\n"]);
-  const gone = await cli(words`diagnosis show ${id!}`);
-  assert.equal([gone.code, gone.said], [1, `promptledger: Diagnosis ${id} was deleted\n`]);
-  const session = words`diagnosis delete --deploy ${deployId} --session b`;
-  assert.equal(await data<unknown>(session), { deleted: 2 });
-  assert.equal(await list(), []);
-  assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);
-});
+everywhere(
+  "shows a record and the totals of a session, and deletes a record or those of a session",
+  async ({ cli, data, setUp }) => {
+    const { key, deployId, workspaceId } = await setUp();
+    for (const sessionId of ["a", "b", "b"]) {
+      await submit(key, deployId, {
+        sessionId,
+        additional_properties: { n: 1 },
+      });
+    }
+    const list = () => data<Data[]>(words`diagnosis list --deploy ${deployId}`);
+    const totals = await data<{ sessionId: string; records: number }[]>(
+      words`session list --workspace ${workspaceId} --session b`,
+    );
+    assert.equal(totals.map(({ sessionId, records }) => [sessionId, records]), [["b", 2]]);
+    const [{ id } = {} as Data] = (await list()).slice(-1);
+    const record = await data(words`diagnosis show ${id!}`);
+    assert.equal([record.id, record.sessionId, record.additional_properties], [id, "a", { n: 1 }]);
+    assert.equal(await data<unknown>(words`diagnosis delete ${id!}`), { deleted: 1 });
+    const again = await cli(words`diagnosis delete ${id!} --json`);
+    assert.equal([again.code, again.json, again.said], [0, { deleted: 0 }, "Nothing to delete\n"]);
+    const gone = await cli(words`diagnosis show ${id!}`);
+    assert.equal([gone.code, gone.said], [1, `promptledger: Diagnosis ${id} was deleted\n`]);
+    const session = words`diagnosis delete --deploy ${deployId} --session b`;
+    assert.equal(await data<unknown>(session), { deleted: 2 });
+    assert.equal(await list(), []);
+    assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);
+  },
+);
 
 everywhere("shows the messages of a record as a conversation, and other texts as they are", async (place) => {
   const { cli, setUp, data } = place;

@@ -216,11 +216,14 @@ test(
         exact(records, failures, unpriced === records ? null : cost)
       ),
     );
-    for (const { sessionId } of sessions) {
+    for (const { sessionId, records, failures, cost, unpriced } of sessions) {
       const entries = await cli<{ record: Listed }[]>("session", "show", sessionId, "--workspace", workspaceId);
       const page = await visitor.see(`/session?${new URLSearchParams({ id: sessionId })}`);
-      const [count, , ...latencies] = valuesIn(page);
-      assert.equal([count, latencies], [String(entries.length), exact(...entries.map(({ record }) => record.latency))]);
+      const [totals, timeline] = page.split("</dl>");
+      assert.equal(valuesIn(totals!), exact(records, failures, unpriced === records ? null : cost, unpriced));
+      // The first is how long it took in all.
+      const [, ...latencies] = valuesIn(timeline!);
+      assert.equal(latencies, exact(...entries.map(({ record }) => record.latency)));
     }
   }),
 );

@@ -401,6 +401,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         const { deployId } = world;
         return { ...ofWorkspace(world), query: { ...paged, deployId, from: "0", to: "1798761600000" } };
       },
+      (world) => ({ ...ofWorkspace(world), query: { sessionId: "session-1" } }),
     ],
   },
   showSession: {

@@ -71,6 +71,10 @@ test("a list has each session once, with its numbers, however it is paged", asyn
       };
       const toPlain = (sessions: Session[]) => sessions.map((each) => ({ ...each, cost: String(Number(each.cost)) }));
       assert.equal(toPlain(await readAll<Session>(world, pathOf(world))), recount(sent));
+      for (const { session: sessionId } of all) {
+        const own = recount(sent).filter((each) => each.sessionId === sessionId);
+        assert.equal(toPlain(await readAll<Session>(world, `${pathOf(world)}${toQuery({ sessionId })}`)), own);
+      }
       const pages = await readPages<Session>(world, `${pathOf(world)}?limit=2`, async () => {
         await world.submit({ ...goodBody, sessionId: "a" });
       });
@@ -79,10 +83,28 @@ test("a list has each session once, with its numbers, however it is paged", asyn
       const query = toQuery({ deployId: second, from, to: world.now });
       const inTime = sent.filter((one) => one.second && one.at >= from && one.at < world.now);
       assert.equal(toPlain(await readAll<Session>(world, `${pathOf(world)}${query}`)), recount(inTime));
+      for (const { session: sessionId } of all) {
+        const one = toQuery({ sessionId, deployId: second, from, to: world.now });
+        const own = recount(inTime).filter((each) => each.sessionId === sessionId);
+        assert.equal(toPlain(await readAll<Session>(world, `${pathOf(world)}${one}`)), own);
+      }
       world.close();
     },
   );
   await fc.assert(property, { seed: 20261122, numRuns: 15 });
+});
+
+test("one session is found in one request, however long ago it ended", async () => {
+  const world = await createWorld();
+  await world.submit({ ...goodBody, sessionId: "old" });
+  await world.submit();
+  await moveCommits(world, (position, index) => position + 5_000_000 * index);
+  const list = async (query: string) =>
+    taken<{ items: Session[]; nextCursor: string | null }>(await world.manage("GET", `${pathOf(world)}${query}`));
+  assert.is((await list("?limit=5")).items.length, 1);
+  const { items, nextCursor } = await list("?sessionId=old");
+  assert.equal([items.map(({ sessionId, records }) => [sessionId, records]), nextCursor], [[["old", 1]], null]);
+  assert.equal(await list("?sessionId=none"), { items: [], nextCursor: null });
 });
 
 test("a session is shown across deployments, oldest first, as a tree", async () => {

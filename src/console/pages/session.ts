@@ -1,9 +1,9 @@
 // A session: its records across all deployments as a tree, oldest first, with a bar for the time that each took.
 import type { RecordId } from "../../common/ids.ts";
-import { deleteWorkspaceSession, showSession } from "../../management/sessions.ts";
-import { failuresOf } from "../../management/statuses.ts";
+import { deleteWorkspaceSession, listSessions, showSession } from "../../management/sessions.ts";
+import type { Session } from "../../management/sessions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { counted, duration, excerpt } from "../format.ts";
+import { counted, dash, duration, excerpt, number, usd } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -14,7 +14,7 @@ import { empty } from "../parts/empty.ts";
 import { exactTime } from "../parts/exact-time.ts";
 import { form, guarded } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
-import { pager } from "../parts/table.ts";
+import { facts, pager } from "../parts/table.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 
 const pageSize = 30; // so that a page of short records stays light
@@ -27,14 +27,18 @@ export const sessionPage: Page = {
     const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
     const cursor = asked(visit, "cursor");
     const { items, nextCursor } = await visit.call(showSession, { workspaceId, sessionId, limit: pageSize, cursor });
+    const { items: [totals] } = await visit.call(listSessions, { workspaceId, sessionId });
+    const isPart = cursor !== undefined || nextCursor !== null;
     return {
       title: `Session ${sessionId.slice(0, 60)}`,
       body: markup`${
         heading({
           title: markup`Session ${isolated(sessionId.slice(0, 200))}`,
           trail: [{ label: "Sessions", href: link(visit, ["sessions"]) }],
-          lede: ledeOf(visit, items, cursor !== undefined || nextCursor !== null),
+          lede: "Its records across all deployments, oldest first. A record stands below the one that led to it.",
         })
+      }${totals !== undefined && totalsOf(totals)}${
+        isPart && markup`<p class="hint">${counted(items.length, "record")} on this page.</p>`
       }${
         items.length === 0
           ? empty("No records", "They may have been deleted, or are older than the workspace keeps them.")
@@ -57,14 +61,16 @@ export const sessionPage: Page = {
   },
 };
 
-/** How many records are shown, and how many of them failed. */
-function ledeOf(visit: Visit, entries: readonly Entry[], isPart: boolean): Html {
-  const failures = failuresOf(workspaceOf(visit).statuses);
-  const failed = entries.filter(({ record }) => failures?.includes(valuesOf(record).status)).length;
-  return markup`${counted(entries.length, "record")}${isPart && " of the session on this page"}${
-    failures !== undefined && `, ${failed === 0 ? "none" : failed} failed`
-  }, oldest first. A record stands below the one that led to it.`;
-}
+/** What is known of the whole session. */
+const totalsOf = ({ records, failures, cost, unpriced, firstAt, lastAt }: Session): Html =>
+  facts([
+    ["Records", number(records)],
+    ["Failed", failures === null ? dash : number(failures)],
+    ["Cost", unpriced === records ? dash : usd(cost)],
+    ["Without a cost", number(unpriced)],
+    ["First", exactTime(firstAt)],
+    ["Last", exactTime(lastAt)],
+  ]);
 
 type Entry = { record: Diagnosis; parentId: RecordId | null };
 
