@@ -1,5 +1,6 @@
 // What a page is, and what it works with: the operations of management, called by the person who is signed in.
 import type { Page as ListPage } from "../common/domain.ts";
+import { invalid } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Answer } from "../http/respond.ts";
@@ -106,11 +107,29 @@ export const sent = ({ form }: Visit, name: string): string | undefined => form.
 /** The same for the query. */
 export const asked = ({ query }: Visit, name: string): string | undefined => query.get(name)?.trim() || undefined;
 
-/** A positive number in the query. */
-export function askedNumber(visit: Visit, name: string): number | undefined {
-  const text = asked(visit, name) ?? "";
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+/** A version in the query. Throws if it is something else. */
+export function askedVersion(visit: Visit, name: string): number | undefined {
+  const text = asked(visit, name);
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw invalid(`Field ${name} must be an integer from 1`);
+  return Number(text);
 }
+
+/** One of some words in the query. Throws if it is another one. */
+export function askedWord<const Word extends string>(
+  visit: Visit,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const text = asked(visit, name), word = words.find((each) => each === text);
+  if (word === undefined && text !== undefined) {
+    throw invalid(`Field ${name} must be ${words.length > 1 ? "one of " : ""}${words.join(", ")}`);
+  }
+  return word;
+}
+
+/** Whether the query has a box that is checked. Throws if it has something else under the name of the box. */
+export const isChecked = (visit: Visit, name: string): boolean => askedWord(visit, name, ["yes"]) !== undefined;
 
 type Guarded = { role: Caller["role"] };
 

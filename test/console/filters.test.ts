@@ -9,7 +9,7 @@ const test = suite("filters");
 
 const { world, visitor } = await createVisit();
 test.after(() => world.close());
-const { admin, workspaceId, deployId } = world;
+const { admin, workspaceId, deployId, promptId } = world;
 
 const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }, {
   status: 2,
@@ -69,6 +69,7 @@ const wrong: [query: string, sentence: string][] = [
   ["from=bad", "A time must look like 2026-11-15T12:00."],
   ["from=2026-11-15T12:00&to=2026-11-14T12:00", "From (UTC) must be no later than the end of the range."],
   ["last=9y", "Time must be one of 1h, 24h, 7d, 30d."],
+  ["failures=1", "Only failures must be yes."],
 ];
 
 test("a wrong filter is refused with its reason, and its form stays", async () => {
@@ -78,7 +79,7 @@ test("a wrong filter is refused with its reason, and its form stays", async () =
       assert.is(status, 400, query);
       assert.ok(text.includes(sentence), `${query}: ${sentence}`);
       const [, value] = query.split("&")[0]!.split("=");
-      if (!query.startsWith("last")) {
+      if (!/^(last|failures)/.test(query)) {
         assert.ok(text.includes(`value="${value}"`) || text.includes(`\n${query.slice(6)}</`), query);
       }
       assert.equal(tableIn(text, "Records"), []);
@@ -98,6 +99,48 @@ test("the audit log keeps its form too", async () => {
   assert.is(status, 400);
   assert.match(text, "Field action must be an action such as deployment.promoted");
   assert.match(text, /name="actor" type="text" value="ann"/);
+});
+
+test("a choice that no filter offers is refused, and its form stays", async () => {
+  const paths = {
+    "sessions?last=9y": "Time must be one of 1h, 24h, 7d, 30d.",
+    "records?order=up": "Order must be one of newest, oldest.",
+    "audit?last=9y": "Time must be one of 1h, 24h, 7d, 30d.",
+    "audit?everywhere=1": "Field everywhere must be yes.",
+    [`deployments/${deployId}/stats?interval=year`]: "A point for each must be one of hour, day, week.",
+  };
+  for (const [path, sentence] of Object.entries(paths)) {
+    const { status, text } = await visitor.open(`${workspaceId}/${path}`);
+    assert.is(status, 400, path);
+    assert.match(text, `<strong>Not done</strong> ${sentence}`, path);
+    assert.match(text, 'class="filters"', path);
+  }
+});
+
+test("a query that no form of a page sends is refused in place of the page", async () => {
+  const wrongVersions = ["0", "-1", "1.5", "two", "1e3"];
+  const paths = {
+    ...Object.fromEntries(wrongVersions.flatMap((value) => [
+      [`prompts/${promptId}?version=${value}`, "Field version must be an integer from 1"],
+      [`prompts/${promptId}/edit?base=${value}`, "Field base must be an integer from 1"],
+      [`prompts/${promptId}/compare?from=${value}`, "Field from must be an integer from 1"],
+      [`prompts/${promptId}/compare?to=${value}`, "Field to must be an integer from 1"],
+      [`deployments/${deployId}/promote?version=${value}`, "Field version must be an integer from 1"],
+      [`deployments/${deployId}/rollback?version=${value}`, "Field version must be an integer from 1"],
+    ])),
+    [`prompts/${promptId}/compare?last=9y`]: "Field last must be one of 1h, 24h, 7d, 30d",
+    [`prompts/${promptId}/compare?deployment=dep_nope`]: "This prompt has no deployment dep_nope",
+    [`prompts/${promptId}/compare?other=dep_nope`]: "This prompt has no deployment dep_nope",
+    "prompts?archived=1": "Field archived must be yes",
+    "deployments?archived=1": "Field archived must be yes",
+    [`records/export?deployment=${deployId}&format=xml`]: "Field format must be one of ndjson, csv",
+    [`records/export?deployment=${deployId}&order=up`]: "Field order must be one of newest, oldest",
+  };
+  for (const [path, sentence] of Object.entries(paths)) {
+    const { status, text } = await visitor.open(`${workspaceId}/${path}`);
+    assert.is(status, 400, path);
+    assert.match(text, `<h1>This cannot be shown</h1><p>${sentence}.</p>`, path);
+  }
 });
 
 test("an unknown month is refused, and the page shows the current one", async () => {

@@ -7,14 +7,14 @@ import { listPrompts } from "../../management/prompts.ts";
 import { dash, time } from "../format.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, listAll, workspaceOf } from "../page.ts";
+import { asked, isChecked, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, field, filters, select } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
 import { pager, table } from "../parts/table.ts";
 import { findWith, rangeOf, spanOptions } from "./inputs.ts";
+import { filterNotice } from "./record-filter.ts";
 
 const pageSize = 50;
 
@@ -56,13 +56,14 @@ export const auditPage: Page = {
           }${field({ label: "Who", name: "actor", value: asked(visit, "actor") })}${
             field({ label: "Id of what changed", name: "target", value: asked(visit, "target") })
           }${select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions })}${
-            visit.caller.workspaceId === undefined && checkbox("All workspaces", "everywhere", isEverywhere(visit))
+            visit.caller.workspaceId === undefined &&
+            checkbox("All workspaces", "everywhere", asked(visit, "everywhere") === "yes")
           }`,
           visit.query.size > 0 ? link(visit, ["audit"]) : undefined,
         )
       }${
         refusal !== undefined
-          ? notice("error", `${refusal.message}.`)
+          ? filterNotice(refusal)
           : items.length === 0
           ? empty("No entry matches", "Take a filter away.")
           : changesTable(visit, items, names, true)
@@ -79,10 +80,8 @@ export const auditExport: Resource = {
   },
 };
 
-const isEverywhere = (visit: Visit): boolean => asked(visit, "everywhere") === "yes";
-
 const filterIn = (visit: Visit) => ({
-  ...(isEverywhere(visit) ? {} : { workspaceId: workspaceOf(visit).id }),
+  ...(isChecked(visit, "everywhere") ? {} : { workspaceId: workspaceOf(visit).id }),
   action: asked(visit, "action"),
   actor: asked(visit, "actor"),
   target: asked(visit, "target"),

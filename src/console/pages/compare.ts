@@ -1,4 +1,5 @@
 // Two versions of a prompt: what differs, and the numbers of both in a deployment.
+import { invalid } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
 import { listDeployments } from "../../management/deployments.ts";
@@ -7,7 +8,7 @@ import { diffVersions } from "../../management/renderings.ts";
 import { getPrompt, getPromptVersion } from "../../management/versions.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, askedNumber, link, listAll, workspaceOf } from "../page.ts";
+import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { empty } from "../parts/empty.ts";
@@ -24,7 +25,7 @@ export const comparePage: Page = {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
     const newest = await call(getPrompt, { id, workspaceId });
-    const to = askedNumber(visit, "to") ?? newest.version, from = askedNumber(visit, "from") ?? Math.max(to - 1, 1);
+    const to = askedVersion(visit, "to") ?? newest.version, from = askedVersion(visit, "from") ?? Math.max(to - 1, 1);
     const [before, after, { diff }, all] = await Promise.all([
       call(getPromptVersion, { id, workspaceId, version: from }),
       call(getPromptVersion, { id, workspaceId, version: to }),
@@ -79,9 +80,16 @@ const filterOf = (
     }`,
   );
 
-/** The deployment that the query names, else the one that matters most. */
+/** The deployment that the query names. Throws if the prompt has none with that id. */
+function named(visit: Visit, name: string, deployments: readonly Deployment[]): Deployment | undefined {
+  const asking = asked(visit, name), found = deployments.find(({ id }) => id === asking);
+  if (found === undefined && asking !== undefined) throw invalid(`This prompt has no deployment ${asking}`);
+  return found;
+}
+
+/** The same, else the deployment that matters most. */
 const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
-  deployments.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(deployments);
+  named(visit, "deployment", deployments) ?? mainOf(deployments);
 
 async function numbersOf(
   visit: Visit,
@@ -90,7 +98,7 @@ async function numbersOf(
 ): Promise<Html> {
   const deployment = chosen(visit, deployments);
   if (deployment === undefined) return empty("Not deployed", "Numbers come from the records of a deployment.");
-  const other = deployments.find(({ id }) => id === asked(visit, "other")) ?? deployment;
+  const other = named(visit, "other", deployments) ?? deployment;
   const comparison = await visit.call(compareStats, {
     ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
     ...spanOf(visit),

@@ -11,7 +11,7 @@ import { diffVersions } from "../../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedNumber, link, listAll, sent, workspaceOf } from "../page.ts";
+import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { empty } from "../parts/empty.ts";
@@ -34,7 +34,7 @@ export const deploymentChangePage: Page = {
     const deployment = await visit.call(getDeployment, { id, workspaceId });
     const { reference, currentVersion, revision, isProtected } = deployment;
     const hasVersion = name === "promote" || name === "rollback";
-    const asking = hasVersion ? askedNumber(visit, "version") : undefined;
+    const asking = hasVersion ? askedVersion(visit, "version") : undefined;
     const version = asking ?? (name === "rollback" ? await previousOf(visit, deployment) : undefined);
     const isOther = version !== undefined && version !== currentVersion;
     return {

@@ -4,7 +4,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../group-by.ts";
 import { isolated, markup } from "../html.ts";
 import type { Part } from "../html.ts";
-import { asked, link, listAll, workspaceOf } from "../page.ts";
+import { isChecked, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, stateOf } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
@@ -17,7 +17,7 @@ export const deploymentsPage: Page = {
   section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const archived = asked(visit, "archived") === "yes";
+    const archived = isChecked(visit, "archived");
     const all = await listAll((page) => visit.call(listDeployments, { workspaceId, archived, ...page }));
     const rows = [...groupBy(all, ({ promptId }) => promptId).values()]
       .sort(([a], [b]) => promptName(a!) < promptName(b!) ? -1 : 1);

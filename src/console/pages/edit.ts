@@ -9,7 +9,7 @@ import { contentOf, emptyDraft, keepUnchanged, readDraft, rearrange, requireName
 import type { Draft } from "../draft.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedNumber, findLack, link, workspaceOf } from "../page.ts";
+import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { draftForm } from "../parts/draft-form.ts";
@@ -70,7 +70,7 @@ async function findBase(visit: Visit): Promise<Base> {
   const { id: workspaceId } = workspaceOf(visit);
   const id = visit.params.promptId as PromptId;
   const newest = await visit.call(getPrompt, { id, workspaceId });
-  const wanted = askedNumber(visit, "base") ?? newest.version;
+  const wanted = askedVersion(visit, "base") ?? newest.version;
   const version = wanted === newest.version
     ? newest
     : await visit.call(getPromptVersion, { id, workspaceId, version: wanted });

@@ -1,7 +1,7 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
 import { invalid, Refusal } from "../../common/errors.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { asked, sent } from "../page.ts";
+import { asked, askedWord, sent } from "../page.ts";
 import type { Visit } from "../page.ts";
 
 /** A number that a form sent. What is not one is refused under the name of its field. */
@@ -70,8 +70,9 @@ export function rangeOf(visit: Visit): Range {
 
 /** The span up to now that the query asks for. */
 export function spanOf(visit: Visit): Range {
-  const last = asked(visit, "last") ?? "";
-  return Object.hasOwn(spans, last) ? { from: visit.now - spans[last as keyof typeof spans] } : {};
+  if (asked(visit, "last") === "all") return {};
+  const last = askedWord(visit, "last", Object.keys(spans) as (keyof typeof spans)[]);
+  return last === undefined ? {} : { from: visit.now - spans[last] };
 }
 
 /** A moment in UTC as a browser sends it, or one with a zone. */

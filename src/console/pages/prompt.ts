@@ -11,7 +11,7 @@ import type { VersionSummary } from "../../management/versions.ts";
 import { time } from "../format.ts";
 import { breakable, exact, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedNumber, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import { asked, askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { contentView } from "../parts/content.ts";
@@ -36,7 +36,7 @@ export const promptPage: Page = {
       call(listPromptVersions, { id, workspaceId, limit: mostVersions }),
       listAll((page) => call(listDeployments, { workspaceId, archived: true, ...page })),
     ]);
-    const version = askedNumber(visit, "version") ?? prompt.latestVersion;
+    const version = askedVersion(visit, "version") ?? prompt.latestVersion;
     const shown = await call(getPromptVersion, { id, workspaceId, version });
     const deployments = all.filter(({ promptId }) => promptId === id);
     const open = deployments.filter(({ archivedAt }) => archivedAt === null);

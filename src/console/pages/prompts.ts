@@ -7,7 +7,7 @@ import { createPrompt } from "../../management/versions.ts";
 import { groupBy } from "../group-by.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, findLack, link, listAll, workspaceOf } from "../page.ts";
+import { asked, findLack, isChecked, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
@@ -20,7 +20,7 @@ export const promptsPage: Page = {
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit);
-    const text = asked(visit, "q"), archived = asked(visit, "archived") === "yes";
+    const text = asked(visit, "q"), archived = isChecked(visit, "archived");
     const [prompts, deployments] = await Promise.all([
       listAll((page) => call(listPrompts, { workspaceId, archived, text, ...page })),
       listAll((page) => call(listDeployments, { workspaceId, archived, ...page })),

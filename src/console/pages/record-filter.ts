@@ -6,17 +6,17 @@ import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import { exact, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, workspaceOf } from "../page.ts";
+import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { area, checkbox, field, select } from "../parts/form.ts";
 import { notice } from "../parts/notice.ts";
-import { rangeOf, spanOptions, spans } from "./inputs.ts";
+import { rangeOf, spanOptions } from "./inputs.ts";
 
 /** The filter in the query. Throws if a field has what it does not take. */
 export const filterIn = (visit: Visit) => ({
   sessionId: asked(visit, "session"),
   status: statusesIn(visit).join(",") || undefined,
-  failures: asked(visit, "failures") === "yes" ? true : undefined,
+  failures: isChecked(visit, "failures") || undefined,
   promptVersion: numberOf(visit, "version", "promptVersion"),
   keyId: asked(visit, "key") as KeyId | undefined,
   model: asked(visit, "model"),
@@ -50,10 +50,6 @@ const linesOf = (text: string | undefined): string | undefined =>
   text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "").join("\n");
 
 function checkedRange(visit: Visit) {
-  const last = asked(visit, "last") ?? "all";
-  if (last !== "all" && !Object.hasOwn(spans, last)) {
-    throw invalid(`Field last must be one of ${Object.keys(spans).join(", ")}`);
-  }
   const range = rangeOf(visit), { from = 0, to = Infinity } = range;
   if (from > to) throw invalid("Field from must be no later than the end of the range");
   return range;
@@ -70,7 +66,10 @@ const labels = {
   costlierThan: "Costlier than (USD)",
   where: "Properties",
   text: "Text",
+  failures: "Only failures",
   last: "Time",
+  interval: "A point for each",
+  order: "Order",
   from: "From (UTC)",
   to: "To (UTC)",
 };
@@ -109,7 +108,7 @@ export function filterFields(visit: Visit, { keys, times = spanOptions, others }
   return markup`${
     field({ label: "Text", name: "text", type: "search", value: value("text"), placeholder: "In input or output" })
   }${select({ label: "Time", name: "last", value: value("last"), options: times })}${statusFields(visit)}${
-    statuses.some(({ isFailure }) => isFailure) && checkbox("Only failures", "failures", value("failures") === "yes")
+    statuses.some(({ isFailure }) => isFailure) && checkbox(labels.failures, "failures", value("failures") === "yes")
   }<details class="more"${
     more.some((name) => value(name) !== undefined) && markup` open`
   }><summary>More filters</summary><div class="row">${

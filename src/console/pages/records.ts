@@ -4,12 +4,13 @@ import type { DeploymentId } from "../../common/ids.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
+import { exportFormats } from "../../management/export.ts";
 import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { dash, duration, excerpt, time } from "../format.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, listAll, workspaceOf } from "../page.ts";
+import { asked, askedWord, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
@@ -132,12 +133,12 @@ function requireKnown(visit: Visit, all: readonly Deployment[]): void {
 const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
   all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
 
-const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" as const : "newest" as const;
+const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" : "newest";
 
 const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   deployId,
   workspaceId: workspaceOf(visit).id,
-  order: orderIn(visit),
+  order: askedWord(visit, "order", ["newest", "oldest"]),
   ...filterIn(visit),
 });
 
@@ -177,7 +178,7 @@ export const recordsExport: Resource = {
   section: "records",
   async answer(visit) {
     const filter = inDeployment(visit, (asked(visit, "deployment") ?? "") as DeploymentId);
-    const format = asked(visit, "format") === "csv" ? "csv" : "ndjson";
+    const format = askedWord(visit, "format", exportFormats);
     return visit.download(await visit.call(exportDiagnoses, { ...filter, format }));
   },
 };

@@ -8,7 +8,8 @@ import { empty } from "../parts/empty.ts";
 import { filters, select } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
 import { pager, table } from "../parts/table.ts";
-import { spanOf, spanOptions } from "./inputs.ts";
+import { findWith, spanOf, spanOptions } from "./inputs.ts";
+import { filterNotice } from "./record-filter.ts";
 
 const pageSize = 25;
 
@@ -17,18 +18,18 @@ export const sessionsPage: Page = {
   section: "sessions",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const { items, nextCursor } = await visit.call(listSessions, {
-      workspaceId,
-      ...spanOf(visit),
-      limit: pageSize,
-      cursor: asked(visit, "cursor"),
+    const { found, refusal } = await findWith(async () => {
+      const cursor = asked(visit, "cursor");
+      return await visit.call(listSessions, { workspaceId, ...spanOf(visit), limit: pageSize, cursor });
     });
+    const { items = [], nextCursor = null } = found ?? {};
     return {
       title: "Sessions",
+      ...refusal && { kind: refusal.kind },
       body: markup`${
         heading({ title: "Sessions", lede: "What applications did under one session id, across all deployments." })
       }${filters(select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions }))}${
-        items.length === 0
+        refusal !== undefined ? filterNotice(refusal) : items.length === 0
           ? empty(
             nextCursor === null ? "No session" : "Nothing found so far",
             nextCursor === null

@@ -1,12 +1,14 @@
 // Statistics of a deployment: by version, and over time with its promotions marked.
 import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
+import { intervals } from "../../ledger/stats.ts";
+import type { Interval } from "../../ledger/stats.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { dollarText } from "../../common/dollars.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
+import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { barChart, lineChart, numbersTable } from "../parts/chart.ts";
 import type { Chart } from "../parts/chart.ts";
@@ -17,8 +19,7 @@ import { statsTable } from "../parts/stats.ts";
 import { findWith, spanOptions } from "./inputs.ts";
 import { filterFields, filterIn, filterNotice, findKeys } from "./record-filter.ts";
 
-const intervals = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const; // ms
-type Interval = keyof typeof intervals;
+const lengths: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
 const mostVersions = 6; // beside each other
 const mostPoints = 36; // of a chart, so that the page stays light
 
@@ -29,17 +30,16 @@ export const statsPage: Page = {
     const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
     const isRange = asked(visit, "from") !== undefined || asked(visit, "to") !== undefined;
     const last = asked(visit, "last") ?? (isRange ? "all" : "30d");
-    const asking = asked(visit, "interval") ?? "";
-    const interval = Object.hasOwn(intervals, asking)
-      ? asking as Interval
-      : last === "1h" || last === "24h"
-      ? "hour"
-      : "day";
+    const usual = last === "1h" || last === "24h" ? "hour" : "day";
+    const interval = intervals.find((each) => each === asked(visit, "interval")) ?? usual;
     const clear = [...visit.query.keys()].length > 0 ? link(visit, ["deployments", deployId, "stats"]) : undefined;
     visit.query.set("last", last);
     const { reference } = await visit.call(getDeployment, { id: deployId, workspaceId });
     const [{ found: stats, refusal }, keys] = await Promise.all([
-      findWith(async () => await visit.call(readStats, { deployId, interval, ...filterIn(visit) })),
+      findWith(async () => {
+        askedWord(visit, "interval", intervals);
+        return await visit.call(readStats, { deployId, interval, ...filterIn(visit) });
+      }),
       findKeys(visit),
     ]);
     return {
@@ -85,7 +85,7 @@ function numbersOf(stats: Stats, interval: Interval): Html {
 
 /** The charts of a series. Parts of time without records are shown as gaps. */
 function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
-  const size = intervals[interval];
+  const size = lengths[interval];
   const first = series[0]!.at, last = series.at(-1)!.at;
   const all = Math.round((last - first) / size) + 1, count = Math.min(all, mostPoints);
   const known = new Map(series.map((point) => [point.at, point]));
