@@ -1,4 +1,5 @@
 // Pages that take long: the answer begins, shows how far the work is, and ends with the page.
+import { connect } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
@@ -6,7 +7,10 @@ import { createSlots } from "../../src/common/slots.ts";
 import { consolePagesWith } from "../../src/console/face.ts";
 import { managementWith } from "../../src/http/management.ts";
 import { adminToken, bearer, captureLog, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
+import { until } from "../conformance/processes.ts";
 import { moveCommits } from "../management/filled-log.ts";
+import { currentRuntime } from "../runtimes.ts";
+import { findListen } from "../runtime/listen.ts";
 import { holding } from "./holding.ts";
 import { createVisit, origin, titleOf } from "./visitor.ts";
 
@@ -33,10 +37,10 @@ function serve() {
   const { log, logged } = captureLog("info");
   const longWork = createSlots(1, 10_000, managementOverloaded);
   const faces = [managementWith({ adminToken }, () => longWork), consolePagesWith({ quietMs: 1, stepMs: 1 })];
-  const { fetch } = serveContext(held.database, { clock: () => noon, log, faces });
+  const { fetch, context } = serveContext(held.database, { clock: () => noon, log, faces });
   const open = (path: string, method = "GET") =>
     fetch(new Request(`${origin}/console/${path}`, { method, headers: { Cookie: visitor.cookie } }));
-  return { ...held, fetch, open, logged };
+  return { ...held, fetch, open, logged, inFlight: context.inFlight };
 }
 
 /** Opens a page whose reads are held, so that its answer begins before it is ready. */
@@ -133,7 +137,15 @@ test("the work ends when its reader leaves", async () => {
     await page.readPart();
   }
   await page.reader.cancel();
-  // The next one waits for its end.
+  await expectEnded(service);
+  assert.is(service.logged.filter((line) => line.includes("refused")).length, 0);
+});
+
+/** The slices that are read at once: more may be under way when a reader leaves. */
+const readAtOnce = 3;
+
+/** Expects that held work reads no further, by other work that waits for its end. */
+async function expectEnded(service: ReturnType<typeof serve>): Promise<void> {
   const headers = bearer(adminToken), path = `${origin}/admin/v1/workspaces/${workspaceId}/usage/2026-11`;
   const countReads = async () => {
     const before = service.countReads();
@@ -143,8 +155,34 @@ test("the work ends when its reader leaves", async () => {
     return service.countReads() - before;
   };
   const more = await countReads() - await countReads();
-  assert.ok(more <= 3, `${more} slices besides those that were being read`);
-  assert.is(service.logged.filter((line) => line.includes("refused")).length, 0);
+  assert.ok(more <= readAtOnce, `${more} reads more`);
+}
+
+test(`on the server of ${currentRuntime} each step arrives when it is made, and the work ends with the connection`, async () => {
+  const service = serve(), listen = await findListen();
+  const { port, stop } = await listen(service.fetch, { host: "127.0.0.1", port: 0 }, () => {});
+  /** Opens a page, and waits until it shows how much has been read. */
+  const openReal = async (path: string) => {
+    service.hold();
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    socket.on("data", (data) => void (text += data));
+    socket.write(
+      `GET /console/${path} HTTP/1.1\r\nHost: a\r\nCookie: ${visitor.cookie}\r\nConnection: close\r\n\r\n`,
+    );
+    while (!/Read \d/.test(text)) await service.passOne();
+    return { socket, text: () => text };
+  };
+  const page = await openReal(statistics);
+  service.release();
+  await until(() => page.text().includes("</html>"));
+  assert.is(titleOf(page.text()), "Statistics of greeting@production · Acme");
+  page.socket.destroy();
+  const left = await openReal(statistics);
+  left.socket.destroy();
+  await until(() => service.inFlight.count() === 0);
+  await expectEnded(service);
+  await stop(service.inFlight.close);
 });
 
 test("only a page that is looked at begins early: not its head, not a form, not a file", async () => {
