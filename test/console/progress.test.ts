@@ -5,14 +5,19 @@ import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import { consolePagesWith } from "../../src/console/face.ts";
+import { openDatabase } from "../../src/database/open.ts";
 import { managementWith } from "../../src/http/management.ts";
-import { adminToken, bearer, captureLog, noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
-import { until } from "../conformance/processes.ts";
+import { migrate } from "../../src/migrate.ts";
+import { adminToken, bearer, captureLog, createTenant, managementOf, noon, openMemory } from "../helpers.ts";
+import { readAnswer, serveContext } from "../helpers.ts";
+import { createFolder, startSqld, until } from "../conformance/processes.ts";
+import { findSqld } from "../conformance/sqld.ts";
+import { startWorker } from "../conformance/workerd.ts";
 import { moveCommits } from "../management/filled-log.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { findListen } from "../runtime/listen.ts";
 import { holding } from "./holding.ts";
-import { createVisit, origin, titleOf } from "./visitor.ts";
+import { createVisit, origin, ownPage, titleOf } from "./visitor.ts";
 
 const test = suite("progress of pages");
 
@@ -184,6 +189,38 @@ test(`on the server of ${currentRuntime} each step arrives when it is made, and 
   await expectEnded(service);
   await stop(service.inFlight.close);
 });
+
+async function onWorkers(binary: string): Promise<void> {
+  const { path, remove } = await createFolder();
+  const server = await startSqld(binary, `${path}/data`);
+  await migrate(server.url);
+  const database = openDatabase(server.url);
+  const tenant = await createTenant(managementOf(database));
+  await database.close();
+  const worker = await startWorker("test/console/early-worker.ts", `${path}/worker`, {
+    ...{ DATABASE_URL: server.url, ADMIN_TOKEN: adminToken },
+  });
+  const body = new URLSearchParams({ token: adminToken });
+  const signIn = { method: "POST", headers: ownPage, body: String(body), redirect: "manual" as const };
+  const { headers } = await fetch(`${worker.url}/console/sign-in`, signIn);
+  const Cookie = headers.get("Set-Cookie")!.split(";")[0]!;
+  const answer = await fetch(`${worker.url}/console/${tenant.workspaceId}/sessions`, { headers: { Cookie } });
+  const text = await answer.text();
+  assert.match(
+    text,
+    /<main class="bare waiting">.*<p class="step">.*<title>Sessions · Acme · promptledger<\/title>.*<\/html>$/s,
+  );
+  await worker.stop("SIGKILL");
+  await server.stop("SIGKILL");
+  await remove();
+}
+
+// Workers are the same wherever they are started from.
+if (currentRuntime === "Node") {
+  const sqld = await findSqld();
+  if ("missing" in sqld) console.log(`skipped: progress of pages on Workers: ${sqld.missing}`);
+  else test("on Workers a page begins early too", () => onWorkers(sqld.binary));
+}
 
 test("only a page that is looked at begins early: not its head, not a form, not a file", async () => {
   const service = serve();
