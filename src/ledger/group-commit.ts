@@ -41,6 +41,7 @@ type Pending<Item, Result> = Waiter & {
 const sweepInterval = 250; // ms between checks for overdue items
 const maxPauseMs = 500; // between two attempts
 const slowMs = 3; // of a decision: it waits for a server or a slow disk
+const mostMs = 100; // of a decision that counts as slow: one that took longer met a fault
 
 /** `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms. */
 export function groupCommit<Item, Result, Attempt>(
@@ -52,7 +53,7 @@ export function groupCommit<Item, Result, Attempt>(
   const room = createWaitingRoom<Pending<Item, Result>>(limits);
   let underWay = 0;
   let isRunning = false;
-  // The size of the group before, how long its decision took in ms, and when that ended.
+  // The size of the group before, how long its decision took in ms, up to `mostMs`, and when that ended.
   let lastSize = 0, took = 0, endedAt = 0;
 
   /** Rejects at once if the waiting room is full. */
@@ -92,7 +93,7 @@ export function groupCommit<Item, Result, Attempt>(
         await settle(group);
         lastSize = group.length;
         endedAt = clock();
-        took = endedAt - began;
+        took = Math.min(endedAt - began, mostMs);
       }
       underWay = 0;
     }

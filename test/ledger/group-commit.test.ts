@@ -141,6 +141,12 @@ test("a group waits no longer if no others follow, or if the slow group ended lo
   assert.equal([await forever.submit("d"), forever.groups], ["D", ["a b c", "d"]]);
 });
 
+test("however long a group took, as in an outage, the next one waits for others only briefly", async () => {
+  const { submit, submitAll, groups } = startSlow(1e9);
+  await submitAll("a b c");
+  assert.equal([await submit("d"), groups], ["D", ["a b c", "d"]]);
+});
+
 test("an item that is alone again and again never waits for others", async () => {
   const { submit, groups } = startSlow(1e9);
   assert.equal([await submit("a"), await submit("b"), groups], ["A", "B", ["a", "b"]]);
