@@ -1,5 +1,5 @@
-// Reads a slice of the log to verify it: the commits, calls and records of some positions, as lists of their columns, since rows
-// would take several times as long.
+// Reads a slice of the log to verify it: the commits, calls and records of some positions. Each column is read as one list,
+// because rows would take several times as long.
 import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import type { LogRange } from "./blocks.ts";
@@ -20,13 +20,13 @@ type Calls = {
 };
 type Records = { positions: number[]; deployIds: string[]; versions: (number | null)[] };
 
-/** `marks` are the records that were deleted. `pruned` are the rows of `newlyPruned`. */
+/** `deletions` stand in for the records that were deleted. `pruned` are the rows of `newlyPruned`. */
 export type LogSlice = {
   end: number;
   commits: Commits;
   calls: Calls;
   records: Records;
-  marks: Records;
+  deletions: Records;
   pruned: Row[];
 };
 
@@ -35,7 +35,7 @@ type Columns<Lists> = Record<keyof Lists, string>;
 const commits: Columns<Commits> = {
   positions: "position",
   ends: "next_position",
-  // The month is unknown if the time of the commit is in another one.
+  // If the commit's time is in another month, its month is unknown.
   months: "iif(month = strftime('%Y-%m', created_at / 1000, 'unixepoch'), month, 'unknown')",
 };
 const calls: Columns<Calls> = {
@@ -49,12 +49,12 @@ const calls: Columns<Calls> = {
   versions: "prompt_version",
 };
 const records: Columns<Records> = { positions: "position", deployIds: "deployment_id", versions: "prompt_version" };
-const marks: Columns<Records> = {
+const deletions: Columns<Records> = {
   ...records,
-  // A mark beside a record is of no call, so it has no version.
+  // If the record still exists, the call is the record's. Without a version the deletion matches no call.
   versions: "iif(position in (select position from diagnoses), null, prompt_version)",
 };
-const tables = { commits, calls, records, marks };
+const tables = { commits, calls, records, deletions };
 
 const sliceLength = 2_048; // positions that one query scans: some 5 ms
 
@@ -63,7 +63,7 @@ const listsOf = (name: keyof typeof tables): string =>
 
 const inSlice = "position >= :first and position < (select end from slice)";
 
-// The commits begin with the one before the slice.
+// The commits begin with the one before the slice, which may overlap it if the log is damaged.
 const sliceSql = `
   with slice as materialized (
     select coalesce((select min(position) from commits where position >= :first + ${sliceLength} and position < :end), :end)
@@ -78,13 +78,13 @@ const sliceSql = `
       and position < (select end from slice)
   )
   cross join (select ${listsOf("records")} from diagnoses where ${inSlice})
-  cross join (select ${listsOf("marks")} from deleted_diagnoses where ${inSlice})
+  cross join (select ${listsOf("deletions")} from deleted_diagnoses where ${inSlice})
   union all
   select *${", null".repeat(Object.values(tables).flatMap(Object.keys).length)} from (${newlyPruned})`;
 
 /**
- * Reads the first slice of a range, which ends at a commit, so that no commit is split. `since` is where the log began, and the
- * last pruning, when counting began.
+ * Reads the first slice of a range. It ends where a commit begins, so that no commit is split. `since` has the start of the log
+ * and the last pruning, as they were when counting began.
  */
 export async function readLogSlice(
   database: Database,
@@ -102,7 +102,7 @@ export async function readLogSlice(
     commits: listsIn("commits"),
     calls: listsIn("calls"),
     records: listsIn("records"),
-    marks: listsIn("marks"),
+    deletions: listsIn("deletions"),
     pruned: rows.filter((row) => row !== slice),
   };
 }

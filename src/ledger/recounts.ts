@@ -20,7 +20,7 @@ export type Recount = {
   nextSequence: number;
   /** Calls and records that are not where they should be. */
   discrepancies: number;
-  /** What the last call has named. */
+  /** Those of the last call. */
   deployId: string;
   keyId: string;
 };
@@ -145,7 +145,7 @@ async function readPage(
 
 /**
  * A query for all that was ever pruned of the workspaces pruned since `:sequence`, if they were pruned beyond `:first`, where
- * the slice begins. It is part of the query that counts the slice, so that both read the same state. The month is null if the
+ * the slice begins. It is part of the query that reads the slice, so that both see the same state. The month is null if the
  * workspace has been deleted.
  */
 export const newlyPruned = `
@@ -164,7 +164,7 @@ export function applyPruned(
   rows: Row[],
 ): void {
   const pruned = new Map<string, Map<string, Row>>();
-  for (const row of rows.filter(({ kind }) => kind === "pruned")) {
+  for (const row of rows) {
     const id = text<WorkspaceId>(row, "workspace_id");
     const months = pruned.get(id) ?? new Map<string, Row>();
     pruned.set(id, months);

@@ -1,15 +1,15 @@
 // Verifies that the ledger balances, by recounting quota, call log and records independently. It scans the log in slices, so
 // that a long log takes no more memory, and other requests run in between.
 import type { WorkspaceId } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import { endOfTick } from "../database/yielding.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
 import type { LogRange } from "./blocks.ts";
 import { readLogSlice } from "./log-slice.ts";
 import type { LogSlice } from "./log-slice.ts";
 import { allWorkspaces, applyPruned, defaultPageRows, readCounts, recountOf } from "./recounts.ts";
 import type { Recount, Recounts, Workspaces } from "./recounts.ts";
-import type { Database } from "../database/database.ts";
-import { text } from "../database/row.ts";
-import { endOfTick } from "../database/yielding.ts";
 
 /**
  * Recounts every month of one workspace, or of all. A record counts only if the call that stored it is in the log, and a call
@@ -39,12 +39,12 @@ export async function verifyLedger(
   return balances.sort(byWorkspaceAndMonth);
 }
 
-/** A count of the log. `since` is where the log began, and the last pruning, when the quota was read. */
+/** A count of the log. `since` has the start of the log and the last pruning, as they were when the quota was read. */
 type Count = {
   database: Database;
   workspaces: Workspaces;
   recounts: Recounts;
-  /** The workspace of each deployment and key that calls have named so far, by its id. */
+  /** The workspaces of the deployments and keys that were looked up so far, by their ids. */
   owners: { deployments: Map<string, string>; apiKeys: Map<string, string> };
   /** The workspaces that must be counted again, since they were pruned beyond `end`. */
   stale: Set<WorkspaceId>;
@@ -57,7 +57,7 @@ type Count = {
 async function countRange(count: Count, { first, end }: LogRange, report: (share: number) => void): Promise<void> {
   for (let start = first; start < end;) {
     start = await countSlice(count, { first: start, end });
-    // libSQL frees what a query took only between two ticks.
+    // libSQL frees the memory of a query only between two ticks.
     await endOfTick();
     report((start - first) / (end - first));
   }
@@ -68,16 +68,17 @@ async function countSlice(count: Count, range: LogRange): Promise<number> {
   const { database, workspaces, since } = count;
   const slice = await readLogSlice(database, range, since);
   applyPruned(count, slice.pruned.filter((row) => isSelected(workspaces, text(row, "workspace_id"))));
-  const { unsure, strays } = addCalls(count, slice);
-  await addDisowned(count, { first: range.first, end: slice.end }, unsure);
-  await addStrays(count, strays);
+  const { suspects, unmatched } = addCalls(count, slice);
+  await addDisowned(count, { first: range.first, end: slice.end }, suspects);
+  await addUnmatched(count, unmatched);
   return slice.end;
 }
 
+/** A row of calls. */
 type Call = {
   workspaceId: string;
   position: number;
-  /** Where its run of calls ends. */
+  /** The position after the last call of its row. */
   end: number;
   isSubmit: boolean;
   keyId: string;
@@ -85,22 +86,27 @@ type Call = {
   version: number;
 };
 
-/** A record, or the mark of a deleted one, without a call that stored it. */
-type Stray = { deployId: string; month: string; isMark: boolean };
+/** A record, or a deleted one, without a call that stored it. */
+type Unmatched = { deployId: string; month: string; isDeleted: boolean };
 
 /**
- * Adds the calls of a slice, each with its records. Returns those whose deployment or key may be of another workspace, and the
- * records without a call.
+ * Adds the calls of a slice, each with its records. Returns the calls whose deployment or key is not known to be of their
+ * workspace, and the records without a call.
  */
-function addCalls({ recounts, owners, workspaces }: Count, { commits, calls, records, marks }: LogSlice) {
-  const unsure: Call[] = [], strays: Stray[] = [];
-  const monthOf = createMonths(commits);
-  const takeRecords = createTake(records, createMonths(commits), (stray) => strays.push({ ...stray, isMark: false }));
-  const takeMarks = createTake(marks, createMonths(commits), (stray) => strays.push({ ...stray, isMark: true }));
+function addCalls({ recounts, owners, workspaces }: Count, { commits, calls, records, deletions }: LogSlice) {
+  const suspects: Call[] = [], unmatched: Unmatched[] = [];
+  const monthOf = createMonthOf(commits);
+  const createCounter = (rows: LogSlice["records"], isDeleted: boolean) => {
+    const monthOf = createMonthOf(commits);
+    return createRecordCounter(rows, (deployId, position) => {
+      unmatched.push({ deployId, month: monthOf(position, position + 1), isDeleted });
+    });
+  };
+  const countRecords = createCounter(records, false), countDeletions = createCounter(deletions, true);
   const [first = Infinity] = calls.positions;
-  takeRecords(undefined, first);
-  takeMarks(undefined, first);
-  for (let nth = 0, before = 0; nth < calls.positions.length; nth++) {
+  countRecords(undefined, first);
+  countDeletions(undefined, first);
+  for (let nth = 0, lastEnd = 0; nth < calls.positions.length; nth++) {
     const position = calls.positions[nth]!, number = calls.numbers[nth]!, count = calls.counts[nth]!;
     const call: Call = {
       workspaceId: calls.workspaceIds[nth]!,
@@ -112,88 +118,94 @@ function addCalls({ recounts, owners, workspaces }: Count, { commits, calls, rec
       version: calls.versions[nth]!,
     };
     const next = calls.positions[nth + 1] ?? Infinity;
-    const kept = takeRecords(call, next), deleted = takeMarks(call, next);
+    const existing = countRecords(call, next), deleted = countDeletions(call, next);
     const month = monthOf(position, call.end);
     if (!isSelected(workspaces, call.workspaceId)) continue;
     const recount = recountOf(recounts, call.workspaceId, month);
     if (call.isSubmit) recount.submits += count;
     else recount.reads += count;
-    recount.records += kept + deleted;
+    recount.records += existing + deleted;
     recount.deleted += deleted;
-    if (position < before || number !== recount.nextSequence) recount.discrepancies++;
+    if (position < lastEnd || number !== recount.nextSequence) recount.discrepancies++;
     recount.nextSequence = number + count;
-    before = call.end;
-    // Most calls of a workspace name what the one before them did.
+    lastEnd = call.end;
+    // Most calls have the deployment and key of the call before them in their workspace.
     if (call.deployId === recount.deployId && call.keyId === recount.keyId) continue;
     recount.deployId = call.deployId;
     recount.keyId = call.keyId;
-    if (!isOwned(owners, call)) unsure.push(call);
+    if (!isOwned(owners, call)) suspects.push(call);
   }
-  return { unsure, strays };
+  return { suspects, unmatched };
 }
 
-/** Makes a function that finds the month of positions, which increase from call to call: that of the one commit that has them. */
-function createMonths({ positions, ends, months }: LogSlice["commits"]): (first: number, end: number) => string {
-  let nth = -1, before = 0;
+/**
+ * Makes a function that finds the month of a range of positions. It is that of the commit that has the whole range, and unknown
+ * if there is none or another commit overlaps it. The ranges must be in order.
+ */
+function createMonthOf({ positions, ends, months }: LogSlice["commits"]): (first: number, end: number) => string {
+  let nth = -1, lastEnd = 0;
   return (first, end) => {
-    for (; positions[nth + 1]! <= first; nth++) before = Math.max(before, ends[nth] ?? 0);
-    return first >= before && end <= ends[nth]! ? months[nth]! : "unknown";
+    for (; positions[nth + 1]! <= first; nth++) lastEnd = Math.max(lastEnd, ends[nth] ?? 0);
+    return first >= lastEnd && end <= ends[nth]! ? months[nth]! : "unknown";
   };
 }
 
 /**
- * Makes a function that counts the records of a call, among those below a position that it has not seen yet. The others have no
- * call.
+ * Makes a function that counts the records of a call, which must be called with the calls in order. `next` is where the next
+ * call begins. Records before it that are of no call go to `reject`.
  */
-function createTake(
+function createRecordCounter(
   { positions, deployIds, versions }: LogSlice["records"],
-  monthOf: (first: number, end: number) => string,
-  reject: (stray: { deployId: string; month: string }) => void,
-): (call: Call | undefined, below: number) => number {
+  reject: (deployId: string, position: number) => void,
+): (call: Call | undefined, next: number) => number {
   let nth = 0;
-  return (call, below) => {
-    let taken = 0;
-    for (; positions[nth]! < below; nth++) {
+  return (call, next) => {
+    let count = 0;
+    for (; positions[nth]! < next; nth++) {
       const position = positions[nth]!, deployId = deployIds[nth]!;
       const isOfCall = call?.isSubmit && position < call.end && deployId === call.deployId &&
         versions[nth] === call.version;
-      if (isOfCall) taken++;
-      else reject({ deployId, month: monthOf(position, position + 1) });
+      if (isOfCall) count++;
+      else reject(deployId, position);
     }
-    return taken;
+    return count;
   };
 }
 
 const isOwned = ({ deployments, apiKeys }: Count["owners"], { workspaceId, deployId, keyId }: Call): boolean =>
   deployments.get(deployId) === workspaceId && apiKeys.get(keyId) === workspaceId;
 
-/** Finds the owners of what calls name. If one is another workspace, or none, counts the calls of a slice that name such. */
-async function addDisowned(count: Count, range: LogRange, unsure: Call[]): Promise<void> {
-  if (unsure.length === 0) return;
+/**
+ * Looks up the workspaces of the deployments and keys of some calls of a slice. If any is not that of its call, counts every call
+ * of the slice with that fault as a discrepancy.
+ */
+async function addDisowned(count: Count, range: LogRange, suspects: Call[]): Promise<void> {
+  if (suspects.length === 0) return;
   const { database, owners, recounts, workspaces } = count;
-  await findOwners(count, unsure.map(({ deployId }) => deployId), unsure.map(({ keyId }) => keyId));
-  if (unsure.every((call) => isOwned(owners, call))) return;
+  await findOwners(count, suspects.map(({ deployId }) => deployId), suspects.map(({ keyId }) => keyId));
+  if (suspects.every((call) => isOwned(owners, call))) return;
   for (const row of await database.read({ sql: disownedSql, args: range })) {
     const id = text(row, "workspace_id");
     if (isSelected(workspaces, id)) recountOf(recounts, id, text(row, "month")).discrepancies++;
   }
 }
 
-/** Counts records without a call for the workspaces of their deployments. */
-async function addStrays(count: Count, strays: Stray[]): Promise<void> {
-  if (strays.length === 0) return;
+/** Counts records without a call as discrepancies of the workspaces that own their deployments. */
+async function addUnmatched(count: Count, unmatched: Unmatched[]): Promise<void> {
+  if (unmatched.length === 0) return;
   const { owners, recounts, workspaces } = count;
-  await findOwners(count, strays.map(({ deployId }) => deployId), []);
-  for (const { deployId, month, isMark } of strays) {
+  await findOwners(count, unmatched.map(({ deployId }) => deployId), []);
+  for (const { deployId, month, isDeleted } of unmatched) {
     const id = owners.deployments.get(deployId) ?? "unknown";
     if (!isSelected(workspaces, id)) continue;
     const recount = recountOf(recounts, id, month);
     recount.records++;
-    recount.deleted += isMark ? 1 : 0;
+    recount.deleted += isDeleted ? 1 : 0;
     recount.discrepancies++;
   }
 }
 
+/** Looks up the workspaces of deployments and keys. Those that do not exist get none. */
 async function findOwners({ database, owners }: Count, deployIds: string[], keyIds: string[]): Promise<void> {
   const textOf = (ids: string[]) => JSON.stringify([...new Set(ids)]);
   const args = { deployIds: textOf(deployIds), keyIds: textOf(keyIds) };
@@ -207,7 +219,7 @@ const ownersSql = `
   union all
   select id, workspace_id, 1 from api_keys where id in (select value from json_each(:keyIds))`;
 
-// It reads the calls once more: those of a workspace that was deleted meanwhile are gone as its deployments are.
+// It reads the calls again: if a workspace was deleted meanwhile, its calls are gone like its deployments.
 const disownedSql = `
   select c.workspace_id, m.month
   from commits m cross join calls c on c.position >= m.position and c.position < m.next_position
