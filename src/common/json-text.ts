@@ -59,10 +59,10 @@ export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringi
 export const isSameNumber = (text: string, number: number): boolean =>
   text === String(number) || toDecimal(text) === toDecimal(String(number));
 
-// As JSON.stringify writes an integer of up to 15 digits, which a double always holds. Most numbers are such.
+// An integer of up to 15 digits as JSON.stringify writes it. A double holds it exactly. Most numbers are such integers.
 const plainInteger = /^(0|-?[1-9]\d{0,14})$/;
 
-/** The text of a JSON number as JSON.stringify writes it, or as it is if a double does not have its value. */
+/** The text of a JSON number as JSON.stringify writes it, or unchanged if no double has its value. */
 export function normalizeNumber(text: string): string {
   const number = Number(text);
   return plainInteger.test(text) || !isSameNumber(text, number) ? text : String(number);

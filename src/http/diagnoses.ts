@@ -34,7 +34,7 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   const decide = (item: Item | Refusal) =>
     item instanceof Refusal
       ? item
-      // With the spread at its end, all submits have one hidden class.
+      // The spread comes last: with it first, V8 would give each submit a hidden class of its own.
       : admit(ctx, context, { operation: "submit", keyHash, workspaceId, isGone: ctx.isGone, ...item })
         .catch((error: unknown) => {
           failures.push(error);
@@ -52,10 +52,14 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   const quota = quotas.length > 0 ? quotas.reduce(latest) : await readQuota(ctx, context).catch((error: unknown) => {
     throw failure ?? error;
   });
+  // All at once, because `ok` would look for JSON text in each result.
   return ok({ results: jsonText(JSON.stringify(decisions.map(toResult))) }, quotaHeaders(quota));
 }
 
-/** Checks a record, which has been parsed. Returns a refusal if it is invalid. */
+/**
+ * Checks a record, which was parsed with the batch. `text` is its JSON text. Returns a refusal if it is invalid, and a promise
+ * only if it has an idempotency key, which must be hashed.
+ */
 function readItem(source: object, text: string): Item | Refusal | Promise<Item> {
   try {
     const { value, members } = parsePart(DiagnosisItem, source, text);
@@ -64,6 +68,7 @@ function readItem(source: object, text: string): Item | Refusal | Promise<Item> 
     members.delete("idempotencyKey");
     const submitted = toSubmitted({ value, members });
     const { record, promptVersion } = submitted;
+    // It has all members from the start, so that all items have one hidden class.
     const item: Item = { deployId, record, promptVersion, idempotency: undefined, run: undefined };
     if (key === undefined) return item;
     return toIdempotencyKey(key, deployId, submitted).then((idempotency) => Object.assign(item, { idempotency }));
@@ -74,8 +79,8 @@ function readItem(source: object, text: string): Item | Refusal | Promise<Item> 
 }
 
 /**
- * Gives like consecutive records the same object as their `run`. Only those may share a batch, so that no record gets ahead
- * of another.
+ * Gives consecutive records for one deployment and version the same object as their `run`. Only those may share a batch, so that
+ * no record gets ahead of another.
  */
 function setRuns(items: (Item | Refusal)[]): void {
   let last: Item | undefined;

@@ -35,7 +35,7 @@ export function setId(logContext: LogContext, id: string): void {
 
 const isId = /^(?:ws|key|dep)_[0-9a-z]{26}$/;
 
-/** How serious the refusal of a request is for who runs the service. */
+/** The level at which a refusal is logged: the more it concerns the operator, the higher. */
 export function levelOf(error: ErrorKind | undefined): LogLevel {
   if (error === "internal") return "error";
   return error === "overloaded" || error === "unavailable" ? "warn" : "info";

@@ -19,7 +19,7 @@ export function toSubmitted({ value, members }: { value: DiagnosisRequest; membe
     const text = members.get(name);
     if (text !== undefined) members.set(name, normalizeNumber(text));
   }
-  // It has a column of its own.
+  // The version has a column of its own.
   members.delete("promptVersion");
   const measures = measuresOf(value, members);
   return { record: { sessionId, status, measures, document: stringifyMembers(members) }, promptVersion };

@@ -190,7 +190,8 @@ export function assemble(database: Database, settings: ServiceSettings, shared: 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
     await withTimeout(timeout, inFlight.close(), () => {});
     await database.close();
-    // Runtimes free what the driver has open between tasks. Without one, a loop that opens and closes runs out of it.
+    // Runtimes release the driver's resources between tasks. Without a task in between, a loop that opens and closes services
+    // runs out of file descriptors.
     await endOfTick();
   }
 

@@ -40,8 +40,8 @@ type Pending<Item, Result> = Waiter & {
 
 const sweepInterval = 250; // ms between checks for overdue items
 const maxPauseMs = 500; // between two attempts
-const slowMs = 3; // of a decision: it waits for a server or a slow disk
-const mostMs = 100; // of a decision that counts as slow: one that took longer met a fault
+const slowMs = 3; // a decision that takes longer waits for a server or a slow disk
+const maxWaitMs = 100; // for others, after a decision that took longer, as in an outage
 
 /** `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms. */
 export function groupCommit<Item, Result, Attempt>(
@@ -53,8 +53,8 @@ export function groupCommit<Item, Result, Attempt>(
   const room = createWaitingRoom<Pending<Item, Result>>(limits);
   let underWay = 0;
   let isRunning = false;
-  // The size of the group before, how long its decision took in ms, up to `mostMs`, and when that ended.
-  let lastSize = 0, took = 0, endedAt = 0;
+  // Of the group before: its size, how long it took to decide, at most `maxWaitMs`, and when it was decided.
+  let lastSize = 0, tookMs = 0, endedAt = 0;
 
   /** Rejects at once if the waiting room is full. */
   function submit(item: Item): Promise<Result> {
@@ -93,7 +93,7 @@ export function groupCommit<Item, Result, Attempt>(
         await settle(group);
         lastSize = group.length;
         endedAt = clock();
-        took = Math.min(endedAt - began, mostMs);
+        tookMs = Math.min(endedAt - began, maxWaitMs);
       }
       underWay = 0;
     }
@@ -111,15 +111,15 @@ export function groupCommit<Item, Result, Attempt>(
 
   /**
    * After a slow group, waits for as many items as it had. Most clients send again once they are answered, and those that come
-   * a little later than the first would otherwise wait for the group after this one. Ends once none has arrived for a quarter
-   * of the time that the group before took, or after that time.
+   * a little later than the first would otherwise wait for the group after this one. Stops when as much time has passed since
+   * the slow group as it took, or when nothing has arrived for a quarter of that time.
    */
   async function untilOthersFollow(): Promise<void> {
-    if (took < slowMs) return;
-    for (let idle = 0; idle < took / 4 && room.count() < lastSize && clock() - endedAt < took;) {
+    if (tookMs < slowMs) return;
+    for (let idleMs = 0; idleMs < tookMs / 4 && room.count() < lastSize && clock() - endedAt < tookMs;) {
       const seen = room.count();
       await new Promise((resolve) => setTimeout(resolve, 1));
-      idle = room.count() > seen ? 0 : idle + 1;
+      idleMs = room.count() > seen ? 0 : idleMs + 1;
     }
   }
 

@@ -13,7 +13,7 @@ const schemes = [
   "gen_ai.usage.input_tokens,gen_ai.usage.output_tokens,gen_ai.usage.cache_read.input_tokens",
 ].map((scheme) => {
   const [inputs, outputs, cached] = scheme.split(",").map((names) => names.split("+").map((name) => name.split("/")));
-  // An object with none of these has no counts. Most objects have none.
+  // An object without any of these names has no counts of this scheme. Most objects have none of them.
   const signs = [inputs![0]![0]!, ...outputs!.map(([name]) => name!)];
   return { inputs: inputs!, outputs: outputs!, cached: cached!, signs };
 });
@@ -22,7 +22,7 @@ const maxTokens = 1e12; // of one count. More is no count of tokens
 
 type Values = Record<string, unknown>;
 
-/** A count in an object, NaN if it is none. Absent and null are the same. */
+/** The count that an object has under a name: null if it is absent or null, and NaN if it is not a count. */
 function readCount(holder: Values, [name, inner]: string[]): number | null {
   const outer = holder[name!] ?? null;
   const value = inner && outer !== null ? isObject(outer) ? outer[inner] ?? null : NaN : outer;

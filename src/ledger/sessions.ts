@@ -21,7 +21,7 @@ export type SessionTally = Outcomes & {
 const sliceLength = 4_096; // positions that one query scans
 const maxScan = 4_194_304; // positions that are searched for the sessions of one page
 
-/** Is told how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
+/** Receives how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
 type Progress = { found(sessions: number): void; counted(share: number): void };
 
 /**
@@ -64,7 +64,7 @@ export async function listSessions(
   return { items, nextCursor: next === null ? null : `${next}_${end}` };
 }
 
-/** The session with this id, if a record of it matches. One scan finds it, however old it is. */
+/** The session with this id, if one of its records matches. It is found however old it is. */
 export async function findSession(
   database: Database,
   matching: ScanOptions,

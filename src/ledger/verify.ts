@@ -176,8 +176,8 @@ const isOwned = ({ deployments, apiKeys }: Count["owners"], { workspaceId, deplo
   deployments.get(deployId) === workspaceId && apiKeys.get(keyId) === workspaceId;
 
 /**
- * Looks up the workspaces of the deployments and keys of some calls of a slice. If any is not that of its call, counts every call
- * of the slice with that fault as a discrepancy.
+ * Looks up the workspaces of the deployments and keys of some calls of a slice. If any is not that of its call, counts every
+ * call of the slice with that fault as a discrepancy.
  */
 async function addDisowned(count: Count, range: LogRange, suspects: Call[]): Promise<void> {
   if (suspects.length === 0) return;
