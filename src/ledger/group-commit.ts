@@ -5,7 +5,7 @@ import { endOfTick } from "../database/yielding.ts";
 import { createWaitingRoom } from "./waiting-room.ts";
 import type { GroupLimits, Waiter } from "./waiting-room.ts";
 
-export type Decider<Item, Result, Attempt> = {
+type Decider<Item, Result, Attempt> = {
   /** What all attempts at one group share. */
   begin(): Attempt;
   /**

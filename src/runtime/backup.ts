@@ -21,7 +21,7 @@ import {
 } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
-export type Backup = { file: string; bytes: number; createdAt: number };
+type Backup = { file: string; bytes: number; createdAt: number };
 
 /** Copies the database in its current state to a new file, whatever its schema. */
 export async function backUp(location: DatabaseLocation, file: string, { say }: Terminal): Promise<Backup> {

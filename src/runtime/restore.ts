@@ -28,7 +28,7 @@ import {
 import type { Terminal } from "./terminal.ts";
 
 /** `replaced` is the new name of the old database. `applied` names the migrations that the backup lacked. */
-export type Restored = { file: string; restored: string; replaced: string | null; applied: string[]; ledgers: number };
+type Restored = { file: string; restored: string; replaced: string | null; applied: string[]; ledgers: number };
 
 /** Replaces the database with a copy of a backup. The old database is kept under another name. */
 export async function restore(location: DatabaseLocation, backup: string, terminal: Terminal): Promise<Restored> {
