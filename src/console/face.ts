@@ -26,7 +26,7 @@ import { toInput } from "./page.ts";
 import type { Call, Page, Resource, Visit } from "./page.ts";
 import { pages } from "./pages.ts";
 import { bareLayout, documentOf, layout } from "./parts/layout.ts";
-import type { Sheet } from "./parts/layout.ts";
+import type { FramedView } from "./parts/layout.ts";
 import { answerSoon, createProgress } from "./progress.ts";
 import type { Pace, Progress } from "./progress.ts";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
@@ -55,7 +55,7 @@ const defaultPace: Pace = { quietMs: 500, stepMs: 250 };
  */
 export const consolePages = (): ConsoleFace => consolePagesWith(defaultPace);
 
-/** The same, with its own pace for pages that take long. */
+/** The same, with another pace for pages that take long. */
 export function consolePagesWith(pace: Pace): ConsoleFace {
   const links = createLinks();
   return {
@@ -96,7 +96,7 @@ const addressOf = ({ request }: RequestContext, base: string): string => {
 
 type Handler = (ctx: RequestContext, context: Context, state: State) => Promise<Answer>;
 
-/** Answers with a page about it if a request without a person is refused. */
+/** If the handler refuses a request, answers with a page that says so. It has no navigation. */
 const guarded = (handler: Handler): Handler => async (ctx, context, state) => {
   try {
     return await handler(ctx, context, state);
@@ -150,7 +150,7 @@ async function signOut(ctx: RequestContext): Promise<Answer> {
 const goOn = async ({ request }: RequestContext): Promise<Answer> =>
   redirectTo(safeNext(readQuery(request).get("next")) || "./");
 
-/** Makes the handler of a page, or of what is none. */
+/** Makes the handler of a page or of a resource. */
 const showPage = (page: Page | Resource): Handler => async (ctx, context, state) => {
   const { request, requestId, logContext, params: encoded } = ctx;
   const root = rootOf(ctx, state.base);
@@ -172,11 +172,11 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
     const id = params.workspaceId as WorkspaceId | undefined;
     if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
   };
-  const refused = (error: unknown): Sheet =>
+  const refused = (error: unknown): FramedView =>
     layout(visit, errorView(refusalOf(ctx, error), caller, root, requestId), page.section);
   if (request.method === "GET" && "show" in page) {
-    const sheet = enterWorkspace().then(() => show(page, visit)).catch(refused);
-    return await answerSoon({ sheet, root, progress, onRefused: (kind) => logRefused(kind, ctx, context) }, state.pace);
+    const view = enterWorkspace().then(() => show(page, visit)).catch(refused);
+    return await answerSoon({ view, root, progress, onRefused: (kind) => logRefused(kind, ctx, context) }, state.pace);
   }
   try {
     await enterWorkspace();
@@ -187,17 +187,18 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   }
 };
 
-/** Logs why a page was refused whose answer had begun, so that the line of its request does not tell. */
+/** Logs that a page was refused after its response had begun. The line of the request has status 200 and no error. */
 function logRefused(error: ErrorKind, { requestId, logContext: { failure } }: RequestContext, { log }: Context): void {
-  // Who has left sees nothing of it.
+  // The reader has left, so nothing went wrong.
   if (error === "client_gone") return;
   const cause = failure === undefined ? undefined : describeError(failure);
   log[levelOf(error)]("Page was refused after its answer began", { requestId, error, cause });
 }
 
-const answerWith = (root: string, sheet: Sheet): Answer => pageAnswer(documentOf(root, sheet), sheet.kind);
+const answerWith = (root: string, view: FramedView): Answer => pageAnswer(documentOf(root, view), view.kind);
 
-const show = async (page: Page, visit: Visit): Promise<Sheet> => layout(visit, await page.show(visit), page.section);
+const show = async (page: Page, visit: Visit): Promise<FramedView> =>
+  layout(visit, await page.show(visit), page.section);
 
 /** Makes a change. If it is refused, the page is shown again, with the reason and what was entered. */
 async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
@@ -212,7 +213,10 @@ async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
   }
 }
 
-/** Calls operations for a person. Few long ones run at once, and none for who has left. They report their progress. */
+/**
+ * Makes the function that calls operations for the person who is signed in. Few long operations run at once. They report their
+ * progress, and stop when the person has left.
+ */
 const callerOf =
   (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller, progress: Progress): Call =>
   async (operation, input) => {
@@ -228,7 +232,10 @@ const callerOf =
     }
   };
 
-/** Asks to sign in, and comes back then. A link on another site leads here once more, because it brings no cookie. */
+/**
+ * Asks the person to sign in, and then leads back to the page. The cookie does not come with a link on another site. Such a
+ * request is sent again from a page of the console.
+ */
 function askToSignIn(ctx: RequestContext, { base }: State, root: string): Answer {
   if (isChange(ctx)) return pageAnswer(bareLayout(root, endedView(root)), "unauthorized");
   const next = new URLSearchParams({ next: safeNext(addressOf(ctx, base)) });

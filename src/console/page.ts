@@ -64,7 +64,7 @@ export type View = {
   isWide?: boolean;
 };
 
-/** What comes of a change: a page, or another page to go to. */
+/** The result of a change: a page to show, or one to go to. */
 export type Shown = View | { redirect: string };
 
 type Place = { path: string; section?: Section };
@@ -75,7 +75,7 @@ export type Page = Place & {
   act?(visit: Visit): Promise<Shown>;
 };
 
-/** What is no page: a file, or a path that leads on. */
+/** A path whose answer is not a page but a file, a text or a redirect. */
 export type Resource = Place & { answer(visit: Visit): Promise<Answer> };
 
 /** The workspace of a page whose path names one. */
@@ -91,7 +91,7 @@ export const link = (visit: Visit, path: readonly string[] = [], query: Query = 
   visit.root + [workspaceOf(visit).id, ...path].map(encodeURIComponent).join("/") + queryText(query);
 
 /** The query of an address, without members that are missing or empty. */
-export function queryText(query: Query): string {
+function queryText(query: Query): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null || value === "" ? [] : [[name, String(value)] as const]
   );
@@ -107,7 +107,7 @@ export const sent = ({ form }: Visit, name: string): string | undefined => form.
 /** The same for the query. */
 export const asked = ({ query }: Visit, name: string): string | undefined => query.get(name)?.trim() || undefined;
 
-/** A version in the query. Throws if it is something else. */
+/** The version that the query has under a name. Throws if it is not an integer from 1. */
 export function askedVersion(visit: Visit, name: string): number | undefined {
   const text = asked(visit, name);
   if (text === undefined) return undefined;
@@ -115,7 +115,7 @@ export function askedVersion(visit: Visit, name: string): number | undefined {
   return Number(text);
 }
 
-/** One of some words in the query. Throws if it is another one. */
+/** The word that the query has under a name. Throws if it is not one of `words`. */
 export function askedWord<const Word extends string>(
   visit: Visit,
   name: string,
@@ -128,7 +128,7 @@ export function askedWord<const Word extends string>(
   return word;
 }
 
-/** Whether the query has a box that is checked. Throws if it has something else under the name of the box. */
+/** Whether a box is checked in the query. Throws if its value is not that of a checked box. */
 export const isChecked = (visit: Visit, name: string): boolean => askedWord(visit, name, ["yes"]) !== undefined;
 
 type Guarded = { role: Caller["role"] };

@@ -1,50 +1,51 @@
-// Pages that are not ready soon: their answer begins, shows how far the work is, and ends with the page. This takes no script:
-// the style hides each step that is followed by another one, and all of them once the page follows.
+// Pages that take long: the response begins before the page is ready, shows the progress of the work in steps, and ends with
+// the page. This needs no script. The style hides each step when the next one arrives, and the last one when the page arrives.
 import type { ErrorKind } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { streamed } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { pageAnswer } from "./answers.ts";
 import { markup } from "./html.ts";
-import { documentOf, restOf, waitingOf } from "./parts/layout.ts";
-import type { Sheet } from "./parts/layout.ts";
+import { documentOf, readyPart, waitingPart } from "./parts/layout.ts";
+import type { FramedView } from "./parts/layout.ts";
 import { pageHeaders } from "./safety.ts";
 
-/** How far the work for a page is: what was reported last, and whether its reader has left. */
+/** The progress of the work for a page: what it reported last, and whether the reader of the page has left. */
 export type Progress = { words: string; share?: number | undefined; hasLeft: boolean };
 
 export const createProgress = (): Progress => ({ words: "Still reading", hasLeft: false });
 
-/** When an answer begins if its page is not ready, and how long each of its steps is shown at least. In ms. */
+/** How long a response waits for its page before it begins, and the least time between two of its steps, in ms. */
 export type Pace = { quietMs: number; stepMs: number };
 
-/** A page that is being made. `onRefused` is called if it is refused after its answer has begun. */
-type Pending = { sheet: Promise<Sheet>; root: string; progress: Progress; onRefused(kind: ErrorKind): void };
+/** A page that is being made. `onRefused` is called if the page is refused after the response has begun. */
+type Pending = { view: Promise<FramedView>; root: string; progress: Progress; onRefused(kind: ErrorKind): void };
 
-/** Answers with a page, or with how far it is, and then the page. */
+/** Answers with a page if it is ready in time, else with its progress and then the page. */
 export async function answerSoon(pending: Pending, { quietMs, stepMs }: Pace): Promise<Answer> {
-  const { sheet, root, progress } = pending;
-  const ready = await within(quietMs, sheet);
+  const { view, root, progress } = pending;
+  const ready = await within(quietMs, view);
   if (ready !== undefined) return pageAnswer(documentOf(root, ready), ready.kind);
-  // A proxy such as nginx would keep the steps until the page is complete.
+  // Without this header nginx would hold the steps back until the page is complete.
   const headers = { ...pageHeaders(), "X-Accel-Buffering": "no" };
   return streamed(partsOf(pending, stepMs), headers, () => void (progress.hasLeft = true));
 }
 
-/** A page if it is ready in time. */
-const within = (ms: number, sheet: Promise<Sheet>) => withTimeout<Sheet | undefined>(ms, sheet, () => undefined);
+/** The view if it is ready in time, else undefined. */
+const within = (ms: number, view: Promise<FramedView>) =>
+  withTimeout<FramedView | undefined>(ms, view, () => undefined);
 
-async function* partsOf({ sheet, root, progress, onRefused }: Pending, stepMs: number): AsyncGenerator<string> {
-  yield waitingOf(root);
-  let ready: Sheet | undefined, shown: string | undefined;
+async function* partsOf({ view, root, progress, onRefused }: Pending, stepMs: number): AsyncGenerator<string> {
+  yield waitingPart(root);
+  let ready: FramedView | undefined, shown: string | undefined;
   while (ready === undefined) {
-    // Where there is no news, a space keeps the connection open.
+    // If nothing has changed, a space keeps the connection open.
     yield progress.words === shown ? " " : stepOf(progress);
     shown = progress.words;
-    ready = await within(stepMs, sheet);
+    ready = await within(stepMs, view);
   }
   if (ready.kind !== undefined) onRefused(ready.kind);
-  yield restOf(ready);
+  yield readyPart(ready);
 }
 
 const stepOf = ({ words, share }: Progress): string =>

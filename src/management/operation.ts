@@ -52,7 +52,7 @@ export function requireRole(caller: Pick<Caller, "role">, least: Role): void {
 export type Store = {
   database: Database;
   clock: Clock;
-  /** Receives the progress of long work: as a sentence, and the share that is done, from 0 to 1, if it is known. */
+  /** Receives the progress of long work: a text for people, and the share that is done, from 0 to 1, if it is known. */
   report?: ((progress: string, share?: number) => void) | undefined;
   /** Changes by one process enter one after the other, so that they do not overtake each other. */
   changes?: Slots | undefined;
@@ -65,7 +65,7 @@ export type Session = Store & { caller: Caller };
 export type Management = Session & { commit: Commit };
 
 /** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** Why an operation may refuse, besides invalid input. */
 type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
@@ -207,6 +207,6 @@ export const changeInfo = {
 /** Formats a share, such as 0.5, for people. */
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** Makes a function that reports the share that has been read. `of` says of what, if that is not all. */
-export const reportRead = ({ report }: Store, of = "") => (share: number): void =>
-  report?.(`Read ${percent(share)}${of}`, share);
+/** Makes a function that reports the share that has been read. `suffix` says of what, such as ` of the first`. */
+export const reportRead = ({ report }: Store, suffix = "") => (share: number): void =>
+  report?.(`Read ${percent(share)}${suffix}`, share);

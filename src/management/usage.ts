@@ -48,12 +48,8 @@ export const readUsage = operation({
   refusals: ["not_found"],
   isLong: true,
   async run({ database, report }, { workspaceId, month }) {
-    const found = await readMonth(
-      database,
-      workspaceId,
-      month,
-      (share) => report?.(`Counted ${percent(share)}`, share),
-    );
+    const reportCounted = (share: number) => report?.(`Counted ${percent(share)}`, share);
+    const found = await readMonth(database, workspaceId, month, reportCounted);
     if (found === undefined) throw notFound("Workspace", workspaceId);
     const { usage, days, keys } = found;
     const largest = [...keys].sort((a, b) => totalOf(b) - totalOf(a) || (a.keyId < b.keyId ? -1 : 1));

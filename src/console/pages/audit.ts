@@ -89,7 +89,7 @@ const filterIn = (visit: Visit) => ({
 });
 
 /** The names of prompts and deployments by their ids, for the log of changes, which has ids alone. */
-export type Names = ReadonlyMap<string, string>;
+type Names = ReadonlyMap<string, string>;
 
 export async function findNames(visit: Visit): Promise<Names> {
   const input = { workspaceId: workspaceOf(visit).id, archived: true };

@@ -80,16 +80,16 @@ const filterOf = (
     }`,
   );
 
-/** The deployment that the query names. Throws if the prompt has none with that id. */
-function named(visit: Visit, name: string, deployments: readonly Deployment[]): Deployment | undefined {
+/** The deployment whose id the query has under a name. Throws if the prompt has no such deployment. */
+function deploymentIn(visit: Visit, name: string, deployments: readonly Deployment[]): Deployment | undefined {
   const asking = asked(visit, name), found = deployments.find(({ id }) => id === asking);
   if (found === undefined && asking !== undefined) throw invalid(`This prompt has no deployment ${asking}`);
   return found;
 }
 
-/** The same, else the deployment that matters most. */
+/** The deployment that the query names, else the one that matters most. */
 const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
-  named(visit, "deployment", deployments) ?? mainOf(deployments);
+  deploymentIn(visit, "deployment", deployments) ?? mainOf(deployments);
 
 async function numbersOf(
   visit: Visit,
@@ -98,7 +98,7 @@ async function numbersOf(
 ): Promise<Html> {
   const deployment = chosen(visit, deployments);
   if (deployment === undefined) return empty("Not deployed", "Numbers come from the records of a deployment.");
-  const other = named(visit, "other", deployments) ?? deployment;
+  const other = deploymentIn(visit, "other", deployments) ?? deployment;
   const comparison = await visit.call(compareStats, {
     ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
     ...spanOf(visit),

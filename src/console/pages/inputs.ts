@@ -50,7 +50,7 @@ export async function withLabels<T>(labelOf: (path: string) => string | undefine
 }
 
 /** Spans of time that filters offer, in ms. */
-export const spans = { "1h": 3_600_000, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
+const spans = { "1h": 3_600_000, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
 export const spanOptions = [
   ["", "Any time"],
   ["1h", "Last hour"],
@@ -68,7 +68,7 @@ export function rangeOf(visit: Visit): Range {
   return { ...asking, ...spanOf(visit) };
 }
 
-/** The span up to now that the query asks for. */
+/** The span up to now that the query asks for: one of `spans`, or all time. */
 export function spanOf(visit: Visit): Range {
   if (asked(visit, "last") === "all") return {};
   const last = askedWord(visit, "last", Object.keys(spans) as (keyof typeof spans)[]);

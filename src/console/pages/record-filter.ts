@@ -1,4 +1,4 @@
-// The filters of records as fields and as a query. Their names are those of the query, so that a view can be sent to a colleague.
+// The filters of records as fields and as a query. Their names are those of the query, so that a view can be shared as a link.
 import { invalid } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
@@ -12,7 +12,7 @@ import { area, checkbox, field, select } from "../parts/form.ts";
 import { notice } from "../parts/notice.ts";
 import { rangeOf, spanOptions } from "./inputs.ts";
 
-/** The filter in the query. Throws if a field has what it does not take. */
+/** The filter in the query. Throws if the value of a field is not allowed. */
 export const filterIn = (visit: Visit) => ({
   sessionId: asked(visit, "session"),
   status: statusesIn(visit).join(",") || undefined,
@@ -55,7 +55,7 @@ function checkedRange(visit: Visit) {
   return range;
 }
 
-/** The fields by the members of operations, of which a refusal tells. */
+/** The labels of fields, by the names that refusals use. */
 const labels = {
   sessionId: "Session",
   promptVersion: "Version",

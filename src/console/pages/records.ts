@@ -133,6 +133,7 @@ function requireKnown(visit: Visit, all: readonly Deployment[]): void {
 const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
   all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
 
+/** The order that the page shows. An unknown one is refused with the filter. */
 const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" : "newest";
 
 const inDeployment = (visit: Visit, deployId: DeploymentId) => ({

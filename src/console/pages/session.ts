@@ -61,7 +61,7 @@ export const sessionPage: Page = {
   },
 };
 
-/** What is known of the whole session. */
+/** The totals of the whole session. */
 const totalsOf = ({ records, failures, cost, unpriced, firstAt, lastAt }: Session): Html =>
   facts([
     ["Records", number(records)],

@@ -19,7 +19,7 @@ import { statsTable } from "../parts/stats.ts";
 import { findWith, spanOptions } from "./inputs.ts";
 import { filterFields, filterIn, filterNotice, findKeys } from "./record-filter.ts";
 
-const lengths: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
+const lengthOf: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
 const mostVersions = 6; // beside each other
 const mostPoints = 36; // of a chart, so that the page stays light
 
@@ -37,6 +37,7 @@ export const statsPage: Page = {
     const { reference } = await visit.call(getDeployment, { id: deployId, workspaceId });
     const [{ found: stats, refusal }, keys] = await Promise.all([
       findWith(async () => {
+        // Refuses an unknown interval below the form, which shows the usual one.
         askedWord(visit, "interval", intervals);
         return await visit.call(readStats, { deployId, interval, ...filterIn(visit) });
       }),
@@ -85,7 +86,7 @@ function numbersOf(stats: Stats, interval: Interval): Html {
 
 /** The charts of a series. Parts of time without records are shown as gaps. */
 function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
-  const size = lengths[interval];
+  const size = lengthOf[interval];
   const first = series[0]!.at, last = series.at(-1)!.at;
   const all = Math.round((last - first) / size) + 1, count = Math.min(all, mostPoints);
   const known = new Map(series.map((point) => [point.at, point]));

@@ -1,5 +1,5 @@
-// The frame of every page: navigation, the workspace, who is signed in, and links to the assets. A page that is not ready is
-// sent in two parts. The title is in the second one, because a browser shows the first title that comes.
+// The frame of every page: navigation, the workspace, who is signed in, and links to the assets. A page that takes long is sent
+// in two parts: one that asks to wait, and the page. The title is in the second, because a browser keeps the first that it gets.
 import type { ErrorKind } from "../../common/errors.ts";
 import { version } from "../../common/version.ts";
 import { assetPath } from "../asset-paths.ts";
@@ -9,20 +9,20 @@ import { link, sections } from "../page.ts";
 import type { Section, View, Visit } from "../page.ts";
 import { notice } from "./notice.ts";
 
-/** A page in its frame. `kind` is the reason of a refusal that it shows. */
-export type Sheet = { title: string; content: Html; kind?: ErrorKind | undefined };
+/** A view in the frame of every page. `kind` is the reason of a refusal that it shows. */
+export type FramedView = { title: string; content: Html; kind?: ErrorKind | undefined };
 
-/** Puts a page into its frame. */
-export function layout(visit: Visit, { title, body, kind, isWide }: View, section: Section | undefined): Sheet {
+/** Puts a view into the frame. */
+export function layout(visit: Visit, { title, body, kind, isWide }: View, section: Section | undefined): FramedView {
   const { workspace, refusal } = visit;
   const content = markup`${sideOf(visit, section)}<main id="main" class="${isWide ? "wide" : ""}" tabindex="-1">${
     refusal && notice("error", markup`${refusal.message}.`)
   }${body}</main>`;
-  const names = [title, workspace?.name].filter((part) => part !== undefined).join(" · ");
-  return { title: names, content, kind: refusal?.kind ?? kind };
+  const fullTitle = [title, workspace?.name].filter((part) => part !== undefined).join(" · ");
+  return { title: fullTitle, content, kind: refusal?.kind ?? kind };
 }
 
-/** A page without navigation, for who is not signed in. */
+/** A page without navigation, for people who are not signed in. */
 export const bareLayout = (root: string, { title, body }: View): string =>
   documentOf(root, {
     title,
@@ -30,9 +30,9 @@ export const bareLayout = (root: string, { title, body }: View): string =>
   });
 
 /** A whole document. */
-export const documentOf = (root: string, sheet: Sheet): string => `${headOf(root, titleOf(sheet))}${bodyOf(sheet)}`;
+export const documentOf = (root: string, view: FramedView): string => `${headOf(root, titleOf(view))}${bodyOf(view)}`;
 
-/** A document up to its body. */
+/** A document up to the content of its body. */
 const headOf = (root: string, title?: Html): Html =>
   markup`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">${title}<link rel="icon" type="image/svg+xml" href="${root}${
     assetPath("icon.svg")
@@ -40,24 +40,25 @@ const headOf = (root: string, title?: Html): Html =>
     assetPath("console.js")
   }" defer></script></head><body>`;
 
-const titleOf = ({ title }: Sheet): Html => markup`<title>${title} · promptledger</title>`;
+const titleOf = ({ title }: FramedView): Html => markup`<title>${title} · promptledger</title>`;
 
-const bodyOf = ({ content }: Sheet): Html =>
+const bodyOf = ({ content }: FramedView): Html =>
   markup`<a class="skip" href="#main">Skip to content</a>${content}</body></html>`;
 
-/** The beginning of a page that is not ready. */
-export const waitingOf = (root: string): string =>
+/** The first part of a page that takes long. */
+export const waitingPart = (root: string): string =>
   `${
     headOf(root)
-  }${markup`<main class="bare waiting"><p class="brand">${mark}</p><h1>Not ready yet</h1><p>${why}</p>`}`;
+  }${markup`<main class="bare waiting"><p class="brand">${mark}</p><h1>Not ready yet</h1><p>${explanation}</p>`}`;
 
-// Safari shows nothing of a page before it has some 250 characters of text.
-const why = "Some pages read much of the log: the numbers of all records of a long time, or the texts of " +
-  "many. This one will show here as soon as it is complete, without reloading. If you leave meanwhile, the work ends, and " +
-  "nothing is lost. A shorter time makes it faster.";
+// It is this long because Safari shows nothing of a page before it has some 250 characters of text.
+const explanation =
+  "Some pages read much of the log: the numbers of all records over a long time, or the texts of many " +
+  "records. This page will appear here as soon as it is complete. You need not reload it. If you leave, the work stops and " +
+  "nothing is lost. A shorter time range is faster.";
 
-/** The same page when it is ready. It takes the place of what stood there. */
-export const restOf = (sheet: Sheet): string => `</main>${titleOf(sheet)}${bodyOf(sheet)}`;
+/** The second part: the page itself. The style then hides the first part. */
+export const readyPart = (view: FramedView): string => `</main>${titleOf(view)}${bodyOf(view)}`;
 
 const mark =
   markup`<svg width="22" height="22" viewBox="0 0 24 24" aria-hidden="true"><rect class="ink" x="3" y="2" width="18" height="20" rx="4"/><path class="paper" d="M7.5 8h9M7.5 12h9M7.5 16h5"/></svg>promptledger`;
