@@ -7,7 +7,7 @@ import { restore } from "../runtime/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { listMissing } from "../database/migrate.ts";
 import { migrationNames, migrations } from "../database/migrations.ts";
-import { openLocalOrAny } from "../database/open-migrated.ts";
+import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations } from "./access.ts";
@@ -22,7 +22,7 @@ import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
 import { sessionPresentations } from "./sessions.ts";
 
-// The service and its console are loaded only by the commands that start it. They take 20 MB.
+// Only the commands that start a service load it and its console, which take 12 MB.
 const serviceCommands: Command[] = [
   {
     usage: "migrate [--check]",
@@ -84,7 +84,7 @@ async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
 }
 
 async function listMissingIn(location: DatabaseLocation): Promise<readonly string[]> {
-  const database = await openLocalOrAny(location, "manage");
+  const database = await openWithDriver(location, "manage");
   try {
     return (await listMissing(database, migrations)).map(({ name }) => name);
   } catch (error) {

@@ -1,4 +1,4 @@
-// Opens a database whose schema is current, or makes it so.
+// Opens a database and migrates it, or checks that it is migrated.
 import { existsSync } from "node:fs";
 import { conflict } from "../common/errors.ts";
 import type { DatabaseSource } from "./client.ts";
@@ -10,8 +10,8 @@ import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import { fileOf, isLocal, urlOf } from "./source.ts";
 
-/** Opens a database as `openDatabase` does. A process that only opens files loads no client of servers, which takes 10 MB. */
-export async function openLocalOrAny(source: DatabaseSource, purpose: Purpose): Promise<Database> {
+/** Opens a database as `openDatabase` does, but loads the client of servers only for a server. That client takes 10 MB. */
+export async function openWithDriver(source: DatabaseSource, purpose: Purpose): Promise<Database> {
   if (isLocal(source)) return openFile(urlOf(source), purpose);
   const { openDatabase } = await import("./open.ts");
   return openDatabase(source, purpose);
@@ -30,7 +30,7 @@ export async function openMigrated(
 ): Promise<{ database: Database; applied: string[] }> {
   const path = fileOf(source);
   if (path !== undefined && onEmpty === "create") makeFile(path);
-  const database = await openLocalOrAny(source, purpose);
+  const database = await openWithDriver(source, purpose);
   const applied = await closeOnError(database, async () => {
     if (onEmpty === "refuse" && !await isMigrated(database)) {
       throw conflict("it is empty. workspace create and migrate set it up");
@@ -44,7 +44,7 @@ export async function openMigrated(
 export async function openChecked(source: DatabaseSource, purpose: Purpose): Promise<Database> {
   const path = fileOf(source);
   if (path !== undefined && !existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
-  const database = await openLocalOrAny(source, purpose);
+  const database = await openWithDriver(source, purpose);
   await closeOnError(database, () => requireMigrated(database, migrations));
   return database;
 }

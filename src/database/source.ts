@@ -1,4 +1,4 @@
-// What the source of a database tells before it is opened.
+// What is known of a database from its source, before it is opened.
 import { filePathOf, isFileUrl } from "../common/config.ts";
 import type { DatabaseSource } from "./client.ts";
 
