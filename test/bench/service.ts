@@ -1,4 +1,4 @@
-// The service as src/runtime/open-configured.ts starts it, with two additions. It counts its round trips to the database, and prints them
+// The service as src/runtime/boot.ts starts it, with two additions. It counts its round trips to the database, and prints them
 // as a line of JSON on SIGUSR2. GROUP_OF in the environment is the number of requests that may share a transaction.
 import { serveContext } from "../helpers.ts";
 import process from "node:process";

@@ -238,10 +238,7 @@ everywhere(
   async ({ cli, data, setUp }) => {
     const { key, deployId, workspaceId } = await setUp();
     for (const sessionId of ["a", "b", "b"]) {
-      await submit(key, deployId, {
-        sessionId,
-        additional_properties: { n: 1 },
-      });
+      await submit(key, deployId, { sessionId, additional_properties: { n: 1 } });
     }
     const list = () => data<Data[]>(words`diagnosis list --deploy ${deployId}`);
     const totals = await data<{ sessionId: string; records: number }[]>(

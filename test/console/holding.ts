@@ -1,4 +1,4 @@
-// A database whose reads can be held, to see what a page shows meanwhile.
+// A database whose reads can be held back, to see what a page shows meanwhile.
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
 
@@ -16,7 +16,7 @@ export function holding(database: Database) {
       },
     } satisfies Database,
     hold: () => void (isHeld = true),
-    /** Lets one read pass. Resolves when there was one. */
+    /** Lets one read pass, and waits for one if there is none. */
     async passOne() {
       await until(() => waiting.length > 0);
       waiting.shift()!();

@@ -1,4 +1,4 @@
-// Pages that take long: the answer begins, shows how far the work is, and ends with the page.
+// Pages that take long: the response begins, shows the progress of the work, and ends with the page.
 import { connect } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -48,7 +48,7 @@ function serve() {
   return { ...held, fetch, open, logged, inFlight: context.inFlight };
 }
 
-/** Opens a page whose reads are held, so that its answer begins before it is ready. */
+/** Opens a page whose reads are held, so that its response begins before the page is ready. */
 async function openHeld(service: ReturnType<typeof serve>, path: string) {
   service.hold();
   const response = await service.open(path);
@@ -63,7 +63,7 @@ async function openHeld(service: ReturnType<typeof serve>, path: string) {
   return { response, reader, readPart, text: () => text };
 }
 
-/** The end of a page whose answer began early. */
+/** Releases the reads of such a page. Returns its whole text. */
 async function release(service: ReturnType<typeof serve>, { readPart, text }: Awaited<ReturnType<typeof openHeld>>) {
   service.release();
   while (await readPart());
@@ -114,7 +114,7 @@ test("without news it sends only spaces", async () => {
   await release(service, page);
 });
 
-test("a refusal after its beginning is shown in the page, and the log tells it", async () => {
+test("a refusal after the response has begun is shown in the page, and logged", async () => {
   const service = serve();
   const text = await release(service, await openHeld(service, unknown));
   assert.is(titleOf(text), "Not found · Acme");
@@ -123,7 +123,7 @@ test("a refusal after its beginning is shown in the page, and the log tells it",
   assert.equal([late.level, late.error, late.requestId], ["info", "not_found", request.requestId]);
 });
 
-test("so is a failure, with its cause in the log alone", async () => {
+test("so is a failure, with its cause only in the log", async () => {
   const service = serve(), page = await openHeld(service, statistics);
   isFailing.is = true;
   const text = await release(service, page);
@@ -146,10 +146,10 @@ test("the work ends when its reader leaves", async () => {
   assert.is(service.logged.filter((line) => line.includes("refused")).length, 0);
 });
 
-/** The slices that are read at once: more may be under way when a reader leaves. */
+/** The slices that are read ahead, and so may still be under way when a reader leaves. */
 const readAtOnce = 3;
 
-/** Expects that held work reads no further, by other work that waits for its end. */
+/** Expects that held work reads no further. Other long work waits for its end, so the first count includes its reads. */
 async function expectEnded(service: ReturnType<typeof serve>): Promise<void> {
   const headers = bearer(adminToken), path = `${origin}/admin/v1/workspaces/${workspaceId}/usage/2026-11`;
   const countReads = async () => {
@@ -222,13 +222,13 @@ if (currentRuntime === "Node") {
   else test("on Workers a page begins early too", () => onWorkers(sqld.binary));
 }
 
-test("only a page that is looked at begins early: not its head, not a form, not a file", async () => {
+test("only the response to a GET of a page begins early, not that to a HEAD, a form or an export", async () => {
   const service = serve();
   const isForm = { method: "POST", headers: { Cookie: visitor.cookie, "Sec-Fetch-Site": "same-origin" } };
   const answers = {
     head: () => service.open(unknown, "HEAD"),
     form: () => service.fetch(new Request(`${origin}/console/${unknown}`, isForm)),
-    file: () => service.open(`${workspaceId}/records/export?deployment=dep_none`),
+    export: () => service.open(`${workspaceId}/records/export?deployment=dep_none`),
   };
   for (const [name, answer] of Object.entries(answers)) {
     service.hold();

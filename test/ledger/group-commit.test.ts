@@ -108,7 +108,7 @@ test("items that arrive while a group is under way wait for its end, and form th
   assert.equal([await Promise.all(results), groups], [["A", "B", "C"], ["a", "b c"]]);
 });
 
-/** A group commit whose first group takes as long as given on a clock in ms, which can be set. */
+/** A group commit in which a group with `a` takes `took` ms on its clock, which can be set. */
 function startSlow(took: number) {
   const clock = { now: 0 };
   const decide: Decide = (items, attempt) => {

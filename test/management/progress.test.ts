@@ -1,4 +1,4 @@
-// Work that reads much of the log reports how far it is.
+// Operations that read much of the log report their progress.
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { compareStats } from "../../src/management/compare.ts";
@@ -29,7 +29,7 @@ async function reportsOf(run: (session: Session) => Promise<unknown>): Promise<R
   return reports;
 }
 
-/** The words of the reports, without the number in front of them. */
+/** The texts of the reports, without their percentages. */
 const wordsOf = (reports: Report[]) => [...new Set(reports.map(({ progress }) => progress.replace(/\d+ %/, "n %")))];
 
 const works: Record<string, { words: string[]; run(session: Session): Promise<unknown> }> = {
@@ -65,7 +65,7 @@ for (const [name, { words, run }] of Object.entries(works)) {
     for (const { progress, share } of reports) {
       if (share !== undefined) assert.match(progress, `${Math.round(100 * share)} %`);
     }
-    // Each of two sides grows of its own.
+    // In a comparison the share grows for each side.
     const falls = shares.filter((share, nth) => nth > 0 && share < shares[nth - 1]!).length;
     assert.is(falls, words.filter((word) => word.includes("second")).length);
   });
