@@ -170,7 +170,7 @@ export function serialized(
   return classifyErrors({
     read,
     write,
-    ...(thread === undefined ? {} : { readAside }),
+    readAside: thread && readAside,
     async probe() {
       // A full disk may still have room for the one page that is written below.
       if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;

@@ -15,7 +15,7 @@ export type Database = {
    * Runs a read on a thread of its own, so that it holds up no other operation. It sees all that was written before. Only
    * files that are served have it.
    */
-  readAside?(statement: Statement): Promise<Row[]>;
+  readAside?: ((statement: Statement) => Promise<Row[]>) | undefined;
   /** Closes the database, at once unless a thread has to end first. Every later operation rejects as unavailable. */
   close(): void | Promise<void>;
   /** Throws if nothing can be written now. Only files have it: a server rejects the write itself. */
@@ -29,9 +29,7 @@ export const around = (database: Database, run: <T>(operation: () => Promise<T>)
   ...database,
   read: (statement) => run(() => database.read(statement)),
   write: (statements) => run(() => database.write(statements)),
-  ...(database.readAside === undefined ? {} : {
-    readAside: (statement) => run(() => database.readAside!(statement)),
-  }),
+  readAside: database.readAside && ((statement) => run(() => database.readAside!(statement))),
 });
 
 /** The same database, whose reads run on a thread of their own where there is one. */

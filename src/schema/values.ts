@@ -1,4 +1,4 @@
-// Structs of single values.
+// Structs of single values. Those marked as pure are not in the core: a bundle has them only if it uses them.
 import { isMonth } from "../common/month.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import { described, isObject, predicate } from "./struct.ts";
@@ -36,14 +36,16 @@ export const idempotencyKey = predicate<string>(
   isIdempotencyKey,
   { type: "string", pattern: "^[ -~]{1,255}$" },
 );
-export const filledText = predicate<string>(
+export const filledText = /* @__PURE__ */ predicate<string>(
   "a non-empty string",
   (value) => typeof value === "string" && value !== "",
   { type: "string", minLength: 1 },
 );
-export const isTrue = predicate<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" });
+export const isTrue = /* @__PURE__ */ predicate<boolean>("true or false", (value) => typeof value === "boolean", {
+  type: "boolean",
+});
 
-export const count = predicate<number>(`an integer from 0 to ${max}`, isCount, countSchema);
+export const count = /* @__PURE__ */ predicate<number>(`an integer from 0 to ${max}`, isCount, countSchema);
 export const positive = predicate<number>(
   `an integer from 1 to ${max}`,
   (value) => isCount(value) && value > 0,
@@ -66,18 +68,18 @@ export const duration = predicate<number>(
 );
 export const anyObject = predicate<Record<string, unknown>>("an object", isObject, { type: "object" });
 
-export const webUrl = predicate<string | null>(
+export const webUrl = /* @__PURE__ */ predicate<string | null>(
   "an http or https URL, or null",
   (value) => value === null || typeof value === "string" && /^https?:\/\/\P{Cc}*$/iu.test(value) && URL.canParse(value),
   {
     type: ["string", "null"],
-    pattern: String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\u0000-\u001f\u007f-\u009f]*$`,
+    pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u001f\\u007f-\\u009f]*$",
     description: "An http or https URL, or null",
   },
 );
 /** A moment in the unit of the specification's `resetTime`. */
-export const seconds = described(integer, "Unix seconds");
-export const month = predicate<string>(
+export const seconds = /* @__PURE__ */ described(integer, "Unix seconds");
+export const month = /* @__PURE__ */ predicate<string>(
   "a month such as 2027-01",
   (value) => typeof value === "string" && isMonth(value),
   {
