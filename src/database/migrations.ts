@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -650,6 +650,29 @@ create index audit_log_by_workspace on audit_log (workspace_id, position);
 create trigger audit_log_no_delete before delete on audit_log begin select raise(abort, 'Entries of the audit log stay'); end;
 
 create trigger audit_log_no_update before update on audit_log begin select raise(abort, 'Entries of the audit log stay'); end;
+`,
+  },
+  {
+    name: "018-read-names-from-documents",
+    checksum: "b5b626676559235b141a89a88074bcd827f36bdcdc1ac94fb11940eada396f72",
+    sql: `-- What statistics read of a record, as the inside of a JSON array. A tab in measures stands for the model that the document
+-- names, a newline for its provider, so that a record has these names in its document and in the index alone. Rows from
+-- before have them in measures too.
+alter table diagnoses add column statistics text generated always as (
+  prompt_version || ',' || status || ',' || iif(
+    instr(measures, char(9)) or instr(measures, char(10)),
+    replace(
+      replace(measures, char(9), '"' || ifnull(document ->> 'model', '') || '"'),
+      char(10), '"' || ifnull(document ->> 'provider', '') || '"'
+    ),
+    measures
+  )
+) virtual;
+
+drop index diagnoses_by_deployment;
+
+create index diagnoses_by_deployment on diagnoses
+  (position >> 8, deployment_id, session_id, prompt_version, status, statistics);
 `,
   },
 ];

@@ -49,15 +49,19 @@ function findTokens(holders: unknown[]): string {
       if (!scheme.signs.some((name) => (holder[name] ?? null) !== null)) continue;
       const counts = countBy(scheme, holder);
       // Some gateways send the names of two providers, which must agree.
-      found = found === "" || found === counts ? counts : "NaN";
+      found = found && found !== counts ? "NaN" : counts;
     }
     if (found && !found.includes("NaN")) return found;
   }
   return "null,null,0";
 }
 
-/** A name, unless it is too long for one. */
-const toName = (value: unknown) => typeof value === "string" && value.length <= 200 ? value : "";
+/**
+ * The JSON text of a name, empty if it is too long for one. The index of the records reads a name without escapes from the
+ * document, so that no row has it twice: `mark`, which is not in any JSON, stands for it.
+ */
+const toName = (name: unknown, mark: "\t" | "\n") =>
+  typeof name === "string" && name.length <= 200 ? JSON.stringify(name).replace(/^"[^\\]+"$/, mark) : '""';
 
 /**
  * The column `measures` of a record: the inside of a JSON array with latency in ms, input and output tokens, each null if
@@ -69,16 +73,9 @@ export function measuresOf(value: Values, members: Map<string, string>): string 
   const own = (additional_properties ?? {}) as Values;
   const took = (endAt as number) - (startAt as number);
   const [input, output, cached] = findTokens([own, ...Object.values(own), usage]).split(",");
-  const rest = [
-    Number(cached),
-    toName(model),
-    toName(provider),
-    // The text of the record's own cost has every digit that was sent.
-    /^"?(\d[\d.e+-]{0,59})"?$/i.exec(
-      members.get("cost") ?? "",
-    )?.[1] ?? "",
-  ];
-  while (rest.length && !rest.at(-1)) rest.pop();
+  // The text of the record's own cost has every digit that was sent.
+  const [, cost = ""] = /^"?(\d[\d.e+-]{0,59})"?$/i.exec(members.get("cost") ?? "") ?? [];
+  const rest = `${cached},${toName(model, "\t")},${toName(provider, "\n")},"${cost}"`.replace(/(^0)?(,"")*$/, "");
   const known = `${latency ?? (took >= 0 ? took : null)},${input},${output}`;
-  return rest.length ? known + "," + JSON.stringify(rest) : known;
+  return rest ? `${known},[${rest}]` : known;
 }

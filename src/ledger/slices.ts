@@ -82,11 +82,11 @@ export async function readSlice(
     select positions, times, offsets, numbers from (
       select group_concat(position) as positions, group_concat(created_at) as times from time
     ) cross join (
-      -- The last part is a column of the index. Two lists take less time than a longer text for each record.
+      -- Two lists take less time than a longer text for each record.
       select group_concat(r.position - :first) as offsets, group_concat(
         ${isOne ? "" : "deployment.ordinal || ',' || "}${
     readsSessions ? "json_quote(r.session_id) || ',' || " : ""
-  }(r.prompt_version || ',' || r.status || ',' || r.measures)
+  }r.statistics
       ) as numbers
       from block cross join ${ofDeployment}
       where r.position >= :first and r.position < :end

@@ -5,7 +5,7 @@ import * as assert from "uvu/assert";
 import { measuresOf } from "../../src/ledger/measures.ts";
 import { parse } from "../../src/schema/parse.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";
-import { goodBody } from "../helpers.ts";
+import { createWorld, goodBody } from "../helpers.ts";
 
 const test = suite("measures of a record");
 
@@ -13,10 +13,13 @@ type Json = Record<string, unknown>;
 type Count = number | null;
 type Tokens = { input: Count; output: Count; cached: number };
 
-/** The measures of a submit, as statistics read them. */
+/** The measures of a submit, as statistics read them: with the names that the index reads from its document. */
 function measured(body: object | string): unknown[] {
   const { value, members } = parse(DiagnosisRequest, typeof body === "string" ? body : JSON.stringify(body));
-  return JSON.parse(`[${measuresOf(value, members)}]`);
+  const { model, provider } = value as Json;
+  const measures = measuresOf(value, members);
+  const named = measures.replace("\t", () => JSON.stringify(model)).replace("\n", () => JSON.stringify(provider));
+  return JSON.parse(`[${named}]`);
 }
 
 const submit = (more: Json) => ({ ...goodBody, ...more });
@@ -336,5 +339,65 @@ for (const [members, rest] of others) {
     assert.equal(measured(body)[3], rest);
   });
 }
+
+const character = fc.constantFrom(
+  "a",
+  "4",
+  "-",
+  " ",
+  "é",
+  "漢",
+  "🙂",
+  "\t",
+  "\n",
+  "\0",
+  '"',
+  "\\",
+  "\\t",
+  "$",
+  "[",
+  ",",
+  "]",
+);
+const name = fc.oneof(
+  fc.constantFrom("gpt-4o", "claude-3-5-sonnet@20240620", "", "x".repeat(200), "x".repeat(201)),
+  fc.array(character, { maxLength: 8 }).map((characters) => characters.join("")),
+);
+
+/** The JSON text of a name, of which some characters are escaped without need. */
+const textOf = fc.tuple(name, fc.boolean()).map(([name, isEscaped]) => {
+  const text = JSON.stringify(name);
+  return isEscaped ? text.replace(/[a4é漢]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`) : text;
+});
+
+const levels = 1000; // as deep as a body may be nested
+
+test("statistics have the names that a record has, whatever their characters, and however deep the record", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  const deep = "[".repeat(levels - 2) + "]".repeat(levels - 2);
+  const cases = fc.record({ model: textOf, provider: fc.option(textOf), cost: fc.option(fc.constant("0.5")) });
+  const bodies = [
+    { model: '"gpt-4o"', provider: null, cost: null },
+    ...fc.sample(cases, { numRuns: 600, seed: 20261123 }),
+  ]
+    .map((texts, nth) => {
+      const members = Object.entries(texts).map(([member, text]) => text === null ? "" : `,"${member}":${text}`).join(
+        "",
+      );
+      const more = nth === 0 ? `,"additional_properties":{"deep":${deep}}` : "";
+      return `{"sessionId":"s","status":1,"content":{"output":""}${members}${more}}`;
+    });
+  for (const body of bodies) assert.is((await world.submit(body)).status, 201);
+  const rows = await world.database.read({ sql: "select statistics from diagnoses order by position" });
+  for (const [nth, { statistics }] of rows.entries()) {
+    const [, , , , , rest] = JSON.parse(`[${statistics}]`);
+    const known = measured(bodies[nth]!)[3];
+    assert.equal(rest, known);
+    const isShort = (text: unknown) => typeof text === "string" && text.length <= 200 ? text : "";
+    const { model, provider } = JSON.parse(bodies[nth]!);
+    assert.equal([rest?.[1] ?? "", rest?.[2] ?? ""], [isShort(model), isShort(provider)]);
+  }
+  assert.is(rows.length, bodies.length);
+});
 
 test.run();
