@@ -61,6 +61,7 @@ const landed = {
   "015-reindex-records": "fa18e2232c730106992160b43b340c6d33e72e33905e2ce65e7c57ee2b292628",
   "016-create-prices": "4d011b2b3b770983073bfd86a894a6a033dd06484872f2cad4f4c8eece09d8e5",
   "017-name-sources": "b8c9bac3ad7f2038e1ca8bfa63311ff5b465c27ddb1ce7468f68f857dba957fc",
+  "018-read-names-from-documents": "b5b626676559235b141a89a88074bcd827f36bdcdc1ac94fb11940eada396f72",
 };
 
 test("a migration that has landed is never edited", () => {
