@@ -42,6 +42,15 @@ test("records are chosen by key, by several statuses and by several properties",
   assert.is(await count("tokens=0"), 3);
 });
 
+test("a span of time and moments beside it all apply", async () => {
+  const at = (ms: number) => new Date(world.now + ms).toISOString().slice(0, 16);
+  const [before, after] = [at(-60_000), at(60_000)];
+  assert.is(await count(`last=24h&from=${before}&to=${after}`), 5);
+  assert.is(await count(`last=24h&from=${after}`), 0);
+  assert.is(await count(`last=24h&to=${before}`), 0);
+  assert.is(await count(`last=1h&from=${at(-86_400_000)}`), 5);
+});
+
 test("the form keeps what was chosen", async () => {
   const page = await visitor.see(`/records?status=ok&status=cut&key=${keyId}&where=a%3D1%0D%0Ab%3D2`);
   const checked = Array.from(page.matchAll(/name="status" value="(\w+)" checked/g), ([, name]) => name);

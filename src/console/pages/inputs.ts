@@ -61,11 +61,11 @@ export const spanOptions = [
 
 type Range = { from?: number; to?: number };
 
-/** The range of time that the query asks for: a span up to now, or from one moment to another, in Unix ms. */
+/** The range of time that the query asks for, in Unix ms: what is in a span up to now, and from one moment to another. */
 export function rangeOf(visit: Visit): Range {
-  const from = momentOf(asked(visit, "from")), to = momentOf(asked(visit, "to"));
-  const asking = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-  return { ...asking, ...spanOf(visit) };
+  const from = momentOf(asked(visit, "from")) ?? -Infinity, to = momentOf(asked(visit, "to"));
+  const start = Math.max(from, spanOf(visit).from ?? -Infinity);
+  return { ...(start < 0 ? {} : { from: start }), ...(to === undefined ? {} : { to }) };
 }
 
 /** The span up to now that the query asks for: one of `spans`, or all time. */
