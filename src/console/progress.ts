@@ -40,8 +40,9 @@ async function* partsOf({ view, root, progress, onRefused }: Pending, stepMs: nu
   let ready: FramedView | undefined, shown: string | undefined;
   while (ready === undefined) {
     // If nothing has changed, a space keeps the connection open.
-    yield progress.words === shown ? " " : stepOf(progress);
+    const step = progress.words === shown ? " " : stepOf(progress);
     shown = progress.words;
+    yield step;
     ready = await within(stepMs, view);
   }
   if (ready.kind !== undefined) onRefused(ready.kind);

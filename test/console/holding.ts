@@ -6,6 +6,7 @@ import { until } from "../conformance/processes.ts";
 export function holding(database: Database) {
   const waiting: (() => void)[] = [];
   let isHeld = false, reads = 0;
+  const untilOneWaits = () => until(() => waiting.length > 0);
   return {
     database: {
       ...database,
@@ -15,10 +16,11 @@ export function holding(database: Database) {
         return await database.read(statement);
       },
     } satisfies Database,
+    untilOneWaits,
     hold: () => void (isHeld = true),
     /** Lets one read pass, and waits for one if there is none. */
     async passOne() {
-      await until(() => waiting.length > 0);
+      await untilOneWaits();
       waiting.shift()!();
     },
     release() {

@@ -107,6 +107,25 @@ test("a page that is not ready soon begins without a title, shows how far it is,
   assert.is(rest, whole);
 });
 
+test("what is reported while a step is being sent is the next step", async () => {
+  const service = serve(), page = await openHeld(service, statistics);
+  await page.readPart();
+  const pass = async () => {
+    await service.passOne();
+    await service.untilOneWaits();
+  };
+  while (!page.text().includes("Read ")) {
+    await pass();
+    await page.readPart();
+  }
+  // The response has sent this step, and is asked for no other until the next report is made.
+  const before = stepsIn(page.text()).length;
+  await pass();
+  await page.readPart();
+  assert.is(stepsIn(page.text()).length, before + 1);
+  await release(service, page);
+});
+
 test("without news it sends only spaces", async () => {
   const service = serve(), page = await openHeld(service, statistics);
   for (let nth = 0; nth < 4; nth++) await page.readPart();
