@@ -140,7 +140,11 @@ async function measureSizes(count: number): Promise<Row[]> {
       await database.read({ sql: "vacuum" });
     };
     const bytes = await withFilled(count, async ({ folder }) => (await stat(`${folder}/ledger.db`)).size, change);
-    rows.push({ "known of a record": known, measures, "bytes per record": Math.round(bytes / count) });
+    rows.push({
+      "known of a record": known,
+      "measures": JSON.stringify(measures),
+      "bytes per record": Math.round(bytes / count),
+    });
   }
   const [before, now] = rows.map((row) => Number(row["bytes per record"])) as [number, number];
   return rows.map((row) => ({ ...row, "of before": ratio(row === rows[0] ? before : now, before) }));
