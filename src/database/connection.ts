@@ -60,7 +60,6 @@ export function serialized(
   thread?: ReaderThread,
 ): Database {
   let isReady = false;
-  let isStamped = false;
   let failure: { error: unknown; at: number } | undefined;
   let isClosed = false;
   let path = "";
@@ -79,7 +78,6 @@ export function serialized(
     for (const sql of pragmas[purpose]) await connection.read({ sql });
     // The pragmas may have written to the file.
     claim?.checkAfterWrite();
-    isStamped = claim === undefined;
     isReady = true;
   }
 
@@ -129,13 +127,12 @@ export function serialized(
 
   const write = (statements: Statement[]) =>
     enqueue(async () => {
-      if (isStamped) return await writeTo(statements);
+      if (claim === undefined || claim.isStamped()) return await writeTo(statements);
       const results = await writeTo([...statements, setStamp()]);
-      isStamped = true;
       await afterCommit(async () => {
-        // The stamp must reach the file itself. If a reader blocks this checkpoint, a later one writes it.
+        // The stamp must reach the file itself. If a reader blocks this checkpoint, the next write tries again.
         await connection.read({ sql: "pragma wal_checkpoint(passive)" });
-        claim?.checkAfterWrite();
+        claim!.checkAfterWrite();
       });
       return results.slice(0, -1);
     });

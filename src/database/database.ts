@@ -45,6 +45,8 @@ export const readsAside = ({ read, readAside }: Database): boolean => read === r
 export type Claim = {
   /** Marks the file as the one that is served now, as its `user_version`. A copy from elsewhere has another. */
   readonly stamp: number;
+  /** Whether the stamp has been seen in the file. Until then, a change by another process may pass for a checkpoint of ours. */
+  isStamped(): boolean;
   /** Throws a file fault if the file is no longer the one that was claimed. */
   check(): void;
   /** The same, after this process has written to the file. */

@@ -33,7 +33,8 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     const now = statOf(path);
     if (now === undefined) return "The database file was removed";
     if (!isSame(now, first)) return "The database file was replaced";
-    if (now.mtimeNs === known.mtimeNs && now.size === known.size) {
+    // Until the stamp has been seen, the header is always read.
+    if (isStamped && now.mtimeNs === known.mtimeNs && now.size === known.size) {
       isWriteUnseen = false;
       return undefined;
     }
@@ -74,6 +75,7 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
 
   return {
     stamp,
+    isStamped: () => isStamped,
     check: () => throwIf(fault ?? checkFile(false)),
     checkAfterWrite: () => throwIf(fault ?? checkFile(true) ?? checkSibling("-wal")),
     isIntact: (hasWritten) => inspect(hasWritten) === undefined,

@@ -7,11 +7,14 @@ import { createClient } from "@libsql/client";
 import { verifyBalanced } from "../balanced.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { bearer, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import { filePathOf } from "../../src/common/config.ts";
 import { serialized } from "../../src/database/connection.ts";
+import { connect } from "../../src/database/file.ts";
+import { claimFile } from "../../src/database/file-claim.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { makeFile } from "../../src/database/open-migrated.ts";
 import { failureOf } from "../../src/database/database.ts";
-import type { Claim, Database, Failure } from "../../src/database/database.ts";
+import type { Claim, Database, Failure, Statement } from "../../src/database/database.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 
 const test = suite("database");
@@ -103,7 +106,8 @@ for (const [name, before] of [["first", 0], ["second", 1]] as const) {
     const checkAfterWrite = () => {
       if (failing-- > 0) throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
     };
-    const claim: Claim = { stamp: 1, check() {}, checkAfterWrite, isIntact: () => true, watch() {}, release() {} };
+    const unchecked = { stamp: 1, check() {}, isIntact: () => true, watch() {}, release() {} };
+    const claim: Claim = { ...unchecked, isStamped: () => before > 0, checkAfterWrite };
     const memory = await openMemory();
     const world = await createWorld({ database: memory });
     const database = serialized({ ...memory, findPath: () => "/ledger.db" }, "serve", () => claim);
@@ -125,6 +129,37 @@ for (const [name, before] of [["first", 0], ["second", 1]] as const) {
     await verifyBalanced(world.admin);
   });
 }
+
+test("a copy over the file is noticed during a write, though a reader held back the first checkpoint", () =>
+  onFile(async (url) => {
+    const path = filePathOf(url), backup = `${path}.backup`;
+    const manager = openDatabase(url, "manage");
+    await manager.write([createTable]);
+    await manager.read({ sql: "vacuum into ?", args: [backup] });
+    await manager.close();
+    const reader = connect(path, "read"), connection = connect(path, "serve");
+    let during = () => Promise.resolve();
+    const write = async (statements: Statement[]) => {
+      const rows = await connection.write(statements);
+      await during();
+      return rows;
+    };
+    const database = serialized({ ...connection, write }, "serve", claimFile);
+    const insert = [{ sql: "insert into numbers values (1)" }];
+    reader.open!();
+    await reader.read({ sql: "begin" });
+    await reader.read({ sql: "select * from numbers" });
+    await database.write(insert);
+    await reader.read({ sql: "commit" });
+    await database.write(insert);
+    during = () => copyFile(backup, path);
+    await database.write(insert).then(
+      () => assert.unreachable(),
+      ({ message }) => assert.is(message, "The database file was changed by another process"),
+    );
+    reader.close();
+    await database.close();
+  }));
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
