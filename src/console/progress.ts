@@ -2,6 +2,7 @@
 // the page. This needs no script. The style hides each step when the next one arrives, and the last one when the page arrives.
 import type { ErrorKind } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
+import { unbuffered } from "../http/long-answer.ts";
 import { streamed } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { pageAnswer } from "./answers.ts";
@@ -26,8 +27,7 @@ export async function answerSoon(pending: Pending, { quietMs, stepMs }: Pace): P
   const { view, root, progress } = pending;
   const ready = await within(quietMs, view);
   if (ready !== undefined) return pageAnswer(documentOf(root, ready), ready.kind);
-  // Without this header nginx would hold the steps back until the page is complete.
-  const headers = { ...pageHeaders(), "X-Accel-Buffering": "no" };
+  const headers = { ...pageHeaders(), ...unbuffered() };
   return streamed(partsOf(pending, stepMs), headers, () => void (progress.hasLeft = true));
 }
 

@@ -12,7 +12,7 @@ import { logStreamErrors } from "./exports.ts";
 import { untilGone } from "./long-work.ts";
 import type { ManagementAccess } from "./management-access.ts";
 import { ok, streamed } from "./respond.ts";
-import type { Answer } from "./respond.ts";
+import type { Answer, HeaderValues } from "./respond.ts";
 
 /** Runs a long operation and answers with its output. */
 export type LongAnswer = (
@@ -41,12 +41,15 @@ export function createLongAnswer({ longStore, longWork, exports }: ManagementAcc
     const found = operation.output === ExportText ? await output : await withTimeout(quietMs, output, () => notReady);
     if (found === notReady) {
       const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
-      return streamed(text, { "Content-Type": "application/json" }, leave);
+      return streamed(text, { ...unbuffered(), "Content-Type": "application/json" }, leave);
     }
     if (!isExport(found)) return ok(found, {});
     return exports.send(found, { "Content-Type": mediaTypes[found.format] }, ctx, context, leave);
   };
 }
+
+/** The header of a response that starts before its content is ready. nginx would keep its parts until it is complete. */
+export const unbuffered = (): HeaderValues => ({ "X-Accel-Buffering": "no" });
 
 const notReady = Symbol("not ready");
 

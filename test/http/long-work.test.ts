@@ -133,13 +133,14 @@ test("changes wait for the one before, and are 503 with Retry-After after a whil
   assert.is((await gated.send(change, undefined, "POST")).status, 200);
 });
 
-test("starts its response before its output is ready, and sends spaces meanwhile", async () => {
+test("starts its response before its output is ready, and sends spaces meanwhile, which no proxy may hold back", async () => {
   const gated = await openGated(1, 10_000);
   const early = await openGated(1, 10_000, 10);
   for (const path of longPaths(early)) {
     early.close();
     const response = await early.fetch(withToken(path));
     assert.equal([response.status, response.headers.get("Content-Type")], [200, "application/json"], path);
+    assert.is(response.headers.get("X-Accel-Buffering"), "no", path);
     const reader = response.body!.getReader();
     for (let nth = 0; nth < 3; nth++) assert.equal((await reader.read()).value, new Uint8Array([0x20]), path);
     early.state.pass(true);
