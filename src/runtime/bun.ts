@@ -24,7 +24,7 @@ export const listen: Listen = async (handle, { host: hostname, port }) => {
     development: false,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     // s: longer than a request takes, which would get no response, and than most proxies keep idle connections
-    idleTimeout: 75,
+    idleTimeout: 150,
   });
   return { port: server.port, stop: () => server.stop() };
 };
