@@ -36,7 +36,9 @@ export function requireOwnPage({ headers, url }: Request): void {
   const origin = headers.get("Origin") ?? "";
   const hosts = [new URL(url).host, headers.get("X-Forwarded-Host")];
   const isOwn = site === null ? URL.canParse(origin) && hosts.includes(new URL(origin).host) : site === "same-origin";
-  if (!isOwn) throw new Refusal("forbidden", "This request did not come from a page of this console", "cross_site");
+  if (isOwn) return;
+  const hint = site === null ? ". Over http, a proxy must pass on the Host header" : "";
+  throw new Refusal("forbidden", `This request did not come from a page of this console${hint}`, "cross_site");
 }
 
 /** Whether a page of another site led here. A browser withholds the cookie then. */

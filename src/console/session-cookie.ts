@@ -77,9 +77,11 @@ export function readCookie({ headers }: Request): string | undefined {
  * the console's wherever a host has mounted it. So only pages directly below the console may send it.
  */
 export function cookieHeader(request: Request, value: string | undefined): string {
-  const isSecure = new URL(request.url).protocol === "https:" ||
+  const isKnownSecure = new URL(request.url).protocol === "https:" ||
     request.headers.get("X-Forwarded-Proto")?.split(",")[0]?.trim() === "https";
+  // A form tells its scheme even where the proxy does not. A link tells none, so the name cannot depend on that.
+  const isSecure = isKnownSecure || request.headers.get("Origin")?.startsWith("https:") === true;
   const attributes = ["HttpOnly", "SameSite=Strict", `Max-Age=${value === undefined ? 0 : sessionTime / 1000}`];
-  return [`${isSecure ? names.secure : names.plain}=${value ?? ""}`, ...attributes, ...isSecure ? ["Secure"] : []]
+  return [`${isKnownSecure ? names.secure : names.plain}=${value ?? ""}`, ...attributes, ...isSecure ? ["Secure"] : []]
     .join("; ");
 }

@@ -52,6 +52,15 @@ test("over https the cookie is for https alone, also behind a proxy that ends TL
   assert.equal(await knock(cookieOf(proxied)), [200, null]);
 });
 
+test("behind a proxy that ends TLS and does not say so, the cookie is for https alone if a form signs in", async () => {
+  const origin = "https://ledger.test";
+  const signedIn = await sendToken(world, adminToken, { ...ownPage, Origin: origin });
+  assert.match(signedIn.headers.get("Set-Cookie")!, /^pl_session=[\w.-]+; .*; Secure$/);
+  const headers = { ...ownPage, Origin: origin, Cookie: cookieOf(signedIn) };
+  const left = await world.send("/console/sign-out", { method: "POST", headers, body: "" });
+  assert.match(left.headers.get("Set-Cookie")!, /^pl_session=; .*Max-Age=0; Secure$/);
+});
+
 test("a session ends after twelve hours, with its token's revocation, and with the secret that signed in", async () => {
   const start = world.now;
   const old = cookieOf(await sendToken(world, adminToken));
@@ -167,6 +176,9 @@ test("a change needs a page of this console: another origin, and a request with 
   assert.is((await change({ Origin: origin })).status, 303);
   assert.is((await change({ "Sec-Fetch-Site": "same-origin", Origin: "null" })).status, 303);
   assert.is(await count(), before + 2);
+  // A browser sends no Sec-Fetch-Site over plain http, so this is what a proxy that changes Host makes of a form of ours.
+  const { text } = await sendToken(world, adminToken, { ...type, Origin: "http://prompts.example" });
+  assert.match(text, "Over http, a proxy must pass on the Host header.");
   for (const path of ["sign-in", "sign-out"]) {
     const { status, headers } = await world.send(`/console/${path}`, { method: "POST", headers: type, body: "" });
     assert.equal([status, headers.has("Set-Cookie")], [403, false]);
