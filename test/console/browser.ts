@@ -8,10 +8,13 @@ import axe from "axe-core";
 export async function startBrowser(): Promise<Browser> {
   chromium.setGraphicsMode = false;
   const executablePath = await chromium.executablePath();
-  // Its own flags are for functions in a cloud, one of which keeps all pages in one process.
-  const args = chromium.args.filter((arg) => arg !== "--single-process" && !arg.startsWith("--headless"));
+  const args = chromium.args.filter((arg) => !unlikePeople.test(arg));
   return await playwright.launch({ executablePath, args });
 }
+
+/** Its own flags for functions in a cloud: some keep all pages in one process, and give up what separates sites. */
+const unlikePeople =
+  /^--(single-process|headless.*|disable-web-security|disable-site-isolation-trials|allow-running-insecure-content)$/;
 
 /** The violations of accessibility that axe-core finds on a page, each with the elements that have it. It knows all rules, or applies only those. */
 export async function findViolations(page: Page, rules?: string[]): Promise<string[]> {
