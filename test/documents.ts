@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { pathOf } from "./runtimes.ts";
 
 /** A document by its path in the repository. */
-export type Document = { path: string; text: string };
+type Document = { path: string; text: string };
 
 /** A command of a shell: the variables that are set for it, and its words without quotes. */
 export type ShellCommand = { settings: Record<string, string>; words: string[] };

@@ -14,7 +14,7 @@ import type { Transport } from "./transport.ts";
 import { createWatch } from "./watch.ts";
 import type { Live } from "./watch.ts";
 
-export type PromptsOptions = {
+type PromptsOptions = {
   maxAge: number;
   maxStale: number;
   watch: number;

@@ -8,7 +8,7 @@ import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResults } from "./shapes.ts";
 import type { Transport } from "./transport.ts";
 
-export type QueueOptions = {
+type QueueOptions = {
   maxQueued: number;
   maxQueuedBytes: number;
   submitTimeout: number;

@@ -32,7 +32,7 @@ export type Transport = {
   close(): void;
 };
 
-export type TransportOptions = {
+type TransportOptions = {
   url: string;
   apiKey: string | undefined;
   fetch: (request: Request) => Promise<Response>;

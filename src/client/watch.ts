@@ -9,7 +9,7 @@ import type { Transport } from "./transport.ts";
 /** The deployments that the key can see, by id and by reference. */
 export type Live = Map<string, { id: string; version: number; isActive: boolean }>;
 
-export type Watch = {
+type Watch = {
   /** A prompt was asked for: looks from now on, for as long as others are. */
   touch(): void;
   /** Looks now, unless that failed a moment ago. False if the service cannot tell what is live. */

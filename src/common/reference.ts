@@ -4,7 +4,7 @@ import type { DeploymentId } from "./ids.ts";
 /** What requests name a deployment by: its id or a reference. */
 export type DeploymentRef = DeploymentId | `${string}@${string}`;
 
-export type Reference = { promptName: string; deploymentName: string };
+type Reference = { promptName: string; deploymentName: string };
 
 /** Reads a reference; undefined for anything else, such as an id, which has no `@`. */
 export function readReference(ref: string): Reference | undefined {

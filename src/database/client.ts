@@ -16,7 +16,7 @@ export type DatabaseSource = string | DatabaseLocation | Client;
 const timeoutsMs: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // for one round trip
 
 /** Opens the file of a client of the caller. `database` runs operations on that client. */
-export type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
+type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => Database;
 
 /** Sends a request to a server. Rejects with the reason if the signal aborts. */
 export type Send = (request: Request, signal: AbortSignal) => Promise<Response>;

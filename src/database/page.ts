@@ -8,7 +8,7 @@ import type { Database, Row, Statement } from "./database.ts";
 export const defaultPageSize = 50;
 
 /** What the query of a page is bound to: `:cursor` is null for the first page, and `:rows` is how many to read. */
-export type PageArgs = { cursor: string | null; rows: number };
+type PageArgs = { cursor: string | null; rows: number };
 
 /** Reads a page by a query for the rows after a cursor, newest first. A row beyond the limit tells whether pages follow. */
 export async function readPage<T>(

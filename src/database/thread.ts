@@ -35,7 +35,7 @@ const endMs = 10_000; // that the thread may take to end, with the statement tha
 const retryMs = 60_000; // until the next attempt where the thread could not be started
 
 /** `entry` is what the thread runs. The times are in ms. */
-export type ThreadOptions = { entry?: Entry | undefined; idleMs?: number; replyMs?: number };
+type ThreadOptions = { entry?: Entry | undefined; idleMs?: number; replyMs?: number };
 
 /** Makes the reader thread of a file, which starts with the first read. */
 export function createThread(path: string, options: ThreadOptions = {}): ReaderThread {

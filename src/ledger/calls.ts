@@ -9,7 +9,7 @@ import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
 
 /** Which accepted requests of a workspace to list. */
-export type CallFilter = TimeRange & {
+type CallFilter = TimeRange & {
   workspaceId: WorkspaceId;
   keyId?: KeyId | undefined;
   deployId?: DeploymentId | undefined;

@@ -13,7 +13,7 @@ import { usageOf } from "./usage.ts";
 /** A key's calls of a deployment. Both ids are empty for calls that were pruned before pruning counted by key. */
 export type KeyUsage = { keyId: string; deployId: string; reads: number; submits: number };
 
-export type MonthDetails = { usage: QuotaState; days: DayUsage[]; keys: KeyUsage[] };
+type MonthDetails = { usage: QuotaState; days: DayUsage[]; keys: KeyUsage[] };
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
 

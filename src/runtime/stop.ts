@@ -8,7 +8,7 @@ import type { LogOutput } from "./log-output.ts";
 import type { Server } from "./server.ts";
 
 /** What is stopped, and what stopping needs. */
-export type Stoppable = {
+type Stoppable = {
   servers: Server[];
   service: OwnService;
   upkeep: { stop(): void };

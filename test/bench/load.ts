@@ -17,7 +17,7 @@ export const callOf = (method: Method) => ({ deployId, key }: { deployId: string
 });
 
 /** How many connections, and for how long. */
-export type Pressure = { connections: number; seconds: number };
+type Pressure = { connections: number; seconds: number };
 
 /** `failed` counts answers of 400 and above, and requests without an answer. Latencies are in ms. */
 export type Load = { requests: number; seconds: number; perSecond: number; p50: number; p99: number; failed: number };

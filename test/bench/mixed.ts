@@ -9,7 +9,7 @@ import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { pause } from "./load.ts";
 
-export type Mixture = {
+type Mixture = {
   /** The counted requests, for the audit. Status 0 stands for submits whose client disconnected. */
   outcomes: Outcomes;
   /** Counts of wrong and missing answers, by request. */

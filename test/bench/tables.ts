@@ -1,6 +1,6 @@
 // Results as Markdown tables. The keys of a row are the columns.
 
-export type Cell = string | number | null;
+type Cell = string | number | null;
 export type Row = Record<string, Cell>;
 export type Table = { title: string; rows: Row[] };
 

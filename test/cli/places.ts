@@ -52,7 +52,7 @@ export async function runIn(
   return { ...result, json };
 }
 
-export type Setup = Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", string>;
+type Setup = Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", string>;
 
 /** A place, and how tests use it. */
 export type Place = {

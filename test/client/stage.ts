@@ -9,7 +9,7 @@ import { promoteDeployment, pushPrompt } from "../actions.ts";
 import { createWorld, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 
-export type VirtualClock = {
+type VirtualClock = {
   now: number;
   runtime: Runtime;
   /** Waits until no exchange is under way. */

@@ -19,7 +19,7 @@ export function toMessage({ method, target, headers, body }: Head): Message {
 }
 
 /** A body of a submit. `properties` are its additional_properties as they must be returned, with their spaces. */
-export type SubmitBody = { body: string | Uint8Array; properties?: string };
+type SubmitBody = { body: string | Uint8Array; properties?: string };
 
 /** Bodies of submits. Every fifth has arbitrary properties. */
 export const bodies: fc.Arbitrary<SubmitBody> = fc.oneof(

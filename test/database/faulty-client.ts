@@ -18,7 +18,7 @@ export type Fault = {
   lasts: boolean;
 };
 
-export type FaultyClient = {
+type FaultyClient = {
   client: Client;
   /** Sets how operations fail from now on. Undefined ends the failures. */
   fail(fault: Fault | undefined): void;

@@ -112,7 +112,7 @@ const attacks: Record<string, (target: Target, scale: number) => Promise<Socket[
 
 export const attackNames = Object.keys(attacks);
 
-export type Damage = Audit & { growth: number; slowest: number; requests: number };
+type Damage = Audit & { growth: number; slowest: number; requests: number };
 
 /** Runs an attack while another client reads. `growth` of memory is in MiB, and `slowest` is its slowest read in ms. */
 export async function attack(runtime: Runtime, name: string, path: string, scale = 1): Promise<Damage> {

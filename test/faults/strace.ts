@@ -6,7 +6,7 @@ import { sleep } from "./fault.ts";
 export type FailingCalls = { calls: string; result: string; when: string };
 
 /** A running strace. Once `detach` resolves, calls succeed again. */
-export type Tracer = { countInjected(): number; detach(): Promise<void> };
+type Tracer = { countInjected(): number; detach(): Promise<void> };
 
 const attachTime = 10_000; // ms
 

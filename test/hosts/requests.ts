@@ -34,7 +34,7 @@ export const headersOf = (stage: Stage, middleware?: string): string[] => [
   ...(middleware === undefined ? [] : [`X-Middleware: ${middleware}`]),
 ];
 
-export type Framing = "length" | "chunks";
+type Framing = "length" | "chunks";
 export const framings: Framing[] = ["length", "chunks"];
 
 /** A submit of which so much is sent, and then nothing more. */

@@ -28,7 +28,7 @@ export const sessions = ["a", "b", "", "n\0ul", "ß%_'\"\\", "1", "null"];
 
 /** Concurrent submits or reads that are alike except for their content. */
 type Like = { count: number; isRead: boolean; tenant: 0 | 1; key: 0 | 1; deployment: 0 | 1; seed: number };
-export type Batch = { wait: number; promote: boolean; likes: Like[] };
+type Batch = { wait: number; promote: boolean; likes: Like[] };
 
 const likes: fc.Arbitrary<Like> = fc.record({
   count: fc.integer({ min: 1, max: 4 }),
