@@ -1,6 +1,6 @@
 // A service in somebody else's process: when it opens its database, how it is closed, and what it does when the file is not
 // there, not its own, or no longer the one it opened.
-import { appendFile, copyFile, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
 import { suite } from "uvu";
@@ -187,6 +187,16 @@ const mishaps: [name: string, fault: string, happen: (path: string) => Promise<u
     "its write-ahead log is removed",
     "The file -wal beside the database was removed or replaced",
     (path) => rm(`${path}-wal`),
+  ],
+  [
+    "its write-ahead log is emptied in place",
+    "The file -wal beside the database was changed by another process",
+    (path) => truncate(`${path}-wal`),
+  ],
+  [
+    "another log is copied over its write-ahead log",
+    "The file -wal beside the database was changed by another process",
+    (path) => copyFile(path, `${path}-wal`),
   ],
 ];
 

@@ -105,8 +105,10 @@ for (const [packageName, ...importers] of soleImporters) {
 /** What opens files where there are files. */
 const withFiles = [
   "client/snapshot.ts",
+  "database/checkpoints.ts",
   "database/file-claim.ts",
   "database/file-identity.ts",
+  "database/file-log.ts",
   "database/file.ts",
   "database/node-send.ts",
   "database/open-migrated.ts",

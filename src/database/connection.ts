@@ -1,4 +1,6 @@
 // The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for locks.
+import type { Log } from "../common/log.ts";
+import { createCheckpoints } from "./checkpoints.ts";
 import {
   afterCommit,
   classifyErrors,
@@ -39,11 +41,13 @@ const common = [
   "pragma foreign_keys = on",
   // Deleted content is overwritten with zeros.
   "pragma secure_delete = on",
+  // No commit checkpoints. `checkpoints.ts` decides when a service does. Nobody else may.
+  "pragma wal_autocheckpoint = 0",
 ];
 const pragmas: Record<Purpose, string[]> = {
-  // Checkpoints once the write-ahead log has 16 MiB. The page cache has 8 MiB.
-  serve: [...common, "pragma wal_autocheckpoint = 4096", "pragma cache_size = -8192"],
-  manage: [...common, "pragma wal_autocheckpoint = 0"],
+  // The page cache has 8 MiB.
+  serve: [...common, "pragma cache_size = -8192"],
+  manage: common,
 };
 
 // Connections that must never be closed. Being referenced here keeps the garbage collector from closing them.
@@ -57,28 +61,45 @@ export function serialized(
   connection: Connection,
   purpose: Purpose,
   claimFile?: (path: string) => Claim,
-  thread?: ReaderThread,
+  { thread, restMs }: { thread?: ReaderThread | undefined; restMs?: number } = {},
 ): Database {
   let isReady = false;
   let failure: { error: unknown; at: number } | undefined;
   let isClosed = false;
   let path = "";
   let claim: Claim | undefined;
-  const reports: ((fault: string) => void)[] = [];
+  let log: Log | undefined;
   const queue = createQueue();
+  const checkpoints = createCheckpoints(checkpoint, () => log, restMs);
 
   async function prepare(): Promise<void> {
     if (isReady) return;
     path = await connection.findPath();
     if (purpose === "serve" && path !== "" && claim === undefined) {
       claim = claimFile?.(path);
-      for (const report of reports) claim?.watch(report);
+      watchFile();
     }
-    connection.open?.();
-    for (const sql of pragmas[purpose]) await connection.read({ sql });
-    // The pragmas may have written to the file.
-    claim?.checkAfterWrite();
+    await changeFile(async () => {
+      connection.open?.();
+      for (const sql of pragmas[purpose]) await connection.read({ sql });
+    });
     isReady = true;
+  }
+
+  /** Runs what may write to the file itself. Whatever else runs writes to its log alone. */
+  async function changeFile<T>(work: () => Promise<T>): Promise<T> {
+    const end = claim?.beginChange();
+    try {
+      return await work();
+    } finally {
+      // What fails may have written too.
+      end?.();
+    }
+  }
+
+  function watchFile(): void {
+    if (log === undefined) return;
+    claim?.watch((cause) => log?.error("Database is unavailable until the service is restarted", { cause }));
   }
 
   async function attempt<T>(operation: () => Promise<T>, deadline: number): Promise<T> {
@@ -110,30 +131,32 @@ export function serialized(
     return queue(() => attempt(operation, deadline));
   }
 
-  /** Writes, then checks the file, even after a failure: SQLite may have checkpointed before it failed. */
-  async function writeTo(statements: Statement[]): Promise<Row[][]> {
+  /** Commits statements to the log, and returns when they are on disk. All writes come through here. */
+  async function commit(statements: Statement[]): Promise<Row[][]> {
     let results: Row[][];
     try {
       results = await connection.write(statements);
     } catch (error) {
       if (hasCode(error, fileFaults)) failure = { error, at: performance.now() };
-      claim?.checkAfterWrite();
       throw error;
     }
     failure = undefined;
-    await afterCommit(() => claim?.checkAfterWrite());
+    if (claim !== undefined) checkpoints.noteCommit(await afterCommit(() => claim!.checkCommit()));
     return results;
+  }
+
+  /** Writes the log back into the file. Returns whether that has all of it: a reader can hold back what it does not see yet. */
+  function checkpoint(): Promise<boolean> {
+    return enqueue(async () => {
+      const [row] = await changeFile(() => connection.read({ sql: "pragma wal_checkpoint(passive)" }));
+      return row!.log === row!.checkpointed;
+    });
   }
 
   const write = (statements: Statement[]) =>
     enqueue(async () => {
-      if (claim === undefined || claim.isStamped()) return await writeTo(statements);
-      const results = await writeTo([...statements, setStamp()]);
-      await afterCommit(async () => {
-        // The stamp must reach the file itself. If a reader blocks this checkpoint, the next write tries again.
-        await connection.read({ sql: "pragma wal_checkpoint(passive)" });
-        claim!.checkAfterWrite();
-      });
+      if (claim === undefined || claim.isStamped()) return await commit(statements);
+      const results = await commit([...statements, setStamp()]);
       return results.slice(0, -1);
     });
 
@@ -149,18 +172,27 @@ export function serialized(
       return rows ?? await read(statement);
     } finally {
       // The file may have been lost or damaged meanwhile, which is then the cause of a failure too.
-      claim?.check();
+      if (!isClosed) claim?.check();
     }
   }
 
   function close(): void {
-    if (claim !== undefined && !claim.isIntact()) {
+    checkpoints.stop();
+    let end: (() => void) | undefined;
+    try {
+      end = claim?.beginChange();
+    } catch {
+      // Closing the connection would write to a file that is not the one it opened.
       abandoned.push(connection);
       return;
     }
     connection.close();
-    // Closing may have checkpointed the file, which other holders in this process still use.
-    claim?.isIntact(true);
+    try {
+      // Other connections of this process may use the file.
+      end?.();
+    } catch {
+      // They find the fault themselves.
+    }
     claim?.release();
   }
 
@@ -172,11 +204,11 @@ export function serialized(
       // A full disk may still have room for the one page that is written below.
       if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;
       // Writes the present value again, which takes a page in the log as every write does.
-      await enqueue(() => connection.write([setStamp()]));
+      await enqueue(() => commit([setStamp()]));
     },
-    watch(report) {
-      reports.push(report);
-      claim?.watch(report);
+    watch(given) {
+      log = given;
+      watchFile();
     },
     close() {
       if (isClosed) return;

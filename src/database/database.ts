@@ -1,4 +1,5 @@
 // What the store asks of any database: a read, or an atomic batch. There are no interactive transactions. Knows no driver.
+import type { Log } from "../common/log.ts";
 
 /** A statement. Whole numbers are bound as integers. */
 export type Statement = { sql: string; args?: (string | number | null)[] | Record<string, string | number | null> };
@@ -20,8 +21,8 @@ export type Database = {
   close(): void | Promise<void>;
   /** Throws if nothing can be written now. Only files have it: a server rejects the write itself. */
   probe?(): Promise<void>;
-  /** Calls `report` once if another process removes, replaces or changes the file. Only files have it. */
-  watch?(report: (fault: string) => void): void;
+  /** Logs if another process removes, replaces or changes the file, or if checkpoints fail. Only files have it. */
+  watch?(log: Log): void;
 };
 
 /** The same database; `run` runs each of its operations. */
@@ -45,17 +46,17 @@ export const readsAside = ({ read, readAside }: Database): boolean => read === r
 export type Claim = {
   /** Marks the file as the one that is served now, as its `user_version`. A copy from elsewhere has another. */
   readonly stamp: number;
-  /** Whether the stamp has been seen in the file. Until then, a change by another process may pass for a checkpoint of ours. */
+  /** Whether the stamp has been seen in the file. Until then, a change by another process may pass for one of ours. */
   isStamped(): boolean;
-  /** Throws a file fault if the file is no longer the one that was claimed. */
+  /** Throws a file fault if the file or its log is no longer the one that was claimed. */
   check(): void;
-  /** The same, after this process has written to the file. */
-  checkAfterWrite(): void;
+  /** The same, after this process has committed. Returns how many pages the log has, if that is known. */
+  checkCommit(): number | undefined;
   /**
-   * Whether the file is still the one that was claimed. If it is not, the connection must stay open, because closing it
-   * writes to the file. `hasWritten` tells whether this process has just written to it.
+   * Checks the file, and lets this process change it until the function that is returned is called, which checks it again.
+   * Commits write to the log alone. Only opening, checkpoints and closing change the file itself.
    */
-  isIntact(hasWritten?: boolean): boolean;
+  beginChange(): () => void;
   watch(report: (fault: string) => void): void;
   release(): void;
 };

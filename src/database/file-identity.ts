@@ -4,46 +4,45 @@ import type { BigIntStats } from "node:fs";
 import { setInterval } from "node:timers";
 import { fileError } from "./database.ts";
 import type { Claim } from "./database.ts";
+import { openLog } from "./file-log.ts";
 
 const headerLength = 100; // bytes at the start of a database, among them its size and its change counter
 const watchInterval = 1_000; // ms
 
 /**
- * Watches whether the file at a path, its log and its shared memory are replaced or changed by others. `name` is the target
- * of a link at the path. While a file is served, no other process checkpoints, so none writes to the file itself. SQLite
- * would not notice if one did.
+ * Watches whether the file at a path, its log and its shared memory are removed, replaced or changed by others. `name` is the
+ * target of a link at the path. This process writes to the file itself only after `beginChange`, until it says that the change
+ * has ended. So any other change is foreign. SQLite would not notice one.
  */
 export function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
   // Stays open as long as the database: closing a descriptor frees the locks of SQLite.
   const descriptor = openSync(path, "r");
   const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
   let isStamped = false;
-  // A write of ours whose outcome could not be looked at, since reading the header failed.
-  let isWriteUnseen = false;
+  // A change of ours after which the header could not be read.
+  let isChangeUnseen = false;
   const first = fstatSync(descriptor, { bigint: true });
   let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
   // SQLite puts them beside the file itself, not beside a link to it.
   const siblings = new Map<string, BigIntStats>();
+  let log: ReturnType<typeof openLog> | undefined;
+  let pages: number | undefined; // of the log, after the last commit
   let fault: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
   const reports: ((fault: string) => void)[] = [];
 
-  function checkFile(isOwnWrite: boolean): string | undefined {
-    isWriteUnseen ||= isOwnWrite;
+  function checkFile(): string | undefined {
     const now = statOf(path);
     if (now === undefined) return "The database file was removed";
     if (!isSame(now, first)) return "The database file was replaced";
     // Until the stamp has been seen, the header is always read.
-    if (isStamped && now.mtimeNs === known.mtimeNs && now.size === known.size) {
-      isWriteUnseen = false;
-      return undefined;
-    }
+    if (isStamped && !isChangeUnseen && now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
     const header = readHeader(descriptor);
     // Some systems set the modification time later than they write, so a new time alone proves nothing.
-    const isOther = !isWriteUnseen && (now.size !== known.size || header !== known.header);
-    if (isOther || isStamped && stampOf(header) !== stamp) return "The database file was changed by another process";
+    const isOther = !isChangeUnseen && (now.size !== known.size || header !== known.header);
+    if (isOther || isStamped && stampOf(header) !== stamp) return `The database file ${changed}`;
     isStamped ||= stampOf(header) === stamp;
-    isWriteUnseen = false;
+    isChangeUnseen = false;
     known = { size: now.size, mtimeNs: now.mtimeNs, header };
     return undefined;
   }
@@ -58,14 +57,27 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     return undefined;
   }
 
+  /** Unless this process has just committed, a log with the size and time of the last look has not changed. */
+  function checkLog(hasCommitted: boolean): string | undefined {
+    const before = siblings.get("-wal");
+    const found = checkSibling("-wal");
+    const now = siblings.get("-wal");
+    if (found !== undefined || now === undefined) return found;
+    // A crash may have left an index that is out of date. Once this process has committed, it is not.
+    if (hasCommitted && log === undefined && statOf(`${name}-shm`) !== undefined) log = openLog(name);
+    if (log === undefined) return undefined;
+    if (!hasCommitted && now.mtimeNs === before?.mtimeNs && now.size === before.size) return undefined;
+    const state = log.inspect(now.size);
+    pages = state?.pages;
+    return state?.isChanged ? `The file -wal beside the database ${changed}` : undefined;
+  }
+
   function throwIf(found: string | undefined): void {
     fault ??= found;
     if (fault !== undefined) throw fileError(fault);
   }
 
-  function inspect(isOwnWrite = false): string | undefined {
-    return fault ??= checkFile(isOwnWrite) ?? checkSibling("-wal") ?? checkSibling("-shm");
-  }
+  const inspect = () => fault ??= checkFile() ?? checkLog(false) ?? checkSibling("-shm");
 
   function poll(): void {
     if (inspect() === undefined) return;
@@ -76,19 +88,32 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   return {
     stamp,
     isStamped: () => isStamped,
-    check: () => throwIf(fault ?? checkFile(false)),
-    checkAfterWrite: () => throwIf(fault ?? checkFile(true) ?? checkSibling("-wal")),
-    isIntact: (hasWritten) => inspect(hasWritten) === undefined,
+    check: () => throwIf(fault ?? checkFile() ?? checkLog(false)),
+    checkCommit() {
+      throwIf(fault ?? checkFile() ?? checkLog(true));
+      return pages;
+    },
+    beginChange() {
+      throwIf(inspect());
+      isChangeUnseen = true;
+      return () => {
+        isChangeUnseen = true;
+        throwIf(inspect());
+      };
+    },
     watch(report) {
       reports.push(report);
       timer ??= setInterval(poll, watchInterval).unref();
     },
     forget() {
       clearInterval(timer);
+      log?.close();
       closeSync(descriptor);
     },
   };
 }
+
+const changed = "was changed by another process";
 
 const stampOffset = 60; // where the four bytes of `user_version` are in a header
 

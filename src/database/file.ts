@@ -21,7 +21,7 @@ export function openFile(url: string, purpose: Purpose): Database {
   if (path.includes("\0")) throw invalid("The path of the database must not contain NUL");
   const file = path === ":memory:" ? "" : resolve(path);
   const thread = purpose === "serve" && file !== "" ? createThread(file) : undefined;
-  return serialized(connect(file, purpose), purpose, claimFile, thread);
+  return serialized(connect(file, purpose), purpose, claimFile, { thread });
 }
 
 const modes = { serve: "rw", manage: "rwc", read: "ro" } as const;

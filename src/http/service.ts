@@ -185,7 +185,7 @@ export function serveDatabase(database: Database, settings: ServiceSettings, sha
 export function assemble(database: Database, settings: ServiceSettings, shared: Shared = createShared(settings)) {
   const context = createContext(database, settings, {}, shared);
   const { inFlight, log, host: { run } } = context;
-  database.watch?.((cause) => log.error("Database is unavailable until the service is restarted", { cause }));
+  database.watch?.(log);
 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
     await withTimeout(timeout, inFlight.close(), () => {});

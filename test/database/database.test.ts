@@ -103,11 +103,12 @@ for (const [name, status, body, failure] of replies) {
 for (const [name, before] of [["first", 0], ["second", 1]] as const) {
   test(`submits are stored once if the file cannot be checked after their commit, the ${name} one`, async () => {
     let failing = 0;
-    const checkAfterWrite = () => {
+    const checkCommit = () => {
       if (failing-- > 0) throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+      return undefined;
     };
-    const unchecked = { stamp: 1, check() {}, isIntact: () => true, watch() {}, release() {} };
-    const claim: Claim = { ...unchecked, isStamped: () => before > 0, checkAfterWrite };
+    const unchecked = { stamp: 1, check() {}, beginChange: () => () => {}, watch() {}, release() {} };
+    const claim: Claim = { ...unchecked, isStamped: () => before > 0, checkCommit };
     const memory = await openMemory();
     const world = await createWorld({ database: memory });
     const database = serialized({ ...memory, findPath: () => "/ledger.db" }, "serve", () => claim);

@@ -28,6 +28,7 @@ const few: [name: string, rounds: number, needsServer: boolean][] = [
   ["file removed, replaced or written over", 1, false],
   ["EIO reading the WAL", 1, false],
   ["EIO reading the WAL at the start", 1, false],
+  ["ENOSPC writing the database, from the first checkpoint on", 1, false],
 ];
 
 for (const [name, rounds, needsServer] of few) {

@@ -9,6 +9,7 @@ import { audit, createSeededDatabase } from "./audit.ts";
 import type { Audit } from "./audit.ts";
 import { clientQueue } from "./client-queue.ts";
 import { outOfDescriptors } from "./descriptors.ts";
+import { failingCheckpoints } from "./failing-checkpoint.ts";
 import { failingDisk } from "./failing-disk.ts";
 import { failingStart } from "./failing-start.ts";
 import { inFolder, seconds, sleep, spread } from "./fault.ts";
@@ -249,4 +250,5 @@ export const faults: Record<string, Fault> = {
   "the log's reader stalls": logStalls,
   ...failingDisk,
   ...failingStart,
+  ...failingCheckpoints,
 };

@@ -1,0 +1,84 @@
+// Whether the write-ahead log of a served file is still as SQLite left it. SQLite keeps the end of the log in shared memory, the
+// index. If someone empties, cuts or overwrites the log in place, SQLite writes on behind that end, and the next start finds
+// nothing.
+import { closeSync, openSync, readSync } from "node:fs";
+import { endianness } from "node:os";
+
+/** How many pages the log has since it last began anew. `isChanged` if it is no longer as SQLite left it. */
+export type LogState = { pages: number; isChanged: boolean };
+
+// The format: https://sqlite.org/walformat.html. Lengths are in bytes.
+const indexHeaderLength = 48; // which stands there twice, so that a reader knows when it is being written
+const logHeaderLength = 32;
+const frameHeaderLength = 24; // before each page
+
+// The index has its numbers in the machine's order of bytes, the log in big-endian order.
+const isLittle = endianness() === "LE";
+
+const maxReads = 100; // while another process adds to the log
+
+/** Opens the log of a file and its index. Close both after the database: closing a descriptor frees the locks of SQLite. */
+export function openLog(name: string) {
+  const log = openSync(`${name}-wal`, "r");
+  const index = openSync(`${name}-shm`, "r");
+  const buffer = new DataView(new ArrayBuffer(2 * indexHeaderLength));
+  const halves = new BigUint64Array(buffer.buffer);
+
+  /** Reads bytes to the start of the buffer; zeros where the file has fewer. */
+  function read(descriptor: number, position: number, length: number): DataView {
+    halves.fill(0n);
+    readSync(descriptor, buffer, 0, length, position);
+    return buffer;
+  }
+
+  /** The end of the log; undefined while another process writes that. */
+  function readEnd(): LogEnd | undefined {
+    const header = read(index, 0, 2 * indexHeaderLength);
+    const length = halves.length / 2;
+    for (let half = 0; half < length; half++) if (halves[half] !== halves[half + length]) return undefined;
+    const pageSize = header.getUint16(14, isLittle);
+    return {
+      commit: header.getUint32(8, isLittle),
+      pages: header.getUint32(16, isLittle),
+      pageSize: pageSize === 1 ? 65_536 : pageSize,
+      checksum: [header.getUint32(24, isLittle), header.getUint32(28, isLittle)],
+      salt: header.getBigUint64(32),
+    };
+  }
+
+  /** Whether a log of this size reaches up to its end, begins with its salt, and ends with its checksum. */
+  function isWhole(size: bigint, { pages, pageSize, salt, checksum }: LogEnd): boolean {
+    if (pages === 0) return true;
+    const lastFrame = logHeaderLength + (pages - 1) * (frameHeaderLength + pageSize);
+    if (size < lastFrame + frameHeaderLength + pageSize) return false;
+    if (read(log, 0, logHeaderLength).getBigUint64(16) !== salt) return false;
+    const frame = read(log, lastFrame, frameHeaderLength);
+    return frame.getUint32(16) === checksum[0] && frame.getUint32(20) === checksum[1];
+  }
+
+  return {
+    /** Compares a log of this size, in bytes, with its index. Returns undefined if another process writes all the time. */
+    inspect(size: bigint): LogState | undefined {
+      for (let reads = 0; reads < maxReads; reads++) {
+        const end = readEnd();
+        if (end === undefined) continue;
+        const { pages, commit, salt } = end;
+        if (isWhole(size, end)) return { pages, isChanged: false };
+        // Another process may have written meanwhile.
+        const again = readEnd();
+        if (again?.commit === commit && again.salt === salt) return { pages, isChanged: true };
+      }
+      return undefined;
+    },
+    close() {
+      closeSync(log);
+      closeSync(index);
+    },
+  };
+}
+
+/**
+ * The number of the last commit, the pages of the log, their size in bytes, the checksum of all pages, and the salt, which is
+ * new each time the log begins anew.
+ */
+type LogEnd = { commit: number; pages: number; pageSize: number; checksum: [number, number]; salt: bigint };

@@ -1,0 +1,159 @@
+// A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
+import { open, readFile, stat, truncate } from "node:fs/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { serialized } from "../../src/database/connection.ts";
+import type { Connection } from "../../src/database/connection.ts";
+import { connect } from "../../src/database/file.ts";
+import { claimFile } from "../../src/database/file-claim.ts";
+import { createFile } from "../../src/database/file-claim.ts";
+import type { Database } from "../../src/database/database.ts";
+import { createFolder, until } from "../conformance/processes.ts";
+import { captureLog } from "../helpers.ts";
+
+const test = suite("file claim");
+
+const folder = await createFolder();
+test.after(folder.remove);
+
+let files = 0;
+
+/** A served file with a table, its path, and the log. `change` may replace parts of its connection. */
+async function serveFile(change: (connection: Connection) => Partial<Connection> = () => ({})) {
+  const path = `${folder.path}/${++files}.db`;
+  createFile(path);
+  const connection = connect(path, "serve");
+  const database = serialized({ ...connection, ...change(connection) }, "serve", claimFile, { restMs: 20 });
+  const { log, logged } = captureLog("info");
+  database.watch!(log);
+  await database.write([{ sql: "create table texts (text text) strict" }]);
+  return { path, database, logged };
+}
+
+const insert = (characters: number) => ({ sql: "insert into texts values (?)", args: ["x".repeat(characters)] });
+const count = async (database: Database) =>
+  (await database.read({ sql: "select count(*) as count from texts" }))[0]!.count;
+
+const mebibyte = 2 ** 20;
+
+test("readiness probes that fill the log are not taken for a change by another process", async () => {
+  const { path, database } = await serveFile();
+  // A probe takes a page, so that one of these makes 16 MiB full.
+  await database.write(Array.from({ length: 63 }, () => insert(mebibyte / 4)));
+  for (let probe = 0; probe < 100; probe++) await database.probe!();
+  await until(async () => (await stat(path)).size > 15 * mebibyte);
+  for (let probe = 0; probe < 100; probe++) await database.probe!();
+  await database.write([insert(1)]);
+  assert.is(await count(database), 64);
+  await database.close();
+});
+
+test("no operation writes to the file itself but checkpoints", async () => {
+  const { path, database } = await serveFile((connection) => ({
+    read: (statement) =>
+      /wal_checkpoint/.test(statement.sql)
+        ? Promise.resolve([{ log: 1, checkpointed: 0 }])
+        : connection.read(statement),
+  }));
+  const before = await readFile(path);
+  for (let round = 0; round < 5; round++) {
+    await database.write(Array.from({ length: 20 }, () => insert(mebibyte / 4)));
+    await database.probe!();
+    await count(database);
+  }
+  assert.ok((await stat(`${path}-wal`)).size > 20 * mebibyte);
+  assert.equal(await readFile(path), before);
+  await database.close();
+});
+
+test("the first commits reach the file itself without waiting for 16 MiB, and so does what was written before a rest", async () => {
+  const { path, database } = await serveFile();
+  await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+  await database.write([insert(100)]);
+  await until(async () => (await readFile(path, "latin1")).includes("x".repeat(100)));
+  await database.close();
+});
+
+const failures: [name: string, code: string][] = [
+  ["the disk is full", "SQLITE_FULL"],
+  ["the log cannot be read", "SQLITE_IOERR_READ"],
+];
+
+for (const [name, code] of failures) {
+  test(`writes are confirmed while ${name} for a checkpoint, which is tried again until it succeeds`, async () => {
+    let fails = true, attempts = 0;
+    const { path, database, logged } = await serveFile((connection) => ({
+      async read(statement) {
+        const rows = await connection.read(statement);
+        if (!/wal_checkpoint/.test(statement.sql)) return rows;
+        attempts++;
+        // A checkpoint may have written most of its pages before it fails.
+        if (fails) throw Object.assign(new Error("the disk fails"), { code });
+        return rows;
+      },
+    }));
+    while (attempts < 3) {
+      await database.write([insert(100)]);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await database.probe!();
+    assert.is(logged.filter((line) => line.includes("Checkpoint failed")).length, 1);
+    fails = false;
+    await until(() => logged.some((line) => line.includes("Checkpoints succeed again")));
+    const rows = Number(await count(database));
+    await database.write([insert(100)]);
+    await database.close();
+    const again = serialized(connect(path, "serve"), "serve", claimFile);
+    assert.is(await count(again), rows + 1);
+    await again.close();
+  });
+}
+
+/** What someone does to the log of a file, in place: its inode stays. */
+const mishaps: Record<string, (log: string) => Promise<void>> = {
+  "is emptied": (log) => truncate(log),
+  "is cut by a page": async (log) => await truncate(log, (await stat(log)).size - 4096),
+  "is cut to its header": (log) => truncate(log, 32),
+  "gets another header": (log) => overwrite(log, 16),
+  "gets other bytes at its end": async (log) => overwrite(log, (await stat(log)).size - 4096 - 24),
+  "is overwritten with zeros": async (log) => overwrite(log, 0, (await stat(log)).size),
+};
+
+async function overwrite(path: string, position: number, length = 24): Promise<void> {
+  const file = await open(path, "r+");
+  await file.write(new Uint8Array(length), 0, length, position);
+  await file.close();
+}
+
+const fault = "The file -wal beside the database was changed by another process";
+
+for (const [name, happen] of Object.entries(mishaps)) {
+  test(`a write is refused once the log ${name}`, async () => {
+    const { path, database } = await serveFile();
+    await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+    await database.write(Array.from({ length: 4 }, () => insert(mebibyte)));
+    await happen(`${path}-wal`);
+    for (let round = 0; round < 3; round++) {
+      await database.write([insert(1)]).then(
+        () => assert.unreachable(),
+        ({ message }) => assert.is(message, fault),
+      );
+    }
+    await database.close();
+  });
+}
+
+test("another process may write while the log is looked at", async () => {
+  const { path, database } = await serveFile();
+  const other = connect(path, "manage");
+  other.open!();
+  for (let round = 0; round < 200; round++) {
+    await other.write([insert(1 + round * 10)]);
+    await database.write([insert(1)]);
+  }
+  assert.is(await count(database), 400);
+  other.close();
+  await database.close();
+});
+
+test.run();
