@@ -1,6 +1,7 @@
 // How the command line shows records, statistics, usage and verification.
 import { monthOf } from "../common/month.ts";
 import type { DeploymentId } from "../common/ids.ts";
+import { describeDamaged } from "../ledger/damaged-texts.ts";
 import { compareStats } from "../management/compare.ts";
 import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis, listDiagnoses } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
@@ -80,14 +81,16 @@ export const recordPresentations = [
   present(prune, repeatUntilDone(prune, "Pruned")),
   present(verify, {
     show(data) {
-      const { total, unbalanced, ledgers, audit } = data;
+      const { total, unbalanced, ledgers, audit, damaged } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
       const chain = audit &&
         `${audit.isIntact ? "intact" : `broken at entry ${audit.brokenAt}`}, ${audit.entries} entries`;
       const text = () => format({ ...data, audit: audit && `${chain}, head ${audit.head || "-"}` });
       const log = chain === null ? "" : `. Audit log: ${chain}`;
-      const failed = !data.balanced || audit?.isIntact === false;
-      return { data, text, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}`, failed };
+      // A service of an earlier version does not look for damaged texts.
+      const texts = damaged?.total ? `. ${describeDamaged(damaged.rows, damaged.total)}` : "";
+      const failed = !data.balanced || audit?.isIntact === false || texts !== "";
+      return { data, text, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}${texts}`, failed };
     },
   }),
 ];

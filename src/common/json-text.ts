@@ -1,5 +1,6 @@
 // JSON as text. The service keeps a client's JSON as written, because parsing loses digits, key order and `__proto__`.
-// Every `text` here has passed JSON.parse, except that of makeWellFormed, which runs before it.
+// Every `text` here has passed JSON.parse, except that of makeWellFormed, which runs before it. Splitting a text that is damaged
+// nevertheless throws a SyntaxError, and always ends.
 
 import { braceClose, bracketClose, bracketOpen, colon, comma } from "./json-scan.ts";
 import { endOfString, endOfValue, isClosing, isOpening, skipSpace } from "./json-scan.ts";
@@ -100,9 +101,11 @@ function listMembers(text: string): [key: string, value: string][] {
   let at = skipSpace(text, text.indexOf("{") + 1);
   while (text.charCodeAt(at) !== braceClose) {
     const keyEnd = endOfString(text, at);
+    const separator = text.indexOf(":", keyEnd);
+    if (text[at] !== '"' || separator < 0) throw new SyntaxError("The object is damaged");
     const inner = text.slice(at + 1, keyEnd - 1);
     const key = inner.includes("\\") ? JSON.parse(text.slice(at, keyEnd)) as string : inner;
-    const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
+    const start = skipSpace(text, separator + 1);
     const end = endOfValue(text, start);
     members.push([key, text.slice(start, end)]);
     at = skipSpace(text, end);
@@ -117,6 +120,7 @@ export function readItems(text: string): string[] {
   let at = skipSpace(text, text.indexOf("[") + 1);
   while (text.charCodeAt(at) !== bracketClose) {
     const end = endOfValue(text, at);
+    if (end === at) throw new SyntaxError("The array is damaged");
     items.push(text.slice(at, end));
     at = skipSpace(text, end);
     if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);

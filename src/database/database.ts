@@ -2,7 +2,15 @@
 import type { Log } from "../common/log.ts";
 
 /** A statement. Whole numbers are bound as integers. */
-export type Statement = { sql: string; args?: (string | number | null)[] | Record<string, string | number | null> };
+export type Statement = {
+  sql: string;
+  args?: (string | number | null)[] | Record<string, string | number | null>;
+  /**
+   * What happens to text that is not valid UTF-8, which a bad sector may leave in a file. Without it, U+FFFD replaces what
+   * cannot be read. `refuse` rejects, and `select` returns only the rows that have such text. A server refuses it anyway.
+   */
+  onDamage?: "refuse" | "select";
+};
 
 /** The values of a row, by column name. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -41,6 +49,9 @@ export const readingAside = (database: Database): Database => ({
 
 /** Whether the reads of a database run on a thread of their own. */
 export const readsAside = ({ read, readAside }: Database): boolean => read === readAside;
+
+/** Whether a database is a file or in memory, which reads its texts as bytes. */
+export const isFile = ({ probe }: Database): boolean => probe !== undefined;
 
 /** The right to serve a database file. */
 export type Claim = {

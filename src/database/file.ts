@@ -7,9 +7,10 @@ import { filePathOf } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import { busyTimeoutMs, serialized } from "./connection.ts";
 import type { Connection } from "./connection.ts";
-import { bind } from "./database.ts";
+import { bind, hasCode } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
 import { claimFile, uriOf } from "./file-claim.ts";
+import { asBytes, isQuery, readTexts } from "./stored-text.ts";
 import { createThread } from "./thread.ts";
 
 const maxPrepared = 100; // statements
@@ -32,19 +33,26 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
   const statements = createCache<Libsql.Statement>(maxPrepared);
 
   function prepare(sql: string): Libsql.Statement {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = database!.prepare(sql);
+    const given = database!.prepare(sql);
+    const statement = isQuery(sql) && given.reader ? database!.prepare(asBytes(sql, given.columns())) : given;
     statements.set(sql, statement, 1);
     return statement;
   }
 
   function run(statement: Statement): Row[] {
     const { sql, args } = bind(statement);
-    const prepared = prepare(sql);
-    if (prepared.reader) return prepared.all(args) as Row[];
-    prepared.run(args);
-    return [];
+    const execute = (prepared: Libsql.Statement): Row[] => {
+      if (prepared.reader) return readTexts(prepared.all(args) as Record<string, unknown>[], statement.onDamage);
+      prepared.run(args);
+      return [];
+    };
+    try {
+      return execute(statements.get(sql) ?? prepare(sql));
+    } catch (error) {
+      // Its columns are fixed when a query is prepared. Another connection may have changed the table since.
+      if (!isQuery(sql) || !hasCode(error, /^SQLITE_ERROR$/)) throw error;
+      return execute(prepare(sql));
+    }
   }
 
   return {

@@ -22,6 +22,11 @@ export async function findDamage(database: Database): Promise<string | undefined
   return found === "ok" ? undefined : found;
 }
 
+/** Makes all indexes anew from their tables. */
+export async function rebuildIndexes(database: Database): Promise<void> {
+  await database.write([{ sql: "reindex" }]);
+}
+
 /** Checkpoints the write-ahead log and removes it. Fails as busy if anyone else has the file open. */
 export async function removeLog(database: Database): Promise<void> {
   await database.read({ sql: "pragma journal_mode = delete" });

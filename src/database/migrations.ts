@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -670,6 +670,30 @@ alter table diagnoses add column statistics text generated always as (
 ) virtual;
 
 drop index diagnoses_by_deployment;
+
+create index diagnoses_by_deployment on diagnoses
+  (position >> 8, deployment_id, session_id, prompt_version, status, statistics);
+`,
+  },
+  {
+    name: "019-read-damaged-documents",
+    checksum: "4490b870458958b2d2eeabafbbbfc0bb6eadadf0757a8575c715433d45542037",
+    sql: `-- A document that is damaged, as by a bad sector, has no model and no provider. Without the test SQLite could neither check such
+-- a record nor remove it.
+drop index diagnoses_by_deployment;
+
+alter table diagnoses drop column statistics;
+
+alter table diagnoses add column statistics text generated always as (
+  prompt_version || ',' || status || ',' || iif(
+    instr(measures, char(9)) or instr(measures, char(10)),
+    replace(
+      replace(measures, char(9), '"' || iif(json_valid(document), ifnull(document ->> 'model', ''), '') || '"'),
+      char(10), '"' || iif(json_valid(document), ifnull(document ->> 'provider', ''), '') || '"'
+    ),
+    measures
+  )
+) virtual;
 
 create index diagnoses_by_deployment on diagnoses
   (position >> 8, deployment_id, session_id, prompt_version, status, statistics);

@@ -3,12 +3,14 @@ import process from "node:process";
 import { openRemote } from "./client.ts";
 import type { Client, DatabaseSource } from "./client.ts";
 import { serialized } from "./connection.ts";
+import { bind } from "./database.ts";
 import type { Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
 import { claimFile } from "./file-claim.ts";
 import { sendOnNode } from "./node-send.ts";
 import { text } from "./row.ts";
 import { isLocal, urlOf } from "./source.ts";
+import { readingBytes } from "./stored-text.ts";
 
 /** Opens a database lazily: nothing is opened or sent before the first operation. */
 export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"): Database {
@@ -21,7 +23,11 @@ const send = isNode ? sendOnNode : undefined;
 /** The file of an embedder's client, which runs one operation at a time and is claimed like any other file. */
 function openFileClient(client: Client, database: Database, purpose: Purpose): Database {
   const connection = {
-    ...database,
+    ...readingBytes(database, async (statement) => {
+      const { sql, args } = bind(statement);
+      const { columns, columnTypes } = await client.execute({ sql: `select * from (${sql}\n) limit 0`, args });
+      return columns.map((name, index) => ({ name, type: columnTypes[index] || null }));
+    }),
     async findPath() {
       const [main] = await database.read({ sql: "select file from pragma_database_list where name = 'main'" });
       return text(main!, "file");

@@ -179,6 +179,7 @@ const stateMembers = {
  */
 export const findStates = (batches: string, attempt: Attempt): Statement => ({
   sql: findSql,
+  onDamage: "refuse",
   args: argsOf(batches, attempt),
 });
 

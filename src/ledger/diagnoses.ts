@@ -2,7 +2,7 @@
 import type { Page, PageRequest } from "../common/domain.ts";
 import { readSlotId } from "../common/ids.ts";
 import type { RecordId, WorkspaceId } from "../common/ids.ts";
-import { jsonText, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { jsonText, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -10,7 +10,7 @@ import { defaultPageSize } from "../database/page.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import { commitAt, findLogRange, idAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
-import { firstPositions, isRead, workBytes } from "./documents.ts";
+import { firstPositions, isRead, readDocument, workBytes } from "./documents.ts";
 import { scan } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
@@ -108,7 +108,7 @@ export async function findPositions(
 }
 
 /** What is read of a record (d) beside its position, its id and its version. */
-const recordColumns = `m.created_at, d.document, d.deployment_id, c.api_key_id, c.workspace_id,
+const recordColumns = `m.created_at, d.document, d.session_id, d.status, d.deployment_id, c.api_key_id, c.workspace_id,
   p.name || '@' || y.name as reference, (
     select value ->> 'name' from workspaces w cross join json_each(w.statuses)
     where w.id = c.workspace_id and value ->> 'status' = d.status
@@ -166,7 +166,13 @@ export async function findDiagnosis(
 
 /** A record with all members as submitted. A member with a reserved name is moved into `submitted`. */
 function toDiagnosis(row: Row): Diagnosis {
-  const submitted = readMembers(text(row, "document"));
+  const document = text(row, "document");
+  const found = readDocument(document);
+  const submitted = found ?? new Map(Object.entries({
+    sessionId: JSON.stringify(text(row, "session_id")),
+    status: String(integer(row, "status")),
+    content: JSON.stringify({ output: document }),
+  }));
   const shadowed: [string, string][] = [];
   const members: [string, JsonText][] = [];
   for (const [name, text] of submitted) {
@@ -184,12 +190,13 @@ function toDiagnosis(row: Row): Diagnosis {
     reference: textOrNull(row, "reference"),
     keyId: text(row, "api_key_id"),
     statusName: textOrNull(row, "status_name"),
+    ...(found === undefined ? { isDamaged: jsonText("true") } : {}),
   };
 }
 
 const reserved = new Set([
   ...["id", "promptVersion", "createdAt", "submitted"],
-  ...["deployId", "reference", "keyId", "statusName"],
+  ...["deployId", "reference", "keyId", "statusName", "isDamaged"],
 ]);
 
 /** The specification's members in its order. A submit may lack the last four. */

@@ -19,6 +19,17 @@ export const isRead = ({ text, where = [] }: DocumentFilter): boolean => text !=
 export const workBytes = 1024 * 1024;
 const batchRecords = 1024;
 
+/** The members of a document as JSON texts. Undefined if it is damaged. */
+export function readDocument(document: string): Map<string, string> | undefined {
+  try {
+    // Neither stands in valid JSON text: a sector of zeros, and bytes that are no text.
+    if (/[\0\ufffd]/.test(document)) JSON.parse(document);
+    return readMembers(document);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The documents at positions, in the order of these, read in parts of bounded size. */
 export async function* readDocuments(
   database: Database,
@@ -54,7 +65,8 @@ export function matchesDocument({ text, where = [] }: DocumentFilter): (document
     ? undefined
     : new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16)}`), "iu");
   return (document) => {
-    const members = readMembers(document);
+    const members = readDocument(document);
+    if (members === undefined) return false;
     const properties = members.get("additional_properties") ?? "null";
     if (!where.every((value) => hasValue(properties, value))) return false;
     if (pattern === undefined) return true;

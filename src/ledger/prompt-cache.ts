@@ -104,6 +104,7 @@ async function readTexts(database: Database, prompts: FoundPrompt[]): Promise<vo
     sql: `select r.key as ordinal, title, description, messages, llm_config from json_each(:versions) r
       cross join prompt_versions v on v.prompt_id = r.value ->> 0 and v.version = r.value ->> 1`,
     args: { versions: JSON.stringify(prompts.map(({ promptId, version }) => [promptId, version])) },
+    onDamage: "refuse",
   });
   for (const row of rows) {
     Object.assign(prompts[integer(row, "ordinal")]!, {

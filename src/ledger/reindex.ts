@@ -1,8 +1,8 @@
 // Reads stored records again, for what statistics know of them. It goes through the log in small transactions. Each one
 // stores how far it has come, so that a later run continues there.
-import { readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
+import { readDocument } from "./documents.ts";
 import { measuresOf } from "./measures.ts";
 
 const batchRecords = 256;
@@ -19,8 +19,9 @@ export async function reindexNext(database: Database): Promise<Reindexed | undef
   const position = integer(last, "position") + 1;
   const changes = rows.flatMap((row) => {
     const document = text(row, "document");
-    const measures = measuresOf(JSON.parse(document), readMembers(document));
-    return measures === row.measures ? [] : [[row.position, measures]];
+    const members = readDocument(document);
+    const measures = members && measuresOf(JSON.parse(document), members);
+    return measures === undefined || measures === row.measures ? [] : [[row.position, measures]];
   });
   await database.write([
     ...(changes.length === 0 ? [] : [{ sql: updateSql, args: { changes: JSON.stringify(changes) } }]),

@@ -1,8 +1,9 @@
-// Verifies that the ledger balances, and prunes old calls and records.
+// Verifies that the ledger balances and that nothing is damaged, and prunes old calls and records.
+import { findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
-import { LedgerBalance } from "../schema/ledger.ts";
+import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -71,17 +72,26 @@ const Verification = named(
       })),
       "The check of the audit log. Null if only one workspace is verified",
     ),
+    damaged: described(
+      nullable(exactly({
+        total: v.count,
+        rows: described(listOf(DamagedText), "At most 100 of them"),
+      })),
+      "Stored text that is not valid UTF-8, as after a bad sector. Null if only one workspace is verified, or if the " +
+        "database is on a server",
+    ),
   }),
 );
 export type Verification = Infer<typeof Verification>;
 
 const maxLedgers = 1_000;
+const maxDamaged = 100;
 
 export const verify = operation({
   id: "verify",
   summary:
-    "Verify the ledgers of a workspace, or all ledgers and the audit log (a ledger is one workspace in one month). " +
-    "The command exits 1 if anything is wrong",
+    "Verify the ledgers of a workspace, or all ledgers, the audit log and stored texts (a ledger is one workspace in " +
+    "one month). The command exits 1 if anything is wrong",
   method: "GET",
   path: "/verify",
   role: "viewer",
@@ -97,13 +107,23 @@ export const verify = operation({
     const chain = workspaceId === undefined
       ? await checkChain(management.database, reportOf("the audit log"))
       : undefined;
+    const damaged = workspaceId === undefined
+      ? await findDamagedTexts(management.database, reportOf("the texts"))
+      : undefined;
     const all = await verifyLedger(management.database, workspaceId, reportOf("the calls"));
     const wrong = all.filter(({ balanced }) => !balanced);
     const right = all.filter(({ balanced }) => balanced);
     const shown = new Set([...wrong, ...right].slice(0, maxLedgers));
     const ledgers = all.filter((ledger) => shown.has(ledger));
     const audit = chain === undefined ? null : { ...chain, isIntact: chain.brokenAt === null };
-    return { balanced: wrong.length === 0, total: all.length, unbalanced: wrong.length, ledgers, audit };
+    return {
+      balanced: wrong.length === 0,
+      total: all.length,
+      unbalanced: wrong.length,
+      ledgers,
+      audit,
+      damaged: damaged === undefined ? null : { total: damaged.length, rows: damaged.slice(0, maxDamaged) },
+    };
   },
 });
 

@@ -3,7 +3,9 @@ import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/pr
 import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
+import type { DamagedText } from "../schema/ledger.ts";
 import { percent } from "../management/operation.ts";
 import { describeDatabase } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
@@ -12,7 +14,7 @@ import { describeError } from "../common/log.ts";
 import { isBusy } from "../database/database.ts";
 import { isMigrated, migrate } from "../database/migrate.ts";
 import { openFile } from "../database/file.ts";
-import { findDamage, lockExclusively, removeLog } from "../database/maintenance.ts";
+import { findDamage, lockExclusively, rebuildIndexes, removeLog } from "../database/maintenance.ts";
 import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { migrations } from "../database/migrations.ts";
@@ -27,8 +29,11 @@ import {
 } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `replaced` is the new name of the old database. `applied` names the migrations that the backup lacked. */
-type Restored = { file: string; restored: string; replaced: string | null; applied: string[]; ledgers: number };
+/** `applied` names the migrations that the backup lacked, and `damaged` the rows with text that is not valid UTF-8. */
+type Checked = { applied: string[]; ledgers: number; damaged: DamagedText[] };
+
+/** `replaced` is the new name of the old database. */
+type Restored = Checked & { file: string; restored: string; replaced: string | null };
 
 /** Replaces the database with a copy of a backup. The old database is kept under another name. */
 export async function restore(location: DatabaseLocation, backup: string, terminal: Terminal): Promise<Restored> {
@@ -107,19 +112,22 @@ async function copyFile(from: string, to: string, handle: FileHandle, report: (c
   }
 }
 
-/** Migrates the part. Throws if it is damaged or its ledger does not balance. */
-async function check(
-  backup: string,
-  part: string,
-  { report }: Terminal,
-): Promise<{ applied: string[]; ledgers: number }> {
+/** Migrates the part. Throws if its pages are damaged or its ledger does not balance. Names the texts that are damaged. */
+async function check(backup: string, part: string, { report, say }: Terminal): Promise<Checked> {
   const database = openFile(pathToFileURL(part).href, "manage");
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
-    report("Checking the file");
-    const damage = await findDamage(database);
-    if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
     const applied = await migrate(database, migrations, Date.now());
+    report("Checking the file");
+    let damage = await findDamage(database);
+    if (damage !== undefined) {
+      // A text that is damaged may differ from what an index has of it.
+      await rebuildIndexes(database);
+      damage = await findDamage(database);
+    }
+    if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
+    const damaged = await findDamagedTexts(database, (share) => report(`Read ${percent(share)} of the texts`)) ?? [];
+    if (damaged.length > 0) say(`${describeDamaged(damaged)}\n`);
     const ledgers = await verifyLedger(database, undefined, (share) => report(`Verified ${percent(share)}`));
     const unbalanced = ledgers.filter(({ balanced }) => !balanced);
     const [first] = unbalanced;
@@ -128,7 +136,7 @@ async function check(
       throw conflict(`${unbalanced.length} of ${ledgers.length} ledgers do not balance, the first is ${name}`);
     }
     await removeLog(database);
-    return { applied, ledgers: ledgers.length };
+    return { applied, ledgers: ledgers.length, damaged };
   } catch (error) {
     throw unrestorable(backup, error instanceof Refusal ? error.message : describeError(error));
   } finally {

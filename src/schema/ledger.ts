@@ -43,6 +43,12 @@ const storedRecord = object({
   reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),
   keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
   statusName: described(nullable(v.text), "What its status means in the workspace, or null"),
+  isDamaged: optional(
+    described(
+      v.isTrue,
+      "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
+    ),
+  ),
   submitted: optional(
     described(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
   ),
@@ -63,6 +69,16 @@ export const Diagnosis = named(
     "A stored record with all members as submitted, further ones too. Absent ones are null",
   ),
 ) as Struct<unknown, unknown> as Struct<Diagnosis, unknown>;
+
+/** A row whose text is damaged. */
+export const DamagedText = named(
+  "DamagedText",
+  exactly({
+    table: described(v.text, "The table of the database"),
+    key: described(v.text, "The id of a record, or the primary key of another row"),
+  }),
+);
+export type DamagedText = Infer<typeof DamagedText>;
 
 /** A day's accepted requests. */
 export const DayUsage = exactly({ day: described(v.text, "YYYY-MM-DD, UTC"), reads: v.count, submits: v.count });

@@ -62,6 +62,7 @@ const landed = {
   "016-create-prices": "4d011b2b3b770983073bfd86a894a6a033dd06484872f2cad4f4c8eece09d8e5",
   "017-name-sources": "b8c9bac3ad7f2038e1ca8bfa63311ff5b465c27ddb1ce7468f68f857dba957fc",
   "018-read-names-from-documents": "b5b626676559235b141a89a88074bcd827f36bdcdc1ac94fb11940eada396f72",
+  "019-read-damaged-documents": "4490b870458958b2d2eeabafbbbfc0bb6eadadf0757a8575c715433d45542037",
 };
 
 test("a migration that has landed is never edited", () => {

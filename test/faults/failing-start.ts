@@ -66,7 +66,7 @@ const failingAtStart = (file: "database" | "WAL", result: string, when: string):
 });
 
 export const failingStart: Record<string, Fault> = {
-  "EIO reading the WAL at the start": failingAtStart("WAL", "error=EIO", "100"),
-  "end of file reading the WAL at the start": failingAtStart("WAL", "retval=0", "100"),
+  "EIO reading the WAL at the start": failingAtStart("WAL", "error=EIO", "3"),
+  "end of file reading the WAL at the start": failingAtStart("WAL", "retval=0", "3"),
   "EIO reading the database at the start": failingAtStart("database", "error=EIO", "3+3"),
 };

@@ -57,6 +57,9 @@ const otherContent = { title: "Greeting", messages: [{ role: "user", content: "H
 const ofWorkspace = ({ workspaceId }: World) => ({ path: { workspaceId } });
 const thatWorkspace = ({ workspaceId }: World) => ({ path: { id: workspaceId } });
 const thatKey = ({ keyId }: World) => ({ path: { id: keyId } });
+/** Damages the records of a world, as a bad sector does. */
+const damage = ({ database }: World) =>
+  database.write([{ sql: "update diagnoses set document = document || cast(x'ff' as text)" }]);
 const thatPrompt = ({ promptId }: World) => ({ path: { id: promptId } });
 const thatDeployment = ({ deployId }: World) => ({ path: { id: deployId } });
 const ofDeployment = ({ deployId }: World) => ({ path: { deployId } });
@@ -344,6 +347,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   listDiagnoses: {
     200: [
       ofDeployment,
+      async (world) => {
+        await damage(world);
+        return ofDeployment(world);
+      },
       (world) => ({
         ...ofDeployment(world),
         query: {
@@ -368,7 +375,14 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     200: [ofDeployment, (world) => ({ ...ofDeployment(world), query: { format: "csv", promptVersion: "1" } })],
   },
   getDiagnosis: {
-    200: [thatDiagnosis],
+    200: [
+      thatDiagnosis,
+      async (world) => {
+        await damage(world);
+        return thatDiagnosis(world);
+      },
+      thatDiagnosis,
+    ],
     410: [
       async (world) => {
         await world.manage("DELETE", `/diagnoses/${world.diagnosisId}`);
@@ -409,6 +423,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       async (world) => {
         const child = { ...goodBody, additional_properties: { parent_id: world.diagnosisId }, latency: 1, startAt: 1 };
         await world.submit({ ...child, endAt: 2 });
+        return { ...ofWorkspace(world), query: { sessionId: "session-1" } };
+      },
+      async (world) => {
+        await damage(world);
         return { ...ofWorkspace(world), query: { sessionId: "session-1" } };
       },
       (world) => ({ ...ofWorkspace(world), query: { ...paged, sessionId: "session-1" } }),
@@ -497,7 +515,14 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   reindex: { 200: [() => ({})] },
   verify: {
-    200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId } })],
+    200: [
+      () => ({}),
+      async (world) => {
+        await damage(world);
+        return {};
+      },
+      ({ workspaceId }) => ({ query: { workspaceId } }),
+    ],
     403: [(world) => withToken(world, { role: "admin" })],
   },
 };

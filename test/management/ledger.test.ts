@@ -17,8 +17,10 @@ const seed = 20261115;
 const day = 1440 * minute;
 
 async function verify(world: World, query = "") {
-  type Verification = { balanced: boolean; ledgers: LedgerBalance[]; audit: object | null };
-  const { audit: _audit, ...ledgers } = taken<Verification>(await world.manage("GET", `/verify${query}`));
+  type Verification = { balanced: boolean; ledgers: LedgerBalance[]; audit: object | null; damaged: object | null };
+  const { audit: _audit, damaged: _damaged, ...ledgers } = taken<Verification>(
+    await world.manage("GET", `/verify${query}`),
+  );
   return ledgers;
 }
 
