@@ -9,6 +9,7 @@ import { audit, createSeededDatabase } from "./audit.ts";
 import type { Audit } from "./audit.ts";
 import { clientQueue } from "./client-queue.ts";
 import { outOfDescriptors } from "./descriptors.ts";
+import { dailyUse } from "./daily-use.ts";
 import { failingCheckpoints } from "./failing-checkpoint.ts";
 import { failingDisk } from "./failing-disk.ts";
 import { failingStart } from "./failing-start.ts";
@@ -251,4 +252,5 @@ export const faults: Record<string, Fault> = {
   ...failingDisk,
   ...failingStart,
   ...failingCheckpoints,
+  "nothing, for minutes": dailyUse,
 };

@@ -310,7 +310,8 @@ if (currentRuntime === "Node") {
     }));
     const [records, usage, verified] = outputs;
     assert.match(records!, "demo-1");
-    assert.match(usage!, /used +[1-9]\d\d$/m);
+    // The history began three weeks ago, so a month that has just begun may have these two requests alone.
+    assert.match(usage!, /used +[1-9]\d*$/m);
     assert.match(verified!, /balance/);
     assert.is(await demo.stop(), 0);
   });
