@@ -1,63 +1,55 @@
-// `npm run check` and `npm test`: runs the named steps, or the default ones, two at a time. Prints a line for each when it ends,
-// the output of those that fail, and at last `N passed, N failed`, in which types, format and lint count as a test each.
-// `all` also runs the tests on Node 24, and those of the package on Node 22. A step that prints nothing for CHECK_PATIENCE seconds is ended: its
-// output shows the suite that hangs, and how many of its tests have passed.
-import { spawn } from "node:child_process";
+// `npm test` and `npm run check`: runs the named steps, or the default ones, and prints `N passed, N failed` in its last line.
+// Types, format and lint count as a test each. `--record` stores how long each file took in durations.json, and `--shuffle` runs
+// the files in a random order.
+import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import process from "node:process";
+import { parseArgs } from "node:util";
 import { reportOn } from "../src/runtime/terminal.ts";
-import { installNode, nodeVersions } from "./node-versions.ts";
-import { pathOf } from "./runtimes.ts";
+import {
+  defaultSteps,
+  durations,
+  durationsPath,
+  jobsOf,
+  listFiles,
+  nameOf,
+  repeatCommand,
+  steps,
+  stepSets,
+} from "./plan.ts";
+import { defaultSlots, endAll, runJobs } from "./schedule.ts";
+import type { Job, JobResult } from "./schedule.ts";
 
-/** `node` names another version of Node to put first in PATH. */
-type Step = { command: string[]; isTests?: true; node?: string };
+const slots = Number(process.env.CHECK_SLOTS ?? defaultSlots);
 
-const testsOnNode: Step = { command: ["npm", "run", "-s", "test:node"], isTests: true };
-
-// The longest come first, so that both lanes end at about the same time.
-const steps: Record<string, Step> = {
-  // The script of the console runs in browsers, and so has types of its own.
-  types: { command: ["sh", "-c", "tsc && tsc -p src/console/assets"] },
-  format: { command: ["deno", "fmt", "--check", "--quiet"] },
-  lint: { command: ["deno", "lint", "--quiet"] },
-  node: testsOnNode,
-  ...Object.fromEntries(nodeVersions.map((node) => [node, { ...testsOnNode, node }])),
-  // Between the oldest and the newest version it is enough that the package works.
-  node22: { command: [...testsOnNode.command, "--", "package.test"], isTests: true, node: "node22" },
-  bun: { command: ["npm", "run", "-s", "test:bun"], isTests: true },
-  deno: { command: ["npm", "run", "-s", "test:deno"], isTests: true },
-};
-
-// Tests wait most of the time, so that two runtimes share the processors well.
-const lanes = 2;
-
-const patience = Number(process.env.CHECK_PATIENCE ?? 240); // in seconds
-
-/** What the test runner prints of suites in which nothing failed, and the names of files. */
-const passedSuites = /^(\S+\.test\.ts| .*\((\d+) \/ \2\))?\n/gm;
-
-/** Leaves out what test files printed in which nothing failed. A crash or a hang shows in the last file. */
-function failuresOf(output: string): string {
-  const files = `\n${output}`.split(/\n(?=\S+\.test\.ts\n)/);
-  const kept = files.filter((text, index) => index === 0 || index === files.length - 1 || /^ +FAIL /m.test(text));
-  return kept.join("\n").replaceAll(passedSuites, "");
-}
-
-const args = process.argv.slice(2);
-const defaults = Object.keys(steps).filter((name) => !nodeVersions.includes(name));
-const names = args.length === 0 ? defaults : args[0] === "all" ? Object.keys(steps) : args;
-const unknown = names.find((name) => !Object.hasOwn(steps, name));
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { record: { type: "boolean", default: false }, shuffle: { type: "boolean", default: false } },
+});
+const unknown = positionals.find((name) => !steps.includes(name) && !(name in stepSets));
 if (unknown !== undefined) {
-  console.error(`Unknown step ${unknown}. Steps: ${Object.keys(steps).join(", ")}; or all`);
+  console.error(`Unknown step ${unknown}. Steps: ${steps.join(", ")}; ${Object.keys(stepSets).join(", ")}`);
   process.exit(2);
 }
+const chosen = positionals.length === 0 ? defaultSteps : positionals.flatMap((name) => stepSets[name] ?? name);
 
 let passed = 0, failed = 0;
-const groups = new Set<number>(); // the process groups of the steps that run
-const progress = new Map<string, string>(); // of the steps that run, by name
+const results: JobResult[] = [];
+const running = new Map<Job, number>(); // since when
+const began = performance.now();
+const secondsSince = (start: number) => Math.round((performance.now() - start) / 1000);
+
+const report = process.stderr.isTTY ? reportOn(process.stderr, () => performance.now()) : () => {};
+
+const timer = setInterval(() => {
+  const now = [...running].map(([job, since]) => `${nameOf(job)} ${secondsSince(since)} s`);
+  report(`${passed} passed, ${failed} failed, ${secondsSince(began)} s: ${now.join(", ")}`);
+}, 200);
 
 function end(code: number): never {
+  clearInterval(timer);
   report("");
+  endAll();
   console.log(`${passed} passed, ${failed} failed`);
   process.exit(code);
 }
@@ -68,92 +60,61 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) {
     end(128 + constants.signals[signal]);
   });
 }
-process.on("exit", () => groups.forEach(killGroup));
 
-/** Ends what a step has left running. */
-function killGroup(group: number): void {
-  groups.delete(group);
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // Nothing is left.
-  }
-}
-
-const report = process.stderr.isTTY ? reportOn(process.stderr, () => performance.now()) : () => {};
-
-const waiting = names.values();
-await Promise.all(Array.from({ length: lanes }, async () => {
-  for (const name of waiting) await runStep(name, steps[name]!);
-}));
+const jobs = (await Promise.all([...new Set(chosen)].map(jobsOf))).flat();
+// The longest first, so that none of them is alone at the end.
+jobs.sort(options.shuffle ? () => Math.random() - 0.5 : (a, b) => b.seconds - a.seconds);
+await runJobs(jobs, {
+  slots,
+  onStart: (job) => void running.set(job, performance.now()),
+  onEnd(result) {
+    running.delete(result.job);
+    results.push(result);
+    passed += result.passed;
+    failed += result.failed.length;
+    if (result.failed.length > 0) show(result);
+  },
+});
+summarize();
+if (options.record) record();
 end(failed === 0 ? 0 : 1);
 
-/** Runs a step, prints what came of it, and adds it to the sum. */
-async function runStep(name: string, { command, isTests, node }: Step): Promise<void> {
-  const start = performance.now();
-  const seconds = (digits: number) => ((performance.now() - start) / 1000).toFixed(digits);
-  const { code, output } = await run(command, node, (output) => {
-    const suites = [...output.matchAll(/\((\d+) \/ (\d+)\)$/gm)];
-    const sum = (group: number) => suites.reduce((total, match) => total + Number(match[group]), 0);
-    const tests = suites.length === 0 ? "" : `${sum(1)} passed, ${sum(2) - sum(1)} failed, `;
-    progress.set(name, `${name}: ${tests}${seconds(0)} s`);
-    report([...progress.values()].join("; "));
-  });
-  progress.delete(name);
+/** Prints what a file or a command that failed has printed, and how to repeat what failed. */
+function show({ job, output, failed, crash }: JobResult): void {
   report("");
-
-  const counts = /^\w+: (\d+) passed, (\d+) failed$/m.exec(output);
-  // Tests that end without their counts have crashed.
-  const isGood = code === 0 && (!isTests || counts !== null);
-  const failures = Number(counts?.[2] ?? 0);
-  passed += isTests ? Number(counts?.[1] ?? 0) : Number(isGood);
-  failed += isGood ? failures : Math.max(failures, 1);
-  const remarks = output.match(/^(skipped: .*|\w+: \d+ passed, \d+ failed)$/gm) ?? [];
-  console.log([isGood ? "ok    " : "FAILED", `${seconds(1).padStart(5)} s`, name, ...remarks].join("  "));
-  if (!isGood) console.log(failuresOf(output));
+  console.log(`FAILED ${nameOf(job)}${crash === undefined ? "" : `: ${crash}`}\n${output.trimEnd()}`);
+  const names = job.file === undefined ? [] : crash === undefined ? failed : [undefined];
+  for (const name of names) console.log(`repeat: ${repeatCommand(job, name)}`);
+  console.log();
 }
 
-/** Runs a command in a process group of its own, which ends with this process, and shows what it has printed so far. */
-async function run(
-  [command, ...args]: string[],
-  node: string | undefined,
-  show: (output: string) => void,
-): Promise<{ code: number | null; output: string }> {
-  const folders = [pathOf("node_modules/.bin"), process.env.PATH];
-  try {
-    if (node !== undefined) folders.unshift(await installNode(node));
-  } catch (error) {
-    return { code: null, output: `${node} cannot be had: ${error instanceof Error ? error.message : error}\n` };
+/** Prints each reason why tests were skipped, and the slowest files. */
+function summarize(): void {
+  report("");
+  const reasons = new Map<string, number>();
+  for (const { output } of results) {
+    for (const [, reason] of output.matchAll(/\bskipped: (.*)$/gm)) {
+      reasons.set(reason!, (reasons.get(reason!) ?? 0) + 1);
+    }
   }
-  const env = { ...process.env, PATH: folders.join(":"), NO_COLOR: "1" };
-  const child = spawn(command!, args, { cwd: pathOf("."), env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  const group = child.pid;
-  if (group !== undefined) groups.add(group);
-  let output = "";
-  let idle = 0; // in seconds
-  const timer = setInterval(() => {
-    show(output);
-    if (++idle !== patience) return;
-    output += `\nEnded, as it printed nothing for ${patience} s\n`;
-    if (group !== undefined) killGroup(group);
-  }, 1000);
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8");
-    stream.on("data", (text: string) => {
-      idle = 0;
-      output += text;
-    });
+  for (const [reason, count] of reasons) console.log(`skipped: ${reason}${count === 1 ? "" : ` (${count} times)`}`);
+  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, 5);
+  console.log(`slowest: ${slowest.map(({ job, seconds }) => `${nameOf(job)} ${seconds.toFixed(1)} s`).join(", ")}`);
+  const sum = results.reduce((sum, { seconds }) => sum + seconds, 0);
+  console.log(
+    `${results.length} files and commands took ${sum.toFixed()} s, ${slots} at a time ${secondsSince(began)} s`,
+  );
+}
+
+/** Stores how long each file took. Those that did not run keep what they took before. */
+function record(): void {
+  for (const { job: { on, file, env }, seconds } of results) {
+    if (file !== undefined && env === undefined) (durations[on] ??= {})[file] = Math.round(seconds * 10) / 10;
   }
-  return await new Promise((resolve) => {
-    const ended = (code: number | null) => {
-      clearInterval(timer);
-      resolve({ code, output });
-    };
-    child.once("error", (error) => {
-      output += `${error.message}\n`;
-      ended(null);
-    });
-    // What outlives a crash would hold its outputs open.
-    child.once("exit", () => killGroup(group!)).once("close", ended);
-  });
+  const known = new Set(listFiles().map(({ file }) => file));
+  const sorted = Object.entries(durations).map(([on, times]) => [
+    on,
+    Object.fromEntries(Object.entries(times).filter(([file]) => known.has(file)).sort(([a], [b]) => a < b ? -1 : 1)),
+  ]);
+  writeFileSync(durationsPath, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
 }

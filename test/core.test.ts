@@ -1,7 +1,8 @@
 // The core stays minimal: what `createService` of promptledger costs a Worker that bundles it, and what is not in it.
+// Runs on Node alone.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 

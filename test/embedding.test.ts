@@ -1,9 +1,10 @@
 // A service in somebody else's process: when it opens its database, how it is closed, and what it does when the file is not
 // there, not its own, or no longer the one it opened.
+// Runs on every runtime.
 import { appendFile, copyFile, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { createService } from "../src/index.ts";
 import type { Service, ServiceOptions } from "../src/index.ts";

@@ -1,8 +1,9 @@
 // What the package exports: the same on npm and JSR, and explained where an editor shows it.
+// Runs on Node alone.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 

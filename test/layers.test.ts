@@ -1,6 +1,7 @@
 // The house rules that a compiler does not hold: what a file may import, and what may stand in it.
+// Runs on Node alone.
 import { readdir, readFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { pathOf } from "./runtimes.ts";
 

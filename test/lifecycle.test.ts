@@ -1,5 +1,6 @@
 // Services that come and go in one process: opened and closed again, side by side, and made by several copies of the code, as
 // a development server has after it reloads. Nothing of them may stay: no lock, no descriptor, no timer.
+// Runs on every runtime.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readlink, rm, writeFile } from "node:fs/promises";
@@ -8,7 +9,7 @@ import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { build } from "esbuild";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { openService } from "../src/index.ts";
 import type { Service } from "../src/index.ts";

@@ -1,4 +1,5 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
+// Runs on Node alone.
 import { execFile } from "node:child_process";
 import { access, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +9,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { build } from "esbuild";
 import type { BuildOptions } from "esbuild";
 import { publint } from "publint";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../src/database/migrations.ts";
 import { createFolder, startProgram, until } from "./conformance/processes.ts";

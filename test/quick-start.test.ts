@@ -1,8 +1,9 @@
 // What the documents say to do, done: the README's start and its app, the calls of src/http/README.md, and the commands of the
 // command line and of operation, on a service that `npm start` starts.
+// Runs on every runtime.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { runIn } from "./cli/places.ts";
 import { createFolder, startScript } from "./conformance/processes.ts";

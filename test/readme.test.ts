@@ -1,8 +1,9 @@
 // The documents: every command, option, setting, metric, path and link in them exists.
+// Runs on Node alone.
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../src/cli/arguments.ts";
 import { nameOf } from "../src/cli/command.ts";
@@ -24,6 +25,7 @@ import {
 } from "./documents.ts";
 import type { ShellCommand } from "./documents.ts";
 import { faults } from "./faults/faults.ts";
+import { steps, stepSets } from "./plan.ts";
 import { pathOf } from "./runtimes.ts";
 
 const test = suite("readme");
@@ -83,6 +85,9 @@ function checkPromptledger(words: string[]): void {
   assert.ok(faultsOf.includes(undefined), `${words.join(" ")}: ${faultsOf.join("; ")}`);
 }
 
+/** Options of test/check.ts and test/repeat.ts. */
+const ofTests = ["--record", "--shuffle", "--times", "--beside", "--syncs"];
+
 /** Throws what is wrong with a script of package.json and its arguments. */
 function checkScript(name: string, args: string[]): void {
   assert.ok(Object.hasOwn(manifest.scripts, name), `no script ${name}`);
@@ -92,10 +97,12 @@ function checkScript(name: string, args: string[]): void {
     const values = args.flatMap((arg, index) => args[index - 1] === "--fault" ? [arg] : []);
     for (const part of values) assert.ok(Object.keys(faults).some((fault) => fault.includes(part)), part);
     for (const option of args.filter((arg) => arg.startsWith("--"))) assert.ok(source.includes(option), option);
+  } else if (name === "test:repeat") {
+    for (const option of args.filter((arg) => arg.startsWith("--"))) assert.ok(ofTests.includes(option), option);
   } else if (name.startsWith("test:")) {
     for (const pattern of args) assert.ok(files.some((file) => file.includes(`${pattern}.test.ts`)), pattern);
   } else if (name === "check") {
-    for (const step of args) assert.ok(step === "all" || source.includes(`  ${step}: { command`), step);
+    for (const step of args) assert.ok([...steps, ...Object.keys(stepSets), ...ofTests].includes(step), step);
   } else if (name === "hosts") {
     for (const app of args) assert.ok(files.includes(`test/hosts/apps/${app}/package.json`), app);
   } else assert.equal(args, []);
@@ -153,7 +160,7 @@ everywhere("commands in the prose exist, and take the options that they are give
 
 everywhere("options in the prose exist", (text) => {
   const others = ["--json", "--help", "--server", "--init", "--build", "--scenario", "--runtime", "--store", "--fault"];
-  const known = [...others, ...commands.flatMap(({ usage }) => usage.match(/--[a-z-]+/g) ?? [])];
+  const known = [...others, ...ofTests, ...commands.flatMap(({ usage }) => usage.match(/--[a-z-]+/g) ?? [])];
   for (const option of spansOf(text).flatMap((span) => /^--[a-z-]+/.exec(span) ?? [])) {
     assert.ok(known.includes(option), option);
   }

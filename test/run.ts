@@ -1,61 +1,71 @@
-// Runs the test files on the runtime it is started with: `test/run.ts [PATTERN]`. Ends with a line `RUNTIME: N passed,
-// N failed`, and fails when fewer tests ran than there are: a file that is not found or never ran must not pass. Some files
-// run on Node alone.
-import { basename } from "node:path";
+// Runs test files on the runtime it is started with. `test/run.ts [PATTERN [NAME]]` runs the files whose path contains the
+// pattern, or of them the tests with that name. `test/run.ts --worker` runs the files that schedule.ts names, a line each.
 import process from "node:process";
-import { parse } from "uvu/parse";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { currentRuntime } from "./runtimes.ts";
-
-const leastTests = { Node: 3330, Bun: 2410, Deno: 2375 }[currentRuntime];
-
-const onNodeAlone = new Set([
-  // Pure functions: no server, database, file, process or clock.
-  ...["arguments", "cache", "charts", "config", "ids", "json-fault", "json-text", "layers", "log", "metrics", "month"],
-  ...["prompt-text", "struct", "table", "histogram"],
-  // Thousands of cases of one rule, in process. Other files hold its parts that a runtime could change.
-  ...["day", "openapi", "ranges", "roles"],
-]);
+import { listFiles, testFolder } from "./plan.ts";
+import { resultMark } from "./schedule.ts";
+import type { FileResult } from "./schedule.ts";
 
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>;
 type Globals = { UVU_DEFER: number; UVU_INDEX: number; UVU_QUEUE: (string | null | Suite)[][] };
 
 const globals = globalThis as unknown as Globals;
 globals.UVU_DEFER = 1;
-const uvu = await import("uvu");
+await import("uvu");
 
 // What tests have started ends with this process.
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
-const pattern = process.argv[2];
-const { suites } = await parse("test", /\.test\.ts$/);
-const chosen = suites.filter(({ name }) => {
-  const isElsewhere = currentRuntime !== "Node" && onNodeAlone.has(basename(name, ".test.ts"));
-  return !isElsewhere && (pattern === undefined || name.includes(pattern));
-});
-let passed = 0, failed = 0;
-
-for (const [index, { name, file }] of chosen.entries()) {
+/** Imports a file, which queues its suites, and runs those. */
+async function runFile(file: string): Promise<FileResult> {
+  const began = performance.now();
+  const index = globals.UVU_QUEUE.push([]) - 1;
   globals.UVU_INDEX = index;
-  globals.UVU_QUEUE.push([name]);
-  await import(`file://${file}`);
-  const queue = globals.UVU_QUEUE[index]!;
-  globals.UVU_QUEUE[index] = queue.map((entry) => typeof entry === "function" ? counted(entry) : entry);
+  const result: FileResult = { file, passed: 0, failed: [], skipped: 0, seconds: 0 };
+  await import(pathToFileURL(`${testFolder}/${file}`).href);
+  for (const suite of globals.UVU_QUEUE[index] as Suite[]) {
+    const [errors, passed, skipped] = await suite();
+    result.passed += passed;
+    result.skipped += skipped;
+    if (errors === true) continue;
+    process.stdout.write(`\n${errors}\n`);
+    result.failed.push(...Array.from(errors.matchAll(failures), ([, name]) => name!));
+  }
+  globals.UVU_QUEUE[index] = [];
+  result.seconds = Math.round(performance.now() - began) / 1000;
+  return result;
 }
 
-await uvu.exec();
+// How uvu heads what it prints of a test that failed.
+// deno-lint-ignore no-control-regex -- colours
+const failures = /^(?:\x1b\[\d+m| )*FAIL(?:\x1b\[\d+m| )+.*?"(?:\x1b\[\d+m)*(.*?)(?:\x1b\[\d+m)*"(?:\x1b\[\d+m)*$/gm;
 
-if (pattern === undefined && passed + failed < leastTests) {
-  console.error(`Only ${passed + failed} tests ran, of at least ${leastTests}`);
-  failed++;
+if (process.argv[2] === "--worker") {
+  for await (const file of createInterface({ input: process.stdin })) {
+    const result = await runFile(file);
+    await new Promise<void>((resolve) =>
+      process.stdout.write(`\n${resultMark}${JSON.stringify(result)}\n`, () => resolve())
+    );
+  }
+} else {
+  await runChosen(process.argv[2] ?? "", process.argv[3]);
 }
-console.log(`${currentRuntime}: ${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && chosen.length > 0 ? 0 : 1);
+process.exit();
 
-function counted(suite: Suite): Suite {
-  return async () => {
-    const result = await suite();
-    passed += result[1];
-    failed += result[3] - result[1];
-    return result;
-  };
+async function runChosen(pattern: string, name: string | undefined): Promise<void> {
+  if (name !== undefined) process.env.TEST_NAME = name;
+  const files = listFiles().filter(({ file, runsInFull }) =>
+    file.includes(pattern) && runsInFull.includes(currentRuntime)
+  );
+  let passed = 0, failed = 0;
+  for (const { file } of files) {
+    console.log(file);
+    const result = await runFile(file);
+    passed += result.passed;
+    failed += result.failed.length;
+  }
+  console.log(`\n${currentRuntime}: ${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // promptledger/testing, and what embedders get besides the service: render and fromPino.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { createClient } from "../src/client/index.ts";
 import { fromPino, MissingVariablesError, render } from "../src/index.ts";

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { management } from "../src/management.ts";
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../src/database/migrations.ts";
 import { openDatabase } from "../src/database/open.ts";

@@ -1,5 +1,6 @@
 // Parsing by usage lines, beyond what the tests of commands show.
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments, readUsage } from "../../src/cli/arguments.ts";
 import type { Parameter } from "../../src/cli/arguments.ts";

@@ -1,6 +1,7 @@
 // Backups of a database that is in use, on the runtime that runs the tests.
+// Runs on every runtime.
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startService } from "../conformance/processes.ts";
 import { audit, createSeededDatabase } from "../faults/audit.ts";

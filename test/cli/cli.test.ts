@@ -1,6 +1,7 @@
+// Runs on every runtime.
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { describeCreated } from "../../src/cli/local.ts";
 import { migrationNames } from "../../src/database/migrations.ts";

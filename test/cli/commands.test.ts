@@ -1,6 +1,6 @@
 // More commands than in cli.test.ts, on a local database and on a service.
 import { readFile, writeFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../helpers.ts";
 import { toLines } from "../management/management.ts";

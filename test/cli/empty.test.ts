@@ -1,6 +1,6 @@
 // The command line on databases without a schema. Only migrate and workspace create create one.
 import { writeFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../../src/database/migrations.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";

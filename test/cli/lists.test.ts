@@ -1,5 +1,5 @@
 // How commands call operations that return parts, with operations that return what the test says.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";
 import type { Call, CommandContext } from "../../src/cli/command.ts";

@@ -1,7 +1,7 @@
 // Prompts by name on the command line: push from a path, pull, promote, rename and archive.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { promptFile } from "../helpers.ts";

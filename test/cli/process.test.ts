@@ -1,7 +1,8 @@
 // The command line as a separate process, on the runtime that runs the tests.
+// Runs on every runtime.
 import { spawn } from "node:child_process";
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, findTerminal, runFile, startFile, startInTerminal } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";

@@ -1,5 +1,5 @@
 // How the command line shows statistics and comparisons.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { comparisonText, statsText } from "../../src/cli/stats-text.ts";
 import type { StatsPoint, VersionStats } from "../../src/schema/ledger.ts";

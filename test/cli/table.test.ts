@@ -1,5 +1,6 @@
 // Tables fit the terminal, have ids last, and align wide characters.
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { format, formatList } from "../../src/cli/format.ts";
 import { cutTo, widthOf } from "../../src/cli/table.ts";

@@ -1,6 +1,7 @@
 // Progress on a terminal and elsewhere, and files that are created as a part first.
+// Runs on every runtime.
 import { lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { reportOn, terminal } from "../../src/runtime/terminal.ts";
 import { createFolder } from "../conformance/processes.ts";

@@ -1,5 +1,6 @@
 // A client in a process of its own, over HTTP to a started service: it gets its prompt, delivers its record and ends by itself.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, findFreePort, runFile, startService } from "../conformance/processes.ts";

@@ -1,7 +1,8 @@
 // What the client costs a page or a Worker that bundles it, and that it needs nothing of any runtime.
+// Runs on Node alone.
 import { readFile } from "node:fs/promises";
 import { build } from "esbuild";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder } from "../conformance/processes.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";

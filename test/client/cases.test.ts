@@ -1,7 +1,7 @@
 // The cases of cases.json, which a client in any language can be held to: `fill` by this client and by the service, the others
 // by this client against a service that answers as each step says.
 import { readFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import { MissingVariablesError, PromptLedgerError, QuotaExceededError } from "../../src/client/errors.ts";

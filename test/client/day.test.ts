@@ -1,7 +1,7 @@
 // A day of an application on a virtual clock: 10 processes ask for 5 prompts and record what came of them, while 100 promotions
 // are made, the service is away for an hour, slow for ten minutes and restarted ten times, and so are the processes.
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import type { Client } from "../../src/client/client.ts";

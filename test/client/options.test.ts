@@ -1,5 +1,5 @@
 // The options of a client, and what it sends because of them.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import { PromptLedgerError } from "../../src/client/errors.ts";

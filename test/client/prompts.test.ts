@@ -1,5 +1,5 @@
 // How prompts are cached, refreshed and replaced, against the real service. What any client must do is in cases.json.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { NotFoundError, QuotaExceededError, UnavailableError } from "../../src/client/errors.ts";
 import type { PromptLedgerError } from "../../src/client/errors.ts";

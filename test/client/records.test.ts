@@ -1,5 +1,6 @@
 // How records reach the real service: with their version and once, from the queue and by submit().
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { PromptLedgerError } from "../../src/client/errors.ts";
 import type { DiagnosisItem } from "../../src/client/shapes.ts";

@@ -1,7 +1,8 @@
 // The copy of the last prompts with which a process starts while the service is away.
+// Runs on every runtime.
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { SnapshotStore } from "../../src/client/snapshot.ts";
 import { createFolder, until } from "../conformance/processes.ts";

@@ -1,6 +1,7 @@
 // The client in a Worker, on workerd, whose requests must not wait for each other, and which ends what a request has begun.
+// Runs on Node alone.
 import { existsSync } from "node:fs";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { createFolder, startService, until } from "../conformance/processes.ts";

@@ -1,5 +1,6 @@
+// Runs on Node alone.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createCache } from "../../src/common/cache.ts";
 

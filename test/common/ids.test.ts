@@ -1,5 +1,6 @@
+// Runs on Node alone.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/cli/command.ts";
 import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, slotId } from "../../src/common/ids.ts";

@@ -1,5 +1,6 @@
 // Where text stops being JSON: the position, and agreement with JSON.parse.
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { describeJsonFault } from "../../src/common/json-fault.ts";
 import { isJson } from "./is-json.ts";

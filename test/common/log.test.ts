@@ -1,4 +1,5 @@
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { describeError } from "../../src/common/log.ts";
 import { captureLog } from "../helpers.ts";

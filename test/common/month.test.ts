@@ -1,4 +1,5 @@
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { endOfMonth, isMonth, monthOf } from "../../src/common/month.ts";
 

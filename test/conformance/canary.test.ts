@@ -2,9 +2,10 @@
 // backup, in printed output and in answers. Keys are stored as hashes, and each is shown once. Content that a client stores is
 // stored as it is, even a key: the value or the name of a field, or a name or a note in management. Such a key may be in the
 // database and in an answer that returns the content, but not in printed output or in a refusal.
+// Runs on every runtime.
 import { readFile } from "node:fs/promises";
 import Libsql from "libsql";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey } from "../../src/common/ids.ts";
 import { runIn } from "../cli/places.ts";

@@ -1,8 +1,9 @@
 // Runs the cases in process and against a started service, on a file and on a libSQL server, on the runtime of the tests. On
 // Node they also run against the Worker on workerd. With TARGET_URL in the environment they run against the service there,
 // which must have the tests' admin token.
+// Runs on every runtime.
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { serveDatabase } from "../../src/http/service.ts";

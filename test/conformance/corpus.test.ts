@@ -1,10 +1,11 @@
 // Sends thousands of generated requests, most of them wrong, over HTTP to a started service on the runtime of the tests. The
 // service answers each as documented, stores what it accepts as sent, and counts it. SEED and NUM_RUNS in the environment make
 // another corpus, or a larger one.
+// Runs on every runtime.
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { assertBalanced } from "../balanced.ts";

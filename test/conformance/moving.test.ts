@@ -1,6 +1,7 @@
 // Moves a database from a file to a libSQL server and back, as src/deploy/README.md describes.
+// Runs on every runtime.
 import { mkdir } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { runIn } from "../cli/places.ts";
 import { createSeededDatabase } from "../faults/audit.ts";

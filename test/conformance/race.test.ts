@@ -1,6 +1,7 @@
 // One service on each runtime, all on one database: the quota holds across processes. Only the tests on Node run it, since it
 // would be the same on the others.
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createApiKey, listCalls } from "../actions.ts";
 import { openDatabase } from "../../src/database/open.ts";

@@ -1,6 +1,7 @@
 // A Worker on workerd when much comes at once, and when its database goes away and comes back. The cases run on it in
 // conformance.test.ts.
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/migrate.ts";

@@ -1,11 +1,12 @@
 // The console in a real Chromium: accessibility, the keyboard, what other sites and strangers may not do, and pages that take
 // long.
+// Runs on Node alone.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import express from "express";
 import type { Page } from "playwright-core";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { consolePages } from "../../src/console.ts";
 import { consolePagesWith } from "../../src/console/face.ts";

@@ -1,5 +1,5 @@
 // What people change at the console: each form does what its operation does, and shows what was refused.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
 import { contentOf, keepUnchanged, readDraft, toDraft } from "../../src/console/draft.ts";

@@ -1,5 +1,5 @@
 // How the console writes amounts, durations and forecasts, and what it shows where nothing is known.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { dollarText, priceText } from "../../src/common/dollars.ts";
 import { durationText } from "../../src/console/format.ts";

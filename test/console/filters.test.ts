@@ -1,5 +1,5 @@
 // The filters of records and statistics: those of the command line, and what a page says about a wrong one.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readStats } from "../../src/management/stats.ts";
 import { call, createApiKey, updateWorkspace } from "../actions.ts";

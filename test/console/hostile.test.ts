@@ -1,5 +1,5 @@
 // What strangers write: in records, and in names, notes and prompts. It shows as text, whatever is in it.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createPrompt, pushPrompt } from "../actions.ts";
 import { promptFile, toPrompt } from "../helpers.ts";

@@ -1,6 +1,6 @@
 // Each number on a page is that of the command line, over random histories.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { runIn } from "../cli/places.ts";
 import { createFolder } from "../conformance/processes.ts";

@@ -1,5 +1,6 @@
 // Every page that links lead to: it is there for each role, holds no script of its own, and is light.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { assets } from "../../src/console/assets.ts";
 import { roles } from "../../src/management/operation.ts";

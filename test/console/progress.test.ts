@@ -1,6 +1,6 @@
 // Pages that take long: the response begins, shows the progress of the work, and ends with the page.
 import { connect } from "node:net";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";

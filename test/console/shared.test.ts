@@ -1,5 +1,5 @@
 // What the console shares with the management API of its service: the bounds on guesses, on long work and on exports.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";

@@ -1,5 +1,5 @@
 // Signing in: what the cookie is, what ends it, and what a change needs besides.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
 import { consolePages } from "../../src/console.ts";

@@ -1,9 +1,10 @@
 // A person's week at the console in a real Chromium, wherever the service runs: on each runtime, on Workers, and mounted in a
 // host; with scripts, and on Node without them too.
+// Runs on Node alone.
 import { copyFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import { Refusal } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import { consolePages } from "../../src/console.ts";

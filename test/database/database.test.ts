@@ -1,7 +1,8 @@
+// Runs on every runtime.
 import { copyFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import { verifyBalanced } from "../balanced.ts";

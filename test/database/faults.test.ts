@@ -1,7 +1,8 @@
 // A database that fails at every operation and statement, with every kind of error. Nothing is half written. Nothing is
 // counted that was not answered, unless a reply was lost. The next request is served.
+// Runs on every runtime.
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import { failureOf } from "../../src/database/database.ts";

@@ -1,6 +1,7 @@
 // A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
+// Runs on every runtime.
 import { open, readFile, stat, truncate } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serialized } from "../../src/database/connection.ts";
 import type { Connection } from "../../src/database/connection.ts";

@@ -1,7 +1,8 @@
 // How a database file is named and opened, whatever its path contains.
+// Runs on every runtime.
 import { copyFile, mkdir, open, readdir, symlink } from "node:fs/promises";
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import Libsql from "libsql";
 import type { Database } from "../../src/database/database.ts";

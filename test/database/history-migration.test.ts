@@ -1,5 +1,5 @@
 // The migration that turns the histories of deployments into the first entries of the audit log.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";

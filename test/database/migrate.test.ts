@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { generated } from "../../sql/generate.ts";
 import { listMissing, migrate } from "../../src/database/migrate.ts";

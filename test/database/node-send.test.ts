@@ -1,7 +1,8 @@
+// Runs on every runtime.
 import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sendOnNode } from "../../src/database/node-send.ts";
 

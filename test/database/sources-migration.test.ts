@@ -1,5 +1,5 @@
 // The migration that lets the audit log name the console and embedding code as sources.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";

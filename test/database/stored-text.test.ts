@@ -1,5 +1,6 @@
 // Text that is damaged: a bad sector, or a program that wrote bytes which are not UTF-8.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";

@@ -1,7 +1,8 @@
 // The reader thread of a served file: it gives what the connection gives, sees what was written, and leaves nothing behind.
+// Runs on every runtime.
 import { rmSync, statSync } from "node:fs";
 import Libsql from "libsql";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { failureOf } from "../../src/database/database.ts";
 import type { Database, Statement } from "../../src/database/database.ts";

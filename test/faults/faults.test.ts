@@ -1,5 +1,6 @@
 // A few rounds of the quick faults. `npm run faults` runs all of them, with more rounds.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
 import { findSqld } from "../conformance/sqld.ts";

@@ -1,7 +1,8 @@
 // The service mounted in other servers: every host for the runtime that runs the tests goes through the same checks. Most of
 // their time is waiting, so that several hosts are at it at once.
+// Runs on every runtime.
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { checksAfterParser } from "./body-checks.ts";

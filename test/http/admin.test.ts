@@ -1,5 +1,5 @@
 // The management API over HTTP: authentication, paths and methods, and how input is read.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { operations } from "../../src/management/index.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";

@@ -1,5 +1,5 @@
 // The response and the log when something that the service depends on fails.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, bearer, captureLog, createTenant, goodBody, managementOf } from "../helpers.ts";

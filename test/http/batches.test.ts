@@ -1,5 +1,5 @@
 // The response to a batch of records when something else fails.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createWorld, goodBody, openMemory } from "../helpers.ts";
 import type { Database } from "../../src/database/database.ts";

@@ -1,4 +1,5 @@
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readUsage, revokeApiKey } from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";

@@ -1,5 +1,6 @@
 // The data plane without HTTP: what it gives, and that it refuses what a request is refused for, in the same words.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { newApiKey } from "../../src/common/ids.ts";

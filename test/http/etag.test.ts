@@ -1,6 +1,6 @@
 // The ETag of GET /v1/prompts. A client with a current copy gets a 304 without a body, at the cost of a read.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, promptFile } from "../helpers.ts";

@@ -1,5 +1,5 @@
 // How long an Idempotency-Key is kept.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import { createWorld, goodBody } from "../helpers.ts";

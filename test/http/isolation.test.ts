@@ -1,5 +1,5 @@
 // Workspaces are isolated. The response for another workspace's deployment is, to the byte, that for a missing one.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { listCalls } from "../actions.ts";
 import { verifyBalanced } from "../balanced.ts";

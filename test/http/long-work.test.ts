@@ -1,5 +1,6 @@
 // Long management work: few requests at once, and only while the client is connected.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";

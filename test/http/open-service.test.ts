@@ -1,6 +1,7 @@
 // openService: what each `schema` does before the service is used, and why a service is not ready.
+// Runs on every runtime.
 import { access, mkdir } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createService, openService, Refusal } from "../../src/index.ts";
 import { migrate } from "../../src/migrate.ts";

@@ -1,6 +1,6 @@
 // The OpenAPI description matches what the service does, for every operation and every status in it, and passes a linter.
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { operations } from "../../src/management/index.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";

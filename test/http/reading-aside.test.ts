@@ -1,6 +1,7 @@
 // Management on a served file reads on the reader thread, so that nobody waits for it, and it waits for nobody.
+// Runs on every runtime.
 import { stat } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import { classifyErrors } from "../../src/database/database.ts";

@@ -1,5 +1,5 @@
 // GET / and its link.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
 import { version } from "../../src/common/version.ts";

@@ -1,5 +1,5 @@
 // Most routes are found by the text of their path. That must make no difference to what the router finds.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Context, RequestContext, Route } from "../../src/http/context.ts";
 import { addReads, allowOnly, createRouter, routeOf } from "../../src/http/router.ts";

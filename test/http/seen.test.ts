@@ -1,5 +1,5 @@
 // What operators see of requests: log lines, ids, probes and metrics.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
 import { heldBody } from "../held-body.ts";

@@ -1,6 +1,7 @@
+// Runs on every runtime.
 import { writeFile } from "node:fs/promises";
 import { createClient } from "@libsql/client";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createService } from "../../src/index.ts";
 import type { ServiceOptions } from "../../src/index.ts";

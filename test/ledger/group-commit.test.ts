@@ -1,5 +1,6 @@
+// Runs on every runtime.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { groupCommit } from "../../src/ledger/group-commit.ts";

@@ -1,5 +1,6 @@
 // Many requests at once, and failures of the database.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import {
   createApiKey,

@@ -1,6 +1,7 @@
 // Percentiles of histograms, compared with those of a sorted list.
+// Runs on Node alone.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { addSmall, emptySmall, increaseSmall, percentilesOfSmall } from "../../src/ledger/histogram.ts";
 

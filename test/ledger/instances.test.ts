@@ -1,6 +1,7 @@
 // Two services on one file, each with its own connection. A change through one holds for the other from the very next request
 // on, whatever that one has cached.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../../src/database/migrations.ts";
 import { migrate } from "../../src/database/migrate.ts";

@@ -1,5 +1,5 @@
 // 95 % intervals, compared with published examples.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newcombe, welch, wilson } from "../../src/ledger/intervals.ts";
 

@@ -1,6 +1,6 @@
 // The tokens, latency, model and cost that statistics take from a record.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { measuresOf } from "../../src/ledger/measures.ts";
 import { parse } from "../../src/schema/parse.ts";

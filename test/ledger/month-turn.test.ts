@@ -1,5 +1,5 @@
 // The turn of a month to the millisecond, also while requests are under way. Each request counts in exactly one month.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { listCalls, listDiagnoses } from "../actions.ts";
 import type { Database } from "../../src/database/database.ts";

@@ -1,5 +1,6 @@
 // Every item is decided or rejected in the end, wherever between two readings of the clock its timeout falls.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { groupCommit } from "../../src/ledger/group-commit.ts";
 

@@ -1,6 +1,6 @@
 // Verifies the ledgers of many workspaces, in pages that fit into a server's reply.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { verifyLedger } from "../../src/ledger/verify.ts";
 import type { Database } from "../../src/database/database.ts";

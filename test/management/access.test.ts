@@ -1,5 +1,5 @@
 // Workspaces and API keys, managed over HTTP.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { ApiKey } from "../../src/management/api-keys.ts";
 import { newApiKey } from "../../src/common/ids.ts";

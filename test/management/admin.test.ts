@@ -1,5 +1,5 @@
 // Management from code: every operation as a function, with the rules and the audit log of a request.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { openDatabase } from "../../src/database/open.ts";

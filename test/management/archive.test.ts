@@ -1,5 +1,5 @@
 // Archiving hides an item from lists and refuses requests to it. Its name stays taken, and nothing is lost.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";

@@ -2,7 +2,7 @@
 // concurrent changes. OPERATIONS sets how many, SEED which.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";

@@ -1,6 +1,6 @@
 // The audit log has an entry for each change, with who made it and what it changed. Entries are never modified.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";

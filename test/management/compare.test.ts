@@ -1,5 +1,5 @@
 // Comparing the records of two versions or two deployments.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Comparison } from "../../src/management/compare.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";

@@ -1,7 +1,8 @@
 // A database in whose texts a bad sector has left bytes that are not UTF-8, or zeros. Whatever is looked at is shown, the rest is
 // served, and what is damaged is named. Restoring a backup makes its indexes fit again.
+// Runs on every runtime.
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder } from "../conformance/processes.ts";
 import { runIn } from "../cli/places.ts";

@@ -1,7 +1,7 @@
 // Deleting a workspace removes everything in it and nothing else. The ledger balances before, during and after.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/schema/ledger.ts";
 import type { Database } from "../../src/database/database.ts";

@@ -1,6 +1,6 @@
 // Deployments: which version is live, how that changes, and what the history shows.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import { findRollbackTargets } from "../../src/management/history.ts";

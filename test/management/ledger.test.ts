@@ -1,6 +1,6 @@
 // The ledger: listing calls and usage, pruning, and verifying that everything balances.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Call, LedgerBalance } from "../../src/schema/ledger.ts";
 import type { Statement } from "../../src/database/database.ts";

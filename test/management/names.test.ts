@@ -1,5 +1,5 @@
 // Names of prompts and deployments: their rules, their uniqueness, and their use in place of ids.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { Prompt } from "../../src/management/prompts.ts";

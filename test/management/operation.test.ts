@@ -1,5 +1,5 @@
 // What all operations have in common: who may call them, and the codes of refusals.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Refusal } from "../../src/common/errors.ts";
 import { operations } from "../../src/management/index.ts";

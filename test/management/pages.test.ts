@@ -1,6 +1,6 @@
 // Every list in pages: newest first, without gaps and duplicates, whatever is added in between.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";

@@ -1,5 +1,5 @@
 // Prices of models, and how they are imported from the files of others.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readPriceFile } from "../../src/cli/price-files.ts";
 import { decimalText, readAmount } from "../../src/common/decimal.ts";

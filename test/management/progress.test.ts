@@ -1,5 +1,5 @@
 // Operations that read much of the log report their progress.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { compareStats } from "../../src/management/compare.ts";
 import type { Session } from "../../src/management/operation.ts";

@@ -1,6 +1,7 @@
+// Runs on Node alone.
 import { applyPatch } from "diff";
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { PromptContent } from "../../src/management/prompt-text.ts";
 import { jsonText } from "../../src/common/json-text.ts";

@@ -1,5 +1,5 @@
 // Prompts and their versions, managed over HTTP.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -1,5 +1,5 @@
 // Publishing creates the prompt, the version and the deployment in one transaction.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
 import type { Session } from "../../src/management/operation.ts";

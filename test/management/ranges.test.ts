@@ -1,6 +1,6 @@
 // Time ranges go by the time of each commit, whatever the clocks of the services were.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -1,6 +1,6 @@
 // The filter of records, which is the same for lists, exports and statistics, compared with a plain one in JavaScript.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import { readAll, refused, taken, toLines, toQuery } from "./management.ts";

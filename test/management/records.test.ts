@@ -1,6 +1,7 @@
 // Records: filters, deletion and exports.
+// Runs on every runtime.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { pagesOf } from "../../src/management/records.ts";
 import type { Diagnosis } from "../../src/schema/ledger.ts";

@@ -1,5 +1,5 @@
 // Reading stored records again, for the tokens that an older rule did not count.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";

@@ -1,5 +1,5 @@
 // Retention removes records and calls that are older than their workspace keeps them, and nothing else.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { createLog } from "../../src/common/log.ts";

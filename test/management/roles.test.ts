@@ -1,6 +1,6 @@
 // Which role may do what: every operation with every role, for all workspaces and bound to one, on own, foreign and missing
 // items, on protected and other deployments. The cases are made from the declarations of the operations.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newId } from "../../src/common/ids.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";

@@ -1,6 +1,6 @@
 // Sessions across the deployments of a workspace, compared with a plain recount.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Session } from "../../src/management/sessions.ts";
 import { verifyBalanced } from "../balanced.ts";

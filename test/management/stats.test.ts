@@ -1,6 +1,6 @@
 // Statistics, comparisons and sessions: every number is compared with a plain recount in JavaScript.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { DeploymentId } from "../../src/common/ids.ts";
 import type { RecordStats, StatsPoint, VersionStats } from "../../src/schema/ledger.ts";

@@ -1,5 +1,5 @@
 // Names of statuses: what the codes of a workspace's records mean.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";

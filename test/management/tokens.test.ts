@@ -1,5 +1,5 @@
 // Management tokens: creation, secrets, expiry, rotation, who may create which, and the limit on guesses.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { isApiKey, isToken, newToken } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";

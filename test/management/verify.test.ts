@@ -1,5 +1,5 @@
 // A log that was tampered with does not balance. One log has every kind of row, and each test makes one change to it.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";

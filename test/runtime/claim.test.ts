@@ -1,5 +1,6 @@
 // Only one process at a time serves a database file.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createService } from "../../src/index.ts";
 import { atOnce } from "../at-once.ts";

@@ -1,6 +1,7 @@
 // Long work stops when its client closes the connection, on the runtime that runs the tests.
+// Runs on every runtime.
 import { connect } from "node:net";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { until } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";

@@ -1,5 +1,6 @@
 // Stopping a service from its terminal, with each script that starts it on the runtime that runs the tests.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
 import { holdRequest, untilDraining } from "../conformance/held.ts";

@@ -1,5 +1,6 @@
 // Metrics of the database.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { measureDatabase } from "../../src/runtime/database-metrics.ts";

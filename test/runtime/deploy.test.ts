@@ -1,10 +1,11 @@
 // The files for systemd and containers fit the package, its settings and each other.
+// Runs on Node alone.
 import { spawn } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../src/common/config.ts";
 import { createFolder, startService } from "../conformance/processes.ts";

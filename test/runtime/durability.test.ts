@@ -1,5 +1,6 @@
 // The warning at startup about a libSQL server that answers before it syncs.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { warnOfWeakDurability } from "../../src/runtime/durability.ts";
 import { createFolder, findFreePort, startService, startSqld, until } from "../conformance/processes.ts";

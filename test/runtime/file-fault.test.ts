@@ -1,6 +1,7 @@
 // Why a database file cannot be opened, in a message that an operator can act on.
+// Runs on every runtime.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { findFileFault } from "../../src/runtime/file-fault.ts";
 import { runIn } from "../cli/places.ts";

@@ -1,7 +1,8 @@
 // Who may read the files of a database.
+// Runs on every runtime.
 import { chmod, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/migrate.ts";
 import { createFolder, readFiles, startService } from "../conformance/processes.ts";

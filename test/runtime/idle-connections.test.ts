@@ -1,5 +1,6 @@
 // How long a connection may be idle. A proxy that finds one closed on which it sends a POST answers 502.
-import { suite } from "uvu";
+// Runs on Node alone.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { currentRuntime } from "../runtimes.ts";
 import { findListen } from "./listen.ts";

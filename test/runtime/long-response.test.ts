@@ -1,6 +1,7 @@
 // Long management requests to a client with a short idle timeout: service and command line, on the runtime that runs
 // the tests.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
 import { verify } from "../../src/management/upkeep.ts";

@@ -1,10 +1,11 @@
 // The handler for servers that speak node:http: which URL it sees, and whose body. The hosts themselves are in test/hosts.
+// Runs on Node alone.
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { toNodeHandler } from "../../src/node.ts";
 import { createTestService } from "../../src/testing.ts";

@@ -1,8 +1,9 @@
 // Pipelined requests, invalid bytes after a request, and clients that disconnect before they read their responses: over
 // sockets, on the runtime that runs the tests.
+// Runs on every runtime.
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, startService } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";

@@ -1,8 +1,9 @@
 // Malformed requests over sockets, on the runtime that runs the tests: bodies of another length than declared, and control
 // characters where the runtime lets them through. test/http/log-injection tests both formats of the log.
+// Runs on every runtime.
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../../src/database/migrations.ts";
 import { migrate } from "../../src/database/migrate.ts";

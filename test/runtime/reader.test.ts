@@ -1,5 +1,6 @@
 // The reader thread of a service that runs as a process of its own, as users start it.
-import { suite } from "uvu";
+// Runs on every runtime.
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { send } from "../conformance/http-client.ts";
 import { createFolder, descriptorsOf, startService } from "../conformance/processes.ts";

@@ -1,4 +1,5 @@
 // Starting, invalid settings, and stopping, on the runtime that runs the tests.
+// Runs on every runtime.
 import { execFile } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
@@ -6,7 +7,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { promisify } from "node:util";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
 import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";

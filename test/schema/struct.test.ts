@@ -1,6 +1,7 @@
 // Structs, which describe every body, query and response.
+// Runs on Node alone.
 import { string } from "superstruct";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
 import { readObject } from "../../src/schema/parse.ts";

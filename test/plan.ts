@@ -1,0 +1,114 @@
+// What is tested where. The first lines of a test file say it: by default, `npm test` runs the file on Node alone, and CI on all
+// runtimes.
+import { readdirSync, readFileSync } from "node:fs";
+import process from "node:process";
+import { installNode, nodeVersions } from "./node-versions.ts";
+import { pathOf } from "./runtimes.ts";
+import type { Runtime } from "./runtimes.ts";
+import { workerCommand } from "./schedule.ts";
+import type { Job } from "./schedule.ts";
+
+/** Whether tests run in full, as in CI: exhaustive ones have a small form for `npm test`. */
+export const isFull = process.env.TEST_SCOPE === "full";
+
+/** A test file, by its path in the folder. */
+export type TestFile = {
+  file: string;
+  /** Where `npm test` runs it. */
+  runs: Runtime[];
+  /** Where CI runs it. */
+  runsInFull: Runtime[];
+  /** Whether it does more in full. */
+  hasFullForm: boolean;
+  /** Whether nothing may run beside it, since it measures. */
+  isAlone: boolean;
+};
+
+/** Where the test files are: another folder in tests of the runner itself. */
+export const testFolder = process.env.TEST_FOLDER ?? pathOf("test");
+
+const everywhere: Runtime[] = ["Node", "Bun", "Deno"];
+
+/** All test files. */
+export function listFiles(): TestFile[] {
+  const names = readdirSync(testFolder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".test.ts")).sort().map((file) => {
+    const source = readFileSync(`${testFolder}/${file}`, "utf8");
+    const says = (words: string) => source.slice(0, source.indexOf("import ")).includes(`// ${words}.\n`);
+    return {
+      file,
+      runs: says("Runs on every runtime") ? everywhere : ["Node"],
+      runsInFull: says("Runs on Node alone") ? ["Node"] : everywhere,
+      hasFullForm: /\bisFull\b/.test(source),
+      isAlone: says("Runs without others beside it"),
+    };
+  });
+}
+
+const commands: Record<string, string[]> = {
+  // The script of the console runs in browsers, and so has types of its own.
+  types: ["sh", "-c", "tsc && tsc -p src/console/assets"],
+  format: ["deno", "fmt", "--check", "--quiet"],
+  lint: ["deno", "lint", "--quiet"],
+};
+const runtimes: Record<string, Runtime> = { node: "Node", bun: "Bun", deno: "Deno" };
+
+export const defaultSteps = [...Object.keys(commands), ...Object.keys(runtimes)];
+
+/** What can be run. `rest` is what `npm test` leaves out: other runtimes, other versions of Node, and full forms. */
+export const steps = [...defaultSteps, ...nodeVersions, "rest"];
+
+/** Names for several steps. */
+export const stepSets: Record<string, string[]> = {
+  ci: [...Object.keys(commands), "rest"],
+  all: [...defaultSteps, "rest"],
+};
+
+const unknownSeconds = 10; // that a file takes which was not timed yet
+
+export const durationsPath = pathOf("test/durations.json");
+/** Seconds by runtime and file, on an idle machine. */
+export const durations: Record<string, Record<string, number>> = JSON.parse(readFileSync(durationsPath, "utf8"));
+
+/** The jobs of a step. */
+export async function jobsOf(step: string): Promise<Job[]> {
+  const files = listFiles();
+  if (step in commands) return [{ on: step, command: commands[step]!, seconds: unknownSeconds }];
+  const runtime = runtimes[step];
+  if (runtime !== undefined) {
+    return files.filter(({ runs }) => runs.includes(runtime)).map((file) => jobOf(runtime, file));
+  }
+  if (step === "rest") {
+    const rest = everywhere.flatMap((runtime) =>
+      files
+        .filter(({ runs, runsInFull }) => runsInFull.includes(runtime) || runs.includes(runtime))
+        .filter(({ runs, hasFullForm }) => hasFullForm || !runs.includes(runtime))
+        .map((file) => jobOf(runtime, file, { env: { TEST_SCOPE: "full" } }))
+    );
+    return [...rest, ...(await Promise.all(nodeVersions.map(jobsOf))).flat()];
+  }
+  const env = { PATH: `${await installNode(step)}:${pathOf("node_modules/.bin")}:${process.env.PATH}` };
+  // Between the oldest and the newest version it is enough that the package works.
+  const chosen = files.filter(({ file }) => step === nodeVersions.at(-1) || file === "package.test.ts");
+  return chosen.map((file) => jobOf("Node", file, { on: step.replace("node", "Node "), env }));
+}
+
+const jobOf = (runtime: Runtime, { file, isAlone }: TestFile, more: Partial<Job> = {}): Job => ({
+  on: runtime,
+  runtime,
+  file,
+  command: workerCommand(runtime),
+  seconds: durations[runtime]?.[file] ?? unknownSeconds,
+  isAlone,
+  ...more,
+});
+
+/** The command that repeats a test, or a file. */
+export function repeatCommand({ runtime, file, env }: Job, name?: string): string {
+  const scope = env?.TEST_SCOPE === undefined ? "" : "TEST_SCOPE=full ";
+  const test = name === undefined ? "" : ` ${JSON.stringify(name)}`;
+  return `${scope}npm run -s test:${runtime?.toLowerCase()} -- ${file}${test}`;
+}
+
+/** `Node ledger/model.test.ts` */
+export const nameOf = ({ on, file = "" }: Job): string => `${on} ${file}`.trim();
