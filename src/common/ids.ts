@@ -101,7 +101,8 @@ export async function sha256(text: string): Promise<string> {
 
 const byteTexts = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-function toBase62(number: bigint, digits: number): string {
+/** A number in base 62, with leading zeros. */
+export function toBase62(number: bigint, digits: number): string {
   let text = "";
   for (let rest = number, digit = 0; digit < digits; digit++) {
     text = base62.charAt(Number(rest % 62n)) + text;
@@ -109,6 +110,10 @@ function toBase62(number: bigint, digits: number): string {
   }
   return text;
 }
+
+/** The number of a text in base 62. */
+export const fromBase62 = (text: string): bigint =>
+  Array.from(text).reduce((number, digit) => number * 62n + BigInt(base62.indexOf(digit)), 0n);
 
 /** CRC-32 (ISO-HDLC) of an ASCII text. */
 function checksum(text: string): string {

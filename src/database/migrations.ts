@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents", "020-create-service-secret"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -697,6 +697,20 @@ alter table diagnoses add column statistics text generated always as (
 
 create index diagnoses_by_deployment on diagnoses
   (position >> 8, deployment_id, session_id, prompt_version, status, statistics);
+`,
+  },
+  {
+    name: "020-create-service-secret",
+    checksum: "deebc12eb4f67fdab5abad3cde3bb102f0408a74f576394a2fce8da8cec33e83",
+    sql: `-- A secret of the database, which all services on it share. With it they encrypt what a caller may hold but not read: positions
+-- of the log, which all workspaces share, would tell one workspace how much the others use the service.
+create table service_secret (
+  id integer primary key check (id = 1),
+  -- 256 random bits in hexadecimal.
+  secret text not null check (length(secret) = 64)
+) strict;
+
+insert into service_secret (id, secret) values (1, lower(hex(randomblob(32))));
 `,
   },
 ];

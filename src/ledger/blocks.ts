@@ -1,5 +1,6 @@
 // Scans of the log. The indexes of its tables begin with the block of 256 positions that contains the row, so a scan visits
 // one block after the other. See sql/002-create-ledger.sql.
+import type { PageRequest } from "../common/domain.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
@@ -77,6 +78,13 @@ export const newestPositions = (condition: string, first = ":first"): string => 
 
 /** How many positions to scan at most: in one query, and for one page. */
 type ScanLimit = { query: number; page: number };
+
+/** A page of the log. `isExhaustive` searches on until the page is full or the log ends, however much of it others fill. */
+export type SearchRequest = PageRequest & { isExhaustive?: boolean | undefined };
+
+/** How many positions to scan for a page. */
+export const pageLimit = ({ isExhaustive }: SearchRequest, { page }: { page: number }): number =>
+  isExhaustive ? Infinity : page;
 
 /**
  * Reads a page of rows, newest first, by repeating a query over parts of a range. `nextCursor` is null at the end. A page is

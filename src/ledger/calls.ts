@@ -1,9 +1,9 @@
 // Reads the call log, which only the ledger writes.
-import type { Page, PageRequest } from "../common/domain.ts";
+import type { Page } from "../common/domain.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import type { Call, Operation } from "../schema/ledger.ts";
-import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
-import type { LogRange, TimeRange } from "./blocks.ts";
+import { commitAt, findLogRange, idAt, inTime, newestPositions, pageLimit, readNewest } from "./blocks.ts";
+import type { LogRange, SearchRequest, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
@@ -23,7 +23,7 @@ const scanLimit = { query: 65_536, page: 1_048_576 };
 export async function listCalls(
   database: Database,
   filter: CallFilter,
-  { limit = defaultPageSize, cursor }: PageRequest,
+  { limit = defaultPageSize, cursor, ...request }: SearchRequest,
 ): Promise<Page<Call>> {
   const { first, end } = await findLogRange(database, filter);
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
@@ -51,7 +51,8 @@ export async function listCalls(
     order by call.position desc limit :limit`;
   const query = (range: LogRange & { limit: number }) => ({ sql, args: { ...Object.fromEntries(given), ...range } });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, limit, scanLimit);
+  const limits = { ...scanLimit, page: pageLimit(request, scanLimit) };
+  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, limit, limits);
   return { items: rows.map(toCall), nextCursor };
 }
 

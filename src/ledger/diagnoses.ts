@@ -8,8 +8,8 @@ import type { Diagnosis } from "../schema/ledger.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { commitAt, findLogRange, idAt } from "./blocks.ts";
-import type { LogRange } from "./blocks.ts";
+import { commitAt, findLogRange, idAt, pageLimit } from "./blocks.ts";
+import type { LogRange, SearchRequest } from "./blocks.ts";
 import { firstPositions, isRead, readDocument, workBytes } from "./documents.ts";
 import { scan } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
@@ -30,7 +30,10 @@ const limitsOf = ({ filter }: ScanOptions) => scanLimits[isRead(filter) ? "docum
 export type Order = "newest" | "oldest";
 
 /** `report` is called with the share that was searched, from 0 to 1. A page that is full ends the search earlier. */
-export type ListRequest = PageRequest & { order?: Order | undefined; report?: (share: number) => void };
+export type ListRequest = SearchRequest & {
+  order?: Order | undefined;
+  report?: ((share: number) => void) | undefined;
+};
 
 /** The records that match, in the order of the log. `range` is their range of the log, if known from the page before. */
 export async function listDiagnoses(
@@ -75,7 +78,7 @@ export async function listPositions(
 export async function findPositions(
   database: Database,
   matching: ScanOptions,
-  { limit = defaultPageSize, cursor, order = "newest", report }: ListRequest,
+  { limit = defaultPageSize, cursor, order = "newest", report, ...request }: ListRequest,
   range?: LogRange,
   limits = limitsOf(matching),
 ): Promise<{ positions: number[]; nextCursor: string | null }> {
@@ -85,9 +88,10 @@ export async function findPositions(
   if (cursor !== undefined && isNewest) end = Math.min(end, Number(cursor));
   else if (cursor !== undefined) first = Math.max(first, Number(cursor) + 1);
   const found: number[] = [];
-  const most = Math.min(end - first, limits.page);
+  const maxScan = pageLimit(request, limits);
+  const most = Math.min(end - first, maxScan);
   let length = limits.first;
-  for (let scanned = 0; first < end && found.length <= limit && scanned < limits.page; scanned += length) {
+  for (let scanned = 0; first < end && found.length <= limit && scanned < maxScan; scanned += length) {
     if (scanned > 0) length = Math.min(4 * length, limits.query);
     const part = isNewest
       ? { first: Math.max(first, end - length), end }

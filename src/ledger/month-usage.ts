@@ -52,7 +52,7 @@ export async function readMonth(
       const sum = days.get(day) ?? { day, reads: 0, submits: 0 };
       days.set(day, { day, reads: sum.reads + reads, submits: sum.submits + submits });
     }
-    if (last > range.first) report((slice.end - range.first) / (last - range.first));
+    report(last > range.first ? (slice.end - range.first) / (last - range.first) : 1);
   }
   const usage = usageOf({ month, limit: integer(quota, "monthly_limit"), ...countsOf(quota) });
   return { usage, days: [...days.values()].sort((a, b) => a.day < b.day ? -1 : 1), keys: [...keys.values()] };

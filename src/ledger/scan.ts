@@ -55,6 +55,7 @@ export async function scanAll(
   report?: (share: number) => void,
 ): Promise<void> {
   const slices: Promise<Slice>[] = [];
+  if (first >= end) report?.(1);
   for (let next = first, start = first; start < end; start += sliceLength) {
     for (; next < end && next <= start + readAhead * sliceLength; next += sliceLength) {
       const slice = read(database, options, { first: next, end: Math.min(next + sliceLength, end) });

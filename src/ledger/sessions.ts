@@ -1,9 +1,9 @@
 // Sessions: records with the same session id, of all deployments of a workspace.
-import type { Page, PageRequest } from "../common/domain.ts";
+import type { Page } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
-import { findLogRange } from "./blocks.ts";
-import type { LogRange } from "./blocks.ts";
+import { findLogRange, pageLimit } from "./blocks.ts";
+import type { LogRange, SearchRequest } from "./blocks.ts";
 import { scan, scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 import { addOutcome, emptyOutcomes } from "./tally.ts";
@@ -19,10 +19,10 @@ export type SessionTally = Outcomes & {
 };
 
 const sliceLength = 4_096; // positions that one query scans
-const maxScan = 4_194_304; // positions that are searched for the sessions of one page
+const scanLimit = { page: 4_194_304 }; // positions that are searched for the sessions of one page
 
 /** Receives how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
-type Progress = { found(sessions: number): void; counted(share: number): void };
+type Progress = { found?: ((sessions: number) => void) | undefined; counted(share: number): void };
 
 /**
  * The sessions of the records that match, the one with the newest record first. The cursor has the position to go on from,
@@ -31,7 +31,7 @@ type Progress = { found(sessions: number): void; counted(share: number): void };
 export async function listSessions(
   database: Database,
   matching: ScanOptions,
-  { limit = defaultPageSize, cursor }: PageRequest,
+  { limit = defaultPageSize, cursor, ...request }: SearchRequest,
   progress: Progress,
 ): Promise<Page<SessionTally>> {
   const whole = await findLogRange(database, matching.filter);
@@ -39,7 +39,7 @@ export async function listSessions(
   const end = Math.min(whole.end, listEnd ?? Infinity);
   const scope = { first: whole.first, end };
   let low = Math.min(end, cursor === undefined ? end : before);
-  const bottom = Math.max(scope.first, low - maxScan);
+  const bottom = Math.max(scope.first, low - pageLimit(request, scanLimit));
   const chosen = new Map<string, number>();
   while (low > bottom && chosen.size <= limit) {
     const part = { first: Math.max(bottom, low - sliceLength), end: low };
@@ -51,7 +51,7 @@ export async function listSessions(
       if (!chosen.has(session)) chosen.set(session, position);
     }
     low = part.first;
-    progress.found(Math.min(chosen.size, limit));
+    progress.found?.(Math.min(chosen.size, limit));
   }
   // One session more than the limit shows where the next page begins.
   const ids = [...chosen.keys()].slice(0, limit);

@@ -55,6 +55,7 @@ type Count = {
 
 /** Counts all of a range of the log, slice by slice. */
 async function countRange(count: Count, { first, end }: LogRange, report: (share: number) => void): Promise<void> {
+  if (first >= end) report(1);
   for (let start = first; start < end;) {
     start = await countSlice(count, { first: start, end });
     // libSQL frees the memory of a query only between two ticks.

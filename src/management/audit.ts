@@ -1,14 +1,15 @@
 // The audit log: who changed what, and when. Each entry is written in the transaction of its change, and never modified.
-import type { Page } from "../common/domain.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
 import { notFound } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { eachPage, readPage } from "../database/page.ts";
-import { text } from "../database/row.ts";
+import { integer, text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf, optional, predicate } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
+import { hidingHashes, listSealed } from "./cursors.ts";
 import { ExportText, toLines } from "./export.ts";
 import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Source } from "./operation.ts";
@@ -17,7 +18,10 @@ import { timeRange } from "./record-filter.ts";
 const AuditEntry = named(
   "AuditEntry",
   exactly({
-    position: described(v.positive, "The number of the entry, from 1 without gaps"),
+    position: described(
+      v.positive,
+      "The number of the entry, from 1 without gaps. For a token of one workspace, among the entries of that workspace",
+    ),
     createdAt: v.timestamp,
     action: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
     targetId: described(nullable(v.text), "The id of what changed. Null if all workspaces changed"),
@@ -31,7 +35,8 @@ const AuditEntry = named(
     requestId: described(nullable(v.text), "The id of the request in the log of the service, or null"),
     hash: described(
       v.text,
-      "SHA-256 of the hash before it and of this entry. Empty for an entry that is older than the audit log",
+      "SHA-256 of the hash before it and of this entry. Empty for an entry that is older than the audit log. A token of one " +
+        "workspace gets another hash, which changes if this one does",
     ),
   }),
 );
@@ -62,14 +67,20 @@ export const listAuditEntries = operation({
   path: "/audit",
   role: "viewer",
   command: `audit list ${options} [--limit N] [--cursor CURSOR] [--all] [--page]`,
-  input: { ...filter, ...v.numberedPage },
+  input: { ...filter, ...v.page },
   output: pageOf(AuditEntry),
   refusals: ["not_found"],
   isScoped: true,
   seesDeleted: true,
   async run(management, { limit, cursor, ...filter }) {
     await requireKnown(management, filter);
-    return await listEntries(management, { ...filter, limit, cursor });
+    return await listSealed(
+      management,
+      "audit",
+      management.caller.workspaceId,
+      { limit, cursor },
+      (page) => listEntries(management, filter, page),
+    );
   },
 });
 
@@ -97,7 +108,7 @@ export const exportAuditEntries = operation({
   isLong: true,
   async run(management, filter) {
     await requireKnown(management, filter);
-    const list = (cursor: string | undefined) => listEntries(management, { ...filter, limit: exportPage, cursor });
+    const list = (cursor: string | undefined) => listEntries(management, filter, { limit: exportPage, cursor });
     const { items, nextCursor } = await list(undefined);
     async function* pages() {
       yield items;
@@ -107,25 +118,41 @@ export const exportAuditEntries = operation({
   },
 });
 
-function listEntries(
+async function listEntries(
   { database, caller }: Management,
-  { limit, cursor, ...filter }: Filter & Members<typeof v.numberedPage>,
+  filter: Filter,
+  { limit, cursor }: PageRequest,
 ): Promise<Page<AuditEntry>> {
-  const given = { ...filter, workspaceId: filter.workspaceId ?? caller.workspaceId };
+  const bound = caller.workspaceId;
+  const given = { ...filter, workspaceId: filter.workspaceId ?? bound };
   const args = Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),
   );
   const clauses = Object.keys(args).map((name) => `and ${conditions[name as keyof Filter]}`).join(" ");
-  const sql = `select * from audit_log where position < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
-    ${clauses} order by position desc limit :rows`;
-  return readPage(
+  const sql = `
+    with page as materialized (
+      select * from audit_log where position < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
+        ${clauses} order by position desc limit :rows
+    )
+    select *, ${bound === undefined ? "position" : numberInWorkspace} as number
+    from (select *, lag(position, 1, 0) over (order by position) as before_it from page) e order by position desc`;
+  const query = (page: object) => ({ sql, args: { ...args, ...page } });
+  const { items, nextCursor } = await readPage(
     database,
     { limit, cursor },
-    (page) => ({ sql, args: { ...args, ...page } }),
-    toItem,
-    ({ position }) => position,
+    query,
+    (row) => row,
+    (row) => integer(row, "position"),
   );
+  const hide = bound === undefined ? (hash: string) => hash : await hidingHashes(database, bound);
+  return { items: await Promise.all(items.map(async (row) => toItem(row, await hide(text(row, "hash"))))), nextCursor };
 }
+
+/** How many entries of the workspace a row ends, by counting those since the row before it. */
+const numberInWorkspace = `sum((
+    select count(*) from audit_log o
+    where o.workspace_id = :workspaceId and o.position > e.before_it and o.position <= e.position
+  )) over (order by e.position)`;
 
 const conditions: Record<keyof Filter, string> = {
   workspaceId: "workspace_id = :workspaceId",
@@ -138,18 +165,18 @@ const conditions: Record<keyof Filter, string> = {
 
 const parse = (json: string | null) => json === null ? null : JSON.parse(json) as Record<string, unknown>;
 
-function toItem(row: Row): AuditEntry {
-  const { position, createdAt, action, targetId, workspaceId, before, after, ...origin } = toEntry(row);
+function toItem(row: Row, hash: string): AuditEntry {
+  const { createdAt, action, targetId, workspaceId, before, after, ...origin } = toEntry(row);
   const { source, actor, tokenId, note, requestId } = origin;
   return {
-    ...{ position, createdAt, action, targetId },
+    ...{ position: integer(row, "number"), createdAt, action, targetId },
     workspaceId: workspaceId as WorkspaceId | null,
     before: parse(before),
     after: parse(after),
     source: source as Source,
     actor,
     tokenId: tokenId as TokenId | null,
-    ...{ note, requestId, hash: text(row, "hash") },
+    ...{ note, requestId, hash },
   };
 }
 

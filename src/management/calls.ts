@@ -3,6 +3,7 @@ import { listCalls as list } from "../ledger/calls.ts";
 import { Call } from "../schema/ledger.ts";
 import { described, optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { listSealed } from "./cursors.ts";
 import { operation, pageOf } from "./operation.ts";
 import { promptVersion, timeRange } from "./record-filter.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -22,14 +23,16 @@ export const listCalls = operation({
     promptVersion,
     operation: optional(described(Call.schema.operation, "Only calls of this operation")),
     ...timeRange,
-    ...v.numberedPage,
+    ...v.page,
   },
   output: pageOf(Call),
   refusals: ["not_found"],
   isLong: true,
   async run(management, { limit, cursor, ...filter }) {
-    await requireWorkspace(management, filter.workspaceId);
-    return await list(management.database, filter, { limit, cursor });
+    const { workspaceId } = filter;
+    await requireWorkspace(management, workspaceId);
+    const page = { limit, cursor };
+    return await listSealed(management, "calls", workspaceId, page, (page) => list(management.database, filter, page));
   },
 });
 

@@ -16,7 +16,8 @@ import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { exportFormats, ExportText, toText } from "./export.ts";
 import type { Change } from "./commit.ts";
-import { operation, pageOf, reportRead } from "./operation.ts";
+import { listSealed } from "./cursors.ts";
+import { operation, pageOf, reportSearch } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
@@ -37,15 +38,21 @@ export const listDiagnoses = operation({
   path: "/deployments/{deployId}/diagnoses",
   role: "viewer",
   command: `diagnosis list ${ofDeployment} [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]`,
-  input: { ...filter, order, ...v.numberedPage },
+  input: { ...filter, order, ...v.page },
   output: pageOf(Diagnosis),
   refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, limit, cursor, order, ...filter }): Promise<Page<Diagnosis>> {
     const { workspaceId } = await requireDeployment(management, deployId);
     const matching = await toScan(management, workspaceId, [deployId], filter);
-    const request = { limit, cursor, order, report: reportRead(management) };
-    return await diagnoses.listDiagnoses(management.database, matching, request);
+    const how = { order, report: reportSearch(management) };
+    return await listSealed(
+      management,
+      "records",
+      workspaceId,
+      { limit, cursor },
+      (page) => diagnoses.listDiagnoses(management.database, matching, { ...page, ...how }),
+    );
   },
 });
 

@@ -9,10 +9,11 @@ import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
 import { totalCost } from "../ledger/tally.ts";
 import { Diagnosis } from "../schema/ledger.ts";
-import { described, exactly, named, nullable, optional, predicate, refined } from "../schema/struct.ts";
+import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { operation, pageOf, reportRead } from "./operation.ts";
+import { listSealed } from "./cursors.ts";
+import { operation, pageOf, reportRead, reportSearch } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { findParents } from "./parents.ts";
 import { timeRange, toScan } from "./record-filter.ts";
@@ -60,11 +61,6 @@ export const listSessions = operation({
     deployId: optional(described(v.deploymentReference, "Only records of this deployment")),
     ...timeRange,
     ...v.page,
-    cursor: optional(
-      refined(v.cursor, (value) => /^\d{1,15}(_\d{1,15})?$/.test(value), "the nextCursor of an earlier response", {
-        pattern: "^[0-9]{1,15}(_[0-9]{1,15})?$",
-      }),
-    ),
   },
   output: pageOf(Session),
   refusals: ["not_found"],
@@ -81,8 +77,14 @@ export const listSessions = operation({
       const tally = await sessions.findSession(management.database, matching, sessionId, counted);
       return { items: tally === undefined ? [] : [toItem(tally)], nextCursor: null };
     }
-    const found = (count: number) => management.report?.(`Sessions found: ${count}`);
-    const page = await sessions.listSessions(management.database, matching, { limit, cursor }, { found, counted });
+    const found = reportSearch(management) && ((count: number) => management.report?.(`Sessions found: ${count}`));
+    const page = await listSealed(
+      management,
+      "sessions",
+      workspaceId,
+      { limit, cursor },
+      (page) => sessions.listSessions(management.database, matching, page, { found, counted }),
+    );
     return { items: page.items.map(toItem), nextCursor: page.nextCursor };
   },
 });
@@ -125,7 +127,7 @@ export const showSession = operation({
   path: "/workspaces/{workspaceId}/session-records",
   role: "viewer",
   command: "session show SESSION --workspace ID [--limit N] [--cursor CURSOR] [--all] [--page]",
-  input: { workspaceId: v.workspaceId, sessionId, ...v.numberedPage },
+  input: { workspaceId: v.workspaceId, sessionId, ...v.page },
   output: pageOf(SessionRecord),
   refusals: ["not_found"],
   isLong: true,
@@ -133,22 +135,21 @@ export const showSession = operation({
     await requireWorkspace(management, workspaceId);
     const deployIds = await deploymentsOf(management, workspaceId);
     const matching = { filter: { deployIds, sessionIds: [sessionId] }, costing: noCosting };
-    const list = (request: diagnoses.ListRequest) => diagnoses.listDiagnoses(management.database, matching, request);
-    const report = reportRead(management);
-    const { items, nextCursor } = await list({ limit, cursor, order: "oldest", report });
-    const parents = await findParents(
-      items,
-      // A page in this order begins below its cursor.
-      async () =>
-        cursor === undefined ? [] : (await list({
-          limit: neighbours,
-          cursor: String(Number(cursor) + 1),
-          order: "newest",
-        })).items.reverse(),
-      async () =>
-        nextCursor === null ? [] : (await list({ limit: neighbours, cursor: nextCursor, order: "oldest" })).items,
-    );
-    return { items: items.map((record) => ({ record, parentId: parents.get(record.id) ?? null })), nextCursor };
+    const report = reportSearch(management);
+    return await listSealed(management, "session", workspaceId, { limit, cursor }, async (page) => {
+      const list = (request: diagnoses.ListRequest) =>
+        diagnoses.listDiagnoses(management.database, matching, { ...page, ...request });
+      const { items, nextCursor } = await list({ order: "oldest", report });
+      const listBy = (cursor: string, order: diagnoses.Order) => list({ limit: neighbours, cursor, order });
+      const parents = await findParents(
+        items,
+        // A page in this order begins below its cursor.
+        async () =>
+          page.cursor === undefined ? [] : (await listBy(`${Number(page.cursor) + 1}`, "newest")).items.reverse(),
+        async () => nextCursor === null ? [] : (await listBy(nextCursor, "oldest")).items,
+      );
+      return { items: items.map((record) => ({ record, parentId: parents.get(record.id) ?? null })), nextCursor };
+    });
   },
 });
 

@@ -8,7 +8,7 @@ import { described, exactly, listOf, named, nullable, optional } from "../schema
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { checkChain } from "./audit-chain.ts";
-import { operation, percent } from "./operation.ts";
+import { operation, reportShare } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -103,7 +103,7 @@ export const verify = operation({
   isLong: true,
   async run(management, { workspaceId }) {
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
-    const reportOf = (what: string) => (share: number) => management.report?.(`Verified ${percent(share)} of ${what}`);
+    const reportOf = (what: string) => reportShare(management, (percent) => `Verified ${percent} of ${what}`);
     const chain = workspaceId === undefined
       ? await checkChain(management.database, reportOf("the audit log"))
       : undefined;

@@ -10,7 +10,7 @@ import { quotaState } from "../schema/serving.ts";
 import { described, exactly, listOf, named, nullable } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { operation, pageOf, percent } from "./operation.ts";
+import { operation, pageOf, reportShare } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const NamedKeyUsage = exactly({
@@ -47,8 +47,9 @@ export const readUsage = operation({
   output: Usage,
   refusals: ["not_found"],
   isLong: true,
-  async run({ database, report }, { workspaceId, month }) {
-    const reportCounted = (share: number) => report?.(`Counted ${percent(share)}`, share);
+  async run(management, { workspaceId, month }) {
+    const { database } = management;
+    const reportCounted = reportShare(management, (percent) => `Counted ${percent}`);
     const found = await readMonth(database, workspaceId, month, reportCounted);
     if (found === undefined) throw notFound("Workspace", workspaceId);
     const { usage, days, keys } = found;

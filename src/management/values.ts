@@ -121,8 +121,9 @@ const pageSize = predicate<number>(
   (value) => isCount(value) && value >= 1 && value <= 1000,
   { type: "integer", minimum: 1, maximum: 1000, default: 50, description: "How many entries to return at most" },
 );
+export const cursorWords = "the nextCursor of an earlier response";
 export const cursor = predicate<string>(
-  "the nextCursor of an earlier response",
+  cursorWords,
   (value) => typeof value === "string" && /^\w{1,64}$/.test(value),
   {
     type: "string",
@@ -138,7 +139,7 @@ export const numberedPage = {
     refined(
       cursor,
       (value) => /^\d{1,16}$/.test(value) && isCount(Number(value)),
-      "the nextCursor of an earlier response",
+      cursorWords,
       { pattern: "^[0-9]{1,16}$" },
     ),
   ),

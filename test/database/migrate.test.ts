@@ -63,6 +63,7 @@ const landed = {
   "017-name-sources": "b8c9bac3ad7f2038e1ca8bfa63311ff5b465c27ddb1ce7468f68f857dba957fc",
   "018-read-names-from-documents": "b5b626676559235b141a89a88074bcd827f36bdcdc1ac94fb11940eada396f72",
   "019-read-damaged-documents": "4490b870458958b2d2eeabafbbbfc0bb6eadadf0757a8575c715433d45542037",
+  "020-create-service-secret": "deebc12eb4f67fdab5abad3cde3bb102f0408a74f576394a2fce8da8cec33e83",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -208,7 +208,8 @@ test("a bound token sees only the entries of its workspace", async () => {
   );
   const see = (query: string) => world.manage("GET", `/audit${query}`, undefined, as(token));
   const seen = taken<{ items: AuditEntry[] }>(await see(""));
-  assert.equal(seen.items, await list(world, `?workspaceId=${workspaceId}`));
+  const others = (entries: AuditEntry[]) => entries.map(({ position: _, hash: __, ...entry }) => entry);
+  assert.equal(others(seen.items), others(await list(world, `?workspaceId=${workspaceId}`)));
   assert.equal(taken<{ items: AuditEntry[] }>(await see(`?target=${other.keyId}`)).items, []);
   assert.is((await see(`?workspaceId=${other.workspaceId}`)).status, 404);
 });

@@ -1,0 +1,86 @@
+// What a caller may hold of the log that all workspaces share, but not read. A plain position in a cursor would tell a workspace
+// how much the others use the service, and so would two positions whose difference is plain.
+import type { Page, PageRequest } from "../common/domain.ts";
+import { wrongField } from "../common/errors.ts";
+import { fromBase62, sha256, toBase62 } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import type { SearchRequest } from "../ledger/blocks.ts";
+import type { Session } from "./operation.ts";
+import { cursorWords } from "./values.ts";
+
+/** The secret of the database, in hexadecimal. */
+async function readSecret(database: Database): Promise<string> {
+  const [row] = await database.read({ sql: "select secret from service_secret where id = 1" });
+  return text(row!, "secret");
+}
+
+const ivBytes = 12;
+const cursorLength = 60; // digits in base 62 of 44 bytes: the initialization vector, two positions and the tag
+
+const toBytes = (hexadecimal: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(hexadecimal.match(/../g) ?? [], (digits) => parseInt(digits, 16));
+
+const toHexadecimal = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const importKey = async (database: Database) =>
+  await crypto.subtle.importKey("raw", toBytes(await readSecret(database)), "AES-GCM", false, ["encrypt", "decrypt"]);
+
+const cipherOf = (iv: Uint8Array<ArrayBuffer>, scope: string) => ({
+  name: "AES-GCM",
+  iv,
+  additionalData: new TextEncoder().encode(scope),
+});
+
+/** Encrypts a cursor of the ledger: a position, or two with `_` between them. */
+async function seal(database: Database, scope: string, cursor: string): Promise<string> {
+  const [first = 0n, second = 0n] = cursor.split("_").map(BigInt);
+  const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
+  const positions = new BigUint64Array([first, second]);
+  const sealed = await crypto.subtle.encrypt(cipherOf(iv, scope), await importKey(database), positions);
+  const bytes = toHexadecimal(iv) + toHexadecimal(new Uint8Array(sealed));
+  return toBase62(BigInt(`0x${bytes}`), cursorLength);
+}
+
+/** Decrypts a cursor. Throws unless it was encrypted for the same scope. */
+async function open(database: Database, scope: string, cursor: string): Promise<string> {
+  const bytes = toBytes(cursor.length === cursorLength ? fromBase62(cursor).toString(16).padStart(88, "0") : "");
+  const key = await importKey(database);
+  const positions = await crypto.subtle.decrypt(cipherOf(bytes.slice(0, ivBytes), scope), key, bytes.slice(ivBytes))
+    .catch(() => {
+      throw wrongField("cursor", cursorWords);
+    });
+  const [first, second] = new BigUint64Array(positions);
+  return second === 0n ? `${first}` : `${first}_${second}`;
+}
+
+/**
+ * Lists a page of the shared log. Its cursors are encrypted for the list and the workspace, differently each time. For a bound
+ * caller a page ends early only where the list ends, because any other end would tell how many positions others fill.
+ */
+export async function listSealed<T>(
+  { database, caller }: Session,
+  name: string,
+  workspaceId: WorkspaceId | undefined,
+  { limit, cursor }: PageRequest,
+  list: (request: SearchRequest) => Promise<Page<T>>,
+): Promise<Page<T>> {
+  const scope = `${name} ${workspaceId ?? ""}`;
+  const request = { limit, cursor: cursor && await open(database, scope, cursor) };
+  const { items, nextCursor } = await list({ ...request, isExhaustive: caller.workspaceId !== undefined });
+  return { items, nextCursor: nextCursor && await seal(database, scope, nextCursor) };
+}
+
+/**
+ * Makes a function that hides the hash of an entry of the audit log from a workspace. The plain one follows from the position,
+ * which could be guessed. The hidden one also changes if the entry or one before it does.
+ */
+export async function hidingHashes(
+  database: Database,
+  workspaceId: WorkspaceId,
+): Promise<(hash: string) => Promise<string>> {
+  const secret = await readSecret(database);
+  return async (hash) => hash && await sha256(JSON.stringify([secret, workspaceId, hash]));
+}
