@@ -12,7 +12,7 @@ function describeChange({ before, after }: AuditEntry): string {
     const { name } = after ?? before ?? {};
     return typeof name === "string" ? name : "";
   }
-  return Object.keys(after).filter((member) => !["revision", "hash"].includes(member))
+  return Object.keys(after).filter((member) => !["revision", "hash", "secretHash"].includes(member))
     .map((member) =>
       `${member.replace(/^(current|latest)V/, "v")} ${formatValue(member, before[member])} → ${
         formatValue(member, after[member])

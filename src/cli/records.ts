@@ -83,13 +83,20 @@ export const recordPresentations = [
     show(data) {
       const { total, unbalanced, ledgers, audit, damaged } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
-      const chain = audit &&
-        `${audit.isIntact ? "intact" : `broken at entry ${audit.brokenAt}`}, ${audit.entries} entries`;
-      const text = () => format({ ...data, audit: audit && `${chain}, head ${audit.head || "-"}` });
+      // A service of an earlier version checks the entries alone.
+      const { isIntact = true, triggers = [], differences = 0, rows = [] } = audit ?? {};
+      const chain = audit && [
+        isIntact ? "intact" : `broken at entry ${audit.brokenAt}`,
+        `${audit.entries} entries`,
+        ...triggers.length === 0 ? [] : [`triggers missing, altered or foreign: ${triggers.join(", ")}`],
+        ...differences === 0 ? [] : [`rows that disagree with it: ${differences}`],
+      ].join(", ");
+      const shown = { ...data, audit: audit && `${chain}, head ${audit.head || "-"}` };
+      const text = () => format(rows.length === 0 ? shown : { ...shown, rows });
       const log = chain === null ? "" : `. Audit log: ${chain}`;
-      // A service of an earlier version does not look for damaged texts.
+      // Neither does it look for damaged texts.
       const texts = damaged?.total ? `. ${describeDamaged(damaged.rows, damaged.total)}` : "";
-      const failed = !data.balanced || audit?.isIntact === false || texts !== "";
+      const failed = !data.balanced || !isIntact || triggers.length > 0 || differences > 0 || texts !== "";
       return { data, text, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}${texts}`, failed };
     },
   }),

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents", "020-create-service-secret"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents", "020-create-service-secret", "021-count-older-entries"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -711,6 +711,15 @@ create table service_secret (
 ) strict;
 
 insert into service_secret (id, secret) values (1, lower(hex(randomblob(32))));
+`,
+  },
+  {
+    name: "021-count-older-entries",
+    checksum: "84f8fb01892fb4b3322df448314be03ad5072c587e491021fa5db43f2b04065e",
+    sql: `-- How many entries are from before the audit log, which alone have no hash of their own. They are the first ones.
+alter table audit_head add column older integer not null default 0 check (older >= 0);
+
+update audit_head set older = (select count(*) from audit_log where hash = '');
 `,
   },
 ];

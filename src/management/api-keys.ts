@@ -45,6 +45,8 @@ const table = tableOf(
   from api_keys`,
 );
 
+export const apiKeyTable = table;
+
 const secrets = secretsOf({
   noun: "API key",
   auditNoun: "key",
@@ -88,12 +90,12 @@ export const createApiKey = operation({
     if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);
     const createdAt = management.clock();
     const id: KeyId = newId("key", createdAt);
-    const { secret: key, prefix, added } = await secrets.issue(id);
+    const { secret: key, prefix, secretHash, added } = await secrets.issue(id);
     const scope = { readOnly, submitOnly, deployId: deployment?.id ?? null };
     const created = { name, prefix, ...scope, createdAt, expiresAt };
     const { deployId: deploymentId, ...columns } = created;
     await management.commit(
-      [{ action: "key.created", id, workspaceId, after: created }],
+      [{ action: "key.created", id, workspaceId, after: { ...created, secretHash } }],
       [insertInto("api_keys", { id, workspaceId, ...columns, deploymentId }), added],
     );
     return {

@@ -1,5 +1,6 @@
 // The chain of the audit log: each entry has a hash of itself and of the hash before, so that an entry that is altered, removed or
-// swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too.
+// swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too. The
+// head of the log counts them, so that no other entry can lose its hash.
 import { sha256 } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
@@ -51,7 +52,7 @@ export async function addEntries(
   entries: Omit<StoredEntry, "position">[],
 ): Promise<Statement[]> {
   const statements: Statement[] = [];
-  let last = head.hash === "" ? { ...head, hash: (await walk(database, head)).head.hash } : head;
+  let last = head.hash === "" ? { ...head, hash: (await walk(database, head, head.position)).head.hash } : head;
   for (const entry of entries) {
     const added = { position: last.position + 1, ...entry };
     last = { position: added.position, hash: await hashOf(last.hash, added) };
@@ -79,30 +80,60 @@ type ChainState = {
 /** Checks the whole log. `report` receives the share that is done. */
 export async function checkChain(database: Database, report?: (share: number) => void): Promise<ChainState> {
   const [row] = await database.read({
-    sql: `select coalesce(max(position), 0) as position, coalesce(max(hash), '') as hash,
+    sql:
+      `select coalesce(max(position), 0) as position, coalesce(max(hash), '') as hash, coalesce(max(older), 0) as older,
         (select count(*) from audit_log) as entries, (select min(position) from audit_log) as first
       from audit_head where id = 1`,
   });
   const stored = { position: integer(row!, "position"), hash: text(row!, "hash") };
   const entries = integer(row!, "entries"), first = integerOrNull(row!, "first");
-  const { head, hasHash, brokenAt } = await walk(database, stored, report);
-  const isCut = head.position !== stored.position || stored.hash !== (hasHash ? head.hash : "");
+  const older = await findLogStart(database) === undefined ? 0 : integer(row!, "older");
+  const { head, brokenAt } = await walk(database, stored, older, report);
+  const isCut = head.position !== stored.position || stored.hash !== (stored.position > older ? head.hash : "");
   // An entry that does not belong to the log stands before the first one or after the newest one.
   const extraAt = entries === stored.position ? null : first !== null && first < 1 ? 1 : stored.position + 1;
   return { entries, brokenAt: brokenAt ?? (isCut ? stored.position : extraAt), head: stored.hash };
 }
 
+/**
+ * When the database got its audit log, in Unix ms. Undefined if it was made with one: then it has neither entries nor rows from
+ * before.
+ */
+export async function findLogStart(database: Database): Promise<number | undefined> {
+  const [row] = await database.read({
+    sql: `select a.applied_at from promptledger_migrations a join promptledger_migrations b on b.name glob '001-*'
+      where a.name glob '013-*' and a.applied_at <> b.applied_at`,
+  });
+  return row && integer(row, "applied_at");
+}
+
 const pageRows = 256;
 
-/** Computes the hashes of all entries up to a position, and compares them with those that are stored. */
-async function walk(database: Database, { position: end }: Head, report?: (share: number) => void) {
-  let head = start, hasHash = false;
+// SQLite reads a text back only up to a NUL, so what follows one is in no hash.
+const texts = [
+  "source",
+  "actor",
+  "token_id",
+  "action",
+  "target_id",
+  "workspace_id",
+  "before",
+  "after",
+  "note",
+  "request_id",
+];
+const hasNul = texts.map((column) => `coalesce(instr(cast(${column} as blob), x'00'), 0)`).join(" + ");
+
+/** Computes the hashes of all entries up to a position, and compares them with those that are stored behind the older ones. */
+async function walk(database: Database, { position: end }: Head, older: number, report?: (share: number) => void) {
+  let head = start;
   while (head.position < end) {
     const rows = await database.read({
-      sql: `select * from audit_log where position > ? and position <= ? order by position limit ${pageRows}`,
+      sql: `select *, ${hasNul} as has_nul from audit_log where position > ? and position <= ?
+        order by position limit ${pageRows}`,
       args: [head.position, end],
     });
-    if (rows.length === 0) return { head, hasHash, brokenAt: head.position + 1 };
+    if (rows.length === 0) return { head, brokenAt: head.position + 1 };
     // Each hash needs only the one before, which is stored too, so those of a page are computed side by side.
     const hashes = rows.map((row, index) => {
       const before = index === 0 ? head.hash : text(rows[index - 1]!, "hash");
@@ -111,19 +142,29 @@ async function walk(database: Database, { position: end }: Head, report?: (share
     for (const [index, row] of rows.entries()) {
       const position = integer(row, "position"), stored = text(row, "hash");
       const hash = await (hashes[index] ?? hashOf(head.hash, toEntry(row)));
-      hasHash ||= stored !== "" || !mayBeOlder(row);
-      if (position !== head.position + 1 || hasHash && stored !== hash) {
-        return { head, hasHash, brokenAt: head.position + 1 };
-      }
+      const isIntact = stored === (position > older ? hash : "") && row.has_nul === 0;
+      if (position !== head.position + 1 || !isIntact) return { head, brokenAt: head.position + 1 };
       head = { position, hash };
     }
     report?.(head.position / end);
   }
-  return { head, hasHash, brokenAt: null };
+  return { head, brokenAt: null };
 }
 
-/** Whether an entry may be from before the log, which was made of the histories of deployments. */
-const mayBeOlder = (row: Row): boolean => text(row, "action").startsWith("deployment.");
+/** The triggers that keep entries as they are. See sql/017-name-sources.sql. */
+const guards = ["delete", "update"].map((verb) => ({
+  name: `audit_log_no_${verb}`,
+  sql:
+    `audit_log_no_${verb} before ${verb} on audit_log begin select raise(abort, 'Entries of the audit log stay'); end`,
+}));
+
+/** The names of these triggers that are missing or altered, and of all others. */
+export async function findTriggerFaults(database: Database): Promise<string[]> {
+  const rows = await database.read({ sql: "select name, sql from sqlite_master where type = 'trigger' order by name" });
+  const present = new Map(rows.map((row) => [text(row, "name"), text(row, "sql").replace(/^create trigger /i, "")]));
+  const names = new Set([...guards.map(({ name }) => name), ...present.keys()]);
+  return [...names].filter((name) => guards.find((guard) => guard.name === name)?.sql !== present.get(name));
+}
 
 export const toEntry = (row: Row): StoredEntry => ({
   position: integer(row, "position"),

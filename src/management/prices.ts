@@ -51,6 +51,7 @@ const GivenPrice = exactly(given);
 export type GivenPrice = Infer<typeof GivenPrice>;
 
 const table = tableOf(Price, "select * from prices");
+export const priceTable = table;
 
 type Plan = { price: Price; changes: Change[]; statements: Statement[] };
 

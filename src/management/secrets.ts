@@ -56,6 +56,9 @@ type Kind<T extends Holder> = {
   toItem(row: Row): T;
 };
 
+/** The hash by which the audit log names a secret. The stored hash stays hidden, because sessions of the console depend on it. */
+export const loggedHashOf = (storedHash: string): Promise<string> => sha256(storedHash);
+
 /** Issues, revokes and rotates the secrets of a kind. */
 export function secretsOf<T extends Holder>(
   { noun, auditNoun, example, create, isSecret, table, secrets, owner, copied, byId, toItem }: Kind<T>,
@@ -68,10 +71,13 @@ export function secretsOf<T extends Holder>(
     args: [hash, id],
   });
 
-  /** Makes a secret. Returns it with the prefix that lists may show, and the statement that adds it to the holder. */
-  async function issue(id: T["id"]): Promise<{ secret: string; prefix: string; added: Statement }> {
-    const secret = create();
-    return { secret, prefix: shownOf(secret), added: add(id, await sha256(secret)) };
+  /**
+   * Makes a secret. Returns it with the prefix that lists may show, the statement that adds it to the holder, and what the
+   * audit log knows it by.
+   */
+  async function issue(id: T["id"]): Promise<{ secret: string; prefix: string; secretHash: string; added: Statement }> {
+    const secret = create(), hash = await sha256(secret);
+    return { secret, prefix: shownOf(secret), secretHash: await loggedHashOf(hash), added: add(id, hash) };
   }
 
   /** Returns a holder. Throws if there is none. If the caller sent a secret as the id, the error does not repeat it. */
@@ -106,12 +112,13 @@ export function secretsOf<T extends Holder>(
     const expiresAt = newExpiry === undefined ? before.expiresAt : newExpiry;
     if (before.revokedAt !== null) throw conflict(`${noun} ${id} is revoked`);
     if (expiresAt !== null && expiresAt <= now) throw conflict(`${noun} ${id} has expired: give it a new expiry`);
-    const { secret, prefix, added } = await issue(id);
+    const { secret, prefix, secretHash, added } = await issue(id);
     const end = Math.min(now + overlapMs, expiresAt ?? Infinity, before.expiresAt ?? Infinity);
     const overlapEndsAt = end > now ? end : null;
     const changed = { prefix, expiresAt, rotatedAt: now, overlapEndsAt };
     const after = { ...before, ...changed };
-    await management.commit([{ action: `${auditNoun}.rotated`, id, workspaceId: before.workspaceId, before, after }], [
+    const logged = { before, after: { ...after, secretHash } };
+    await management.commit([{ action: `${auditNoun}.rotated`, id, workspaceId: before.workspaceId, ...logged }], [
       updateOf(table, id, changed),
       {
         // A secret that was replaced earlier may expire sooner. Without an overlap it is 0, because clocks differ: only

@@ -34,6 +34,8 @@ const NewToken = named(
 
 const table = tableOf(Token, "select * from management_tokens");
 
+export const tokenTable = table;
+
 const secrets = secretsOf({
   noun: "Token",
   auditNoun: "token",
@@ -76,10 +78,10 @@ export const createToken = operation({
     if (workspaceId !== null) await requireWorkspace(management, workspaceId);
     const createdAt = clock();
     const id: TokenId = newId("token", createdAt);
-    const { secret, prefix, added } = await secrets.issue(id);
+    const { secret, prefix, secretHash, added } = await secrets.issue(id);
     const stored = { name, role, prefix, createdAt, expiresAt };
     await management.commit(
-      [{ action: "token.created", id, workspaceId, after: stored }],
+      [{ action: "token.created", id, workspaceId, after: { ...stored, secretHash } }],
       [insertInto("management_tokens", { id, workspaceId, ...stored }), added],
     );
     return {

@@ -1,4 +1,5 @@
 // Verifies that the ledger balances and that nothing is damaged, and prunes old calls and records.
+import type { Database } from "../database/database.ts";
 import { findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
 import { pruneAll } from "../ledger/prune.ts";
@@ -7,7 +8,9 @@ import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { checkChain } from "./audit-chain.ts";
+import { checkChain, findTriggerFaults } from "./audit-chain.ts";
+import { RowFault } from "./audit-faults.ts";
+import { findRowFaults } from "./audit-rows.ts";
 import { operation, reportShare } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -69,6 +72,12 @@ const Verification = named(
           v.text,
           "The hash of the newest entry. A copy kept elsewhere proves that no entry up to that one has changed",
         ),
+        triggers: described(
+          listOf(v.text),
+          "Triggers of the database that are missing, altered or not its own. Two keep entries from being changed",
+        ),
+        differences: described(v.count, "How many rows disagree with the log"),
+        rows: described(listOf(RowFault), "At most 100 rows that disagree with the log"),
       })),
       "The check of the audit log. Null if only one workspace is verified",
     ),
@@ -104,9 +113,7 @@ export const verify = operation({
   async run(management, { workspaceId }) {
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const reportOf = (what: string) => reportShare(management, (percent) => `Verified ${percent} of ${what}`);
-    const chain = workspaceId === undefined
-      ? await checkChain(management.database, reportOf("the audit log"))
-      : undefined;
+    const audit = workspaceId === undefined ? await checkAudit(management.database, reportOf) : null;
     const damaged = workspaceId === undefined
       ? await findDamagedTexts(management.database, reportOf("the texts"))
       : undefined;
@@ -115,7 +122,6 @@ export const verify = operation({
     const right = all.filter(({ balanced }) => balanced);
     const shown = new Set([...wrong, ...right].slice(0, maxLedgers));
     const ledgers = all.filter((ledger) => shown.has(ledger));
-    const audit = chain === undefined ? null : { ...chain, isIntact: chain.brokenAt === null };
     return {
       balanced: wrong.length === 0,
       total: all.length,
@@ -126,5 +132,19 @@ export const verify = operation({
     };
   },
 });
+
+const maxRows = 100;
+
+/** Checks the audit log, what guards it, and the rows that it is about. */
+async function checkAudit(database: Database, reportOf: (what: string) => (share: number) => void) {
+  const chain = await checkChain(database, reportOf("the audit log"));
+  const triggers = await findTriggerFaults(database);
+  let differences = 0;
+  const rows: RowFault[] = [];
+  await findRowFaults(database, (fault) => {
+    if (++differences <= maxRows) rows.push(fault);
+  }, reportOf("the rows"));
+  return { ...chain, isIntact: chain.brokenAt === null, triggers, differences, rows };
+}
 
 export const upkeepOperations = [prune, verify];

@@ -95,6 +95,11 @@ type PushPlan = {
   statements: Statement[];
 };
 
+/** The hash of the content of a version, by which the audit log names it. */
+export const contentHash = (
+  { title, description, messages, llmConfig }: Record<"title" | "description" | "messages" | "llmConfig", string>,
+): Promise<string> => sha256(JSON.stringify({ title, description, messages, llmConfig }));
+
 /** Plans the next version of a prompt. Content that equals the newest version makes no new one. */
 async function planPush(
   { id, name, newest }: { id: PromptId; name: string; newest?: PromptVersion | undefined },
@@ -103,7 +108,7 @@ async function planPush(
 ): Promise<PushPlan> {
   const { title, description, messages, llmConfig } = toContent(input);
   const texts = { title, description, messages: messages.text, llmConfig: llmConfig.text };
-  const hash = await sha256(JSON.stringify(texts));
+  const hash = await contentHash(texts);
   const isNew = newest === undefined || newest.title !== title || newest.description !== description ||
     newest.messages.text !== texts.messages || newest.llmConfig.text !== texts.llmConfig;
   if (!isNew) return { pushed: { ...newest, isNew }, content: { latestVersion: newest.version, hash }, statements: [] };

@@ -37,6 +37,7 @@ const table = tableOf(
   Workspace,
   "select * from workspaces where id not in (select id from deleted_workspaces)",
 );
+export const workspaceTable = table;
 
 const defaultMonthlyLimit = 10_000;
 

@@ -220,6 +220,22 @@ everywhere("verify exits 1 if a ledger does not balance, and shows it", async ({
   database.close();
 });
 
+everywhere("verify exits 1 if a row disagrees with the audit log, and shows it", async ({ cli, setUp }) => {
+  const { deployId } = await setUp();
+  const { openDatabase } = await import("../../src/database/open.ts");
+  const database = openDatabase(DATABASE_URL, "manage");
+  const setActive = (isActive: number) =>
+    database.write([{ sql: "update deployments set is_active = ? where id = ?", args: [isActive, deployId] }]);
+  await setActive(0);
+  const { code, said, out } = await cli(words`verify`);
+  assert.is(code, 1);
+  assert.match(said, /Audit log: intact, \d+ entries, rows that disagree with it: 1\n$/);
+  assert.match(out, new RegExp(`changed +deployment +isActive +\\d+ +${deployId}\n`));
+  await setActive(1);
+  assert.is((await cli(words`verify`)).code, 0);
+  database.close();
+});
+
 test("migrate says what it applied, and --check what is missing, without creating a database", async () => {
   const path = join(folder, "fresh.db");
   const fresh = { DATABASE_URL: `file:${path}` };

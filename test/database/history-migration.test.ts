@@ -8,7 +8,7 @@ import type { DeploymentId } from "../../src/common/ids.ts";
 import { checkChain } from "../../src/management/audit-chain.ts";
 import { listAuditEntries } from "../../src/management/audit.ts";
 import { listDeploymentChanges, renameDeployment } from "../../src/management/deployment-changes.ts";
-import { call, managementOf } from "../actions.ts";
+import { call, managementOf, verify } from "../actions.ts";
 import { counting, noon } from "../helpers.ts";
 
 const test = suite("the migration of histories");
@@ -33,7 +33,7 @@ async function openOld() {
     {
       sql: `insert into deployments
           (id, workspace_id, name, prompt_id, current_version, is_active, revision, created_at)
-        values (?, 'ws_1', 'a', 'prompt_1', 1, 1, 5, 0)`,
+        values (?, 'ws_1', 'a', 'prompt_1', 1, 0, 5, 0)`,
       args: [id],
     },
     addChange(1, "created", null, "1"),
@@ -48,7 +48,7 @@ async function openOld() {
 test("histories are unchanged, and become the first entries", async () => {
   const database = await openOld();
   const old = await database.read({ sql: "select * from deployment_changes order by revision desc" });
-  await migrate(database, migrations, noon);
+  await migrate(database, migrations, noon + 1000);
   const admin = managementOf(database);
   const { items } = await call(listDeploymentChanges, admin, { id });
   const parse = (json: unknown) => json === null ? null : JSON.parse(String(json));
@@ -71,7 +71,7 @@ test("histories are unchanged, and become the first entries", async () => {
 
 test("the hash of the first change after it covers the older entries too", async () => {
   const database = await openOld();
-  await migrate(database, migrations, noon);
+  await migrate(database, migrations, noon + 1000);
   assert.equal(await checkChain(database), { entries: 5, brokenAt: null, head: "" });
   await call(renameDeployment, managementOf(database), { id, name: "new" });
   const { head, ...state } = await checkChain(database);
@@ -84,9 +84,33 @@ test("the hash of the first change after it covers the older entries too", async
   assert.is((await checkChain(database)).brokenAt, 6);
 });
 
+test("verify takes rows and entries from before the log as they are, and no others for such", async () => {
+  const database = await openOld();
+  await migrate(database, migrations, noon + 1000);
+  const check = async () => (await verify(managementOf(database))).audit!;
+  await call(renameDeployment, managementOf(database, () => noon + 2000), { id, name: "new" });
+  const { isIntact, differences, rows } = await check();
+  assert.equal([isIntact, differences, rows], [true, 0, []]);
+  await database.write([
+    { sql: "insert into prompts (id, workspace_id, name, created_at) values ('prompt_2', 'ws_1', 'b', 1)" },
+    { sql: "insert into prompt_versions values ('prompt_2', 1, 'B', '', '[]', '{}', '', 0)" },
+  ]);
+  // Nothing tells this one from those that the database had before.
+  assert.is((await check()).differences, 0);
+  await database.write([{ sql: `update prompts set created_at = ${noon + 1001} where id = 'prompt_2'` }]);
+  await database.write([{ sql: "update deployments set is_active = 1" }]);
+  assert.equal((await check()).rows.map(({ what, id }) => [what, id]), [["added", "prompt_2"], ["changed", id]]);
+  await database.write([
+    { sql: "drop trigger audit_log_no_update" },
+    { sql: "update audit_log set hash = '', actor = 'Eve'" },
+    { sql: "update audit_head set hash = ''" },
+  ]);
+  assert.equal((await check()).brokenAt, 6);
+});
+
 test("a removed entry of those before the log is found, and keeps nobody from making changes", async () => {
   const database = await openOld();
-  await migrate(database, migrations, noon);
+  await migrate(database, migrations, noon + 1000);
   await database.write([{ sql: "drop trigger audit_log_no_delete" }, {
     sql: "delete from audit_log where position = 2",
   }]);
@@ -96,7 +120,7 @@ test("a removed entry of those before the log is found, and keeps nobody from ma
 
 test("reads the log before its first hash only to make a change, and only once", async () => {
   const { database, counts } = counting(await openOld());
-  await migrate(database, migrations, noon);
+  await migrate(database, migrations, noon + 1000);
   const readsOf = async (change: () => Promise<unknown>) => {
     const before = counts.reads;
     await change();

@@ -64,6 +64,7 @@ const landed = {
   "018-read-names-from-documents": "b5b626676559235b141a89a88074bcd827f36bdcdc1ac94fb11940eada396f72",
   "019-read-damaged-documents": "4490b870458958b2d2eeabafbbbfc0bb6eadadf0757a8575c715433d45542037",
   "020-create-service-secret": "deebc12eb4f67fdab5abad3cde3bb102f0408a74f576394a2fce8da8cec33e83",
+  "021-count-older-entries": "84f8fb01892fb4b3322df448314be03ad5072c587e491021fa5db43f2b04065e",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -40,11 +40,11 @@ async function openOld() {
 
 test("entries, their hashes, indexes and triggers stay as they are", async () => {
   const database = await openOld();
-  const [rows, state, parts] = [await readAll(database), await checkChain(database), await partsOf(database)];
-  assert.equal([state.entries, state.brokenAt, parts.length], [600, null, 4]);
+  const [rows, parts] = [await readAll(database), await partsOf(database)];
+  assert.equal([rows.length, parts.length], [600, 4]);
   await migrate(database, migrations, noon);
   assert.equal(await readAll(database), rows);
-  assert.equal(await checkChain(database), state);
+  assert.equal(await checkChain(database), { entries: 600, brokenAt: null, head: rows.at(-1)!.hash as string });
   assert.equal(await partsOf(database), parts);
   for (const sql of ["update audit_log set actor = 'Eve'", "delete from audit_log where position = 3"]) {
     await database.write([{ sql }]).then(() => assert.unreachable(), ({ message }) => assert.match(message, "stay"));

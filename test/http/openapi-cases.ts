@@ -522,6 +522,14 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         return {};
       },
       ({ workspaceId }) => ({ query: { workspaceId } }),
+      async ({ database, deployId }) => {
+        await database.write([
+          { sql: "drop trigger if exists audit_log_no_update" },
+          { sql: "update deployments set revision = 9 where id = ?", args: [deployId] },
+          { sql: "update prompts set archived_at = 1" },
+        ]);
+        return {};
+      },
     ],
     403: [(world) => withToken(world, { role: "admin" })],
   },

@@ -321,6 +321,7 @@ test("verify finds the first entry that was altered, removed or swapped, or has 
           isIntact: true,
           brokenAt: null,
           head: (await list(world))[0]!.hash,
+          ...{ triggers: [], differences: 0, rows: [] },
         });
         const at = Math.min(first, second), other = Math.max(first, second);
         if (how === "swap" && at === other) return;

@@ -1,0 +1,252 @@
+// Compares the rows of the catalog with what the audit log says of them. A row that was changed, added or removed without an
+// entry disagrees with its entries. The log has no text of a prompt and no secret, but it has their hashes.
+import { managementContended } from "../common/errors.ts";
+import { withoutSecrets } from "../common/ids.ts";
+import type { Database, Row, Statement } from "../database/database.ts";
+import { integer, text } from "../database/row.ts";
+import { apiKeyTable } from "./api-keys.ts";
+import { findLogStart, toEntry } from "./audit-chain.ts";
+import type { RowFault } from "./audit-faults.ts";
+import { findDeployments, toDeployment } from "./deployments.ts";
+import { priceTable } from "./prices.ts";
+import { findPrompts, toPrompt } from "./prompts.ts";
+import { addIssue, areOther, readSecrets } from "./secret-rows.ts";
+import type { Holder, Issued, SecretKind } from "./secret-rows.ts";
+import { tokenTable } from "./tokens.ts";
+import { findVersionFaults } from "./version-rows.ts";
+import { workspaceTable } from "./workspaces.ts";
+
+type Item = Holder & { createdAt: number; workspaceId?: string | null };
+
+/** What is compared of a noun. */
+type Noun = {
+  /** As in the actions of the log. */
+  noun: string;
+  /** The ids of its rows. */
+  ids: string;
+  where(condition: string, args: string[]): Statement;
+  toItem(row: Row): Item;
+  /** Members that no entry has: they follow from other rows, or change without an entry. */
+  unlogged?: string[];
+  secrets?: SecretKind;
+};
+
+const nouns: Noun[] = [
+  { noun: "workspace", ids: "select id from workspaces union select id from deleted_workspaces", ...workspaceTable },
+  {
+    ...{ noun: "key", ids: "select id from api_keys", ...apiKeyTable, unlogged: ["lastUsedAt"] },
+    secrets: {
+      table: "api_key_secrets",
+      owner: "api_key_id",
+      copied: {
+        workspace_id: "workspaceId",
+        read_only: "readOnly",
+        submit_only: "submitOnly",
+        deployment_id: "deployId",
+      },
+    },
+  },
+  {
+    ...{ noun: "token", ids: "select id from management_tokens", ...tokenTable, unlogged: ["lastUsedAt"] },
+    secrets: { table: "management_token_secrets", owner: "token_id", copied: {} },
+  },
+  { noun: "prompt", ids: "select id from prompts", where: findPrompts, toItem: toPrompt, unlogged: ["title"] },
+  {
+    ...{ noun: "deployment", ids: "select id from deployments", where: findDeployments, toItem: toDeployment },
+    unlogged: ["reference"],
+  },
+  { noun: "price", ids: "select id from prices", ...priceTable, unlogged: ["createdAt"] },
+];
+
+/** Calls `add` with each fault, and `report` with the share that is done. */
+export async function findRowFaults(
+  database: Database,
+  add: (fault: RowFault) => void,
+  report: (share: number) => void,
+): Promise<void> {
+  const logStart = await findLogStart(database);
+  for (const [nth, noun] of nouns.entries()) {
+    for (let after: string | undefined = ""; after !== undefined;) {
+      const { faults, last } = await readUnchanged(database, () => comparePage(database, noun, after!, logStart));
+      faults.forEach(add);
+      after = last;
+    }
+    report((nth + 1) / (nouns.length + 1));
+  }
+  // A deployment has the time at which its prompt was archived, too.
+  for (const { id } of await database.read({ sql: strayArchivals })) {
+    add({ what: "changed", noun: "deployment", id: String(id), members: ["archivedAt"], position: null });
+  }
+  await findVersionFaults(database, logStart, add);
+  report(1);
+}
+
+const strayArchivals = `select d.id from deployments d join prompts p on p.id = d.prompt_id
+  where d.prompt_archived_at is not p.archived_at order by d.id`;
+
+const maxAttempts = 50;
+
+/** Reads again until no change was made meanwhile, because a change writes a row and its entry together. */
+async function readUnchanged<T>(database: Database, read: () => Promise<T>): Promise<T> {
+  const readLast = async () => (await database.read({ sql: "select max(position) as last from audit_log" }))[0]!.last;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const before = await readLast(), found = await read();
+    if (before === await readLast()) return found;
+  }
+  throw managementContended();
+}
+
+const pageRows = 64;
+
+/** Compares the rows of a noun after an id. `last` is where the next page begins; undefined on the last one. */
+async function comparePage(database: Database, noun: Noun, after: string, logStart: number | undefined) {
+  const ids = (await database.read({
+    sql: `select id from (${noun.ids}) where id > :after
+      union select target_id from audit_log where target_id > :after and action glob :actions
+      order by 1 limit ${pageRows}`,
+    args: { after, actions: `${noun.noun}.*` },
+  })).map((row) => text(row, "id"));
+  const faults: RowFault[] = [];
+  const histories = await readHistories(database, noun.noun, ids, (fault) => faults.push(fault));
+  const rows = await database.read(noun.where("id in (select value from json_each(?))", [JSON.stringify(ids)]));
+  const items = new Map(rows.map(noun.toItem).map((item) => [item.id, item]));
+  const secrets = noun.secrets && await readSecrets(database, noun.secrets, ids);
+  const deletions = await readDeletions(database, [...items.values(), ...histories.values()]);
+  for (const id of ids) {
+    const item = items.get(id), history = histories.get(id) ?? createHistory();
+    const addOne = (what: RowFault["what"], members: string[] = []) =>
+      faults.push({ what, noun: noun.noun, id, members, position: history.last });
+    const deletion = deletions.get(noun.noun === "workspace" ? id : history.workspaceId ?? item?.workspaceId ?? "");
+    if (noun.noun === "workspace") {
+      // Its row may still be there, hidden.
+      const isOlder = logStart !== undefined && (deletion?.deletedAt ?? Infinity) <= logStart;
+      if ((deletion !== undefined) !== history.isRemoved && !isOlder) addOne("removed");
+    }
+    if (deletion?.isFinished === false) continue;
+    const isGone = history.isRemoved || deletion !== undefined;
+    if (item === undefined) {
+      if (!isGone) addOne("removed");
+      continue;
+    }
+    const isKnown = history.isCreated || logStart !== undefined && item.createdAt <= logStart;
+    if (isGone || !isKnown) {
+      addOne("added");
+      continue;
+    }
+    const members = differingMembers(noun, item, history);
+    if (members.length > 0) addOne("changed", members);
+    if (noun.secrets && await areOther(secrets?.get(id) ?? [], noun.secrets, item, history)) {
+      addOne("changed", ["secrets"]);
+    }
+  }
+  return { faults, last: ids.length < pageRows ? undefined : ids.at(-1) };
+}
+
+/** What the entries of a row leave behind. */
+type History = Issued & {
+  /** The JSON text of each member that an entry has named. */
+  state: Map<string, string>;
+  workspaceId: string | null;
+  isRemoved: boolean;
+  /** The position of the last entry. */
+  last: number | null;
+};
+
+const createHistory = (): History => ({
+  ...{ state: new Map(), workspaceId: null, isCreated: false, isRemoved: false },
+  ...{ hashes: [], ends: [], last: null },
+});
+
+const pageEntries = 512;
+
+/** The histories of some rows by their ids. Calls `add` with entries that found what the entries before had not left. */
+async function readHistories(
+  database: Database,
+  noun: string,
+  ids: string[],
+  add: (fault: RowFault) => void,
+): Promise<Map<string, History>> {
+  const histories = new Map<string, History>();
+  let position = 0, id = "";
+  for (let isLast = false; !isLast;) {
+    const rows = await database.read({
+      sql: `select * from audit_log where target_id in (select value from json_each(:ids)) and action glob :actions
+        and (target_id, position) > (:id, :position) order by target_id, position limit ${pageEntries}`,
+      args: { ids: JSON.stringify(ids), actions: `${noun}.*`, id, position },
+    });
+    for (const row of rows) {
+      id = text(row, "target_id");
+      position = integer(row, "position");
+      const history = histories.get(id) ?? createHistory();
+      histories.set(id, history);
+      const members = addEntry(history, row);
+      if (members.length > 0) add({ what: "found", noun, id, members, position });
+    }
+    isLast = rows.length < pageEntries;
+  }
+  return histories;
+}
+
+/** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
+function readMembers(json: string | null): [string, unknown][] {
+  try {
+    return Object.entries(JSON.parse(json ?? "{}"));
+  } catch {
+    return [];
+  }
+}
+
+/** Adds an entry to a history. Returns the members that the entry found otherwise than the history has them. */
+function addEntry(history: History, row: Row): string[] {
+  const { position, action, workspaceId, before, after } = toEntry(row), { state } = history;
+  const isOlder = text(row, "hash") === "";
+  const found = readMembers(before).filter(([name, value]) =>
+    state.has(name) && name !== "reference" && state.get(name) !== JSON.stringify(value)
+  );
+  const now = readMembers(after);
+  for (const [name, value] of now) state.set(name, JSON.stringify(value));
+  history.isCreated ||= !isOlder && before === null && after !== null;
+  history.isRemoved = after === null;
+  const all = [...state].map(([name, json]) => [name, JSON.parse(json)]);
+  if (/^(key|token)\./.test(action)) {
+    addIssue(history, action, Object.fromEntries(all), Object.fromEntries(now).secretHash as string | undefined);
+  }
+  Object.assign(history, { workspaceId, last: position });
+  return isOlder ? [] : found.map(([name]) => name);
+}
+
+/** The members of a row that differ from its history. The log masks secrets that stand in names. */
+function differingMembers(
+  { unlogged = [] }: Noun,
+  item: Item,
+  { state, isCreated, workspaceId, last }: History,
+): string[] {
+  const expected = new Map(state);
+  if (last !== null) expected.set("workspaceId", JSON.stringify(workspaceId));
+  return Object.entries(item).filter(([name, value]) => {
+    // What no entry has named is null since the creation.
+    const text = expected.get(name) ?? (isCreated ? "null" : undefined);
+    const isCompared = name !== "id" && !unlogged.includes(name) && text !== undefined;
+    return isCompared && withoutSecrets(JSON.stringify(value)) !== text;
+  }).map(([name]) => name);
+}
+
+type Deletion = { deletedAt: number; isFinished: boolean };
+
+/** The deletions of the workspaces of some rows. */
+async function readDeletions(
+  database: Database,
+  of: { id?: string; workspaceId?: string | null }[],
+): Promise<Map<string, Deletion>> {
+  const ids = JSON.stringify([
+    ...new Set(of.flatMap(({ id, workspaceId }) => [id, workspaceId].filter((each) => each))),
+  ]);
+  const rows = await database.read({
+    sql: "select id, deleted_at, finished_at from deleted_workspaces where id in (select value from json_each(?))",
+    args: [ids],
+  });
+  return new Map(rows.map((row) => [
+    text(row, "id"),
+    { deletedAt: integer(row, "deleted_at"), isFinished: row.finished_at !== null },
+  ]));
+}

@@ -1,0 +1,63 @@
+// Compares the versions of prompts with the audit log, which has the hash of the content of each.
+import { withoutSecrets } from "../common/ids.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
+import type { RowFault } from "./audit-faults.ts";
+import { contentHash } from "./versions.ts";
+
+const pageRows = 64;
+const pageBytes = 1024 * 1024; // of the texts of versions: some 10 ms, in which nothing else runs
+
+// One statement, so that what it reads is of one moment.
+const pageSql = `
+  with page as materialized (
+    select prompt_id, version, row_number() over wanted as nth,
+      sum(octet_length(messages) + octet_length(llm_config)) over (wanted rows unbounded preceding) as bytes
+    from (
+      select prompt_id, version, messages, llm_config from prompt_versions
+      where (prompt_id, version) > (:promptId, :version) order by prompt_id, version limit ${pageRows}
+    ) window wanted as (order by prompt_id, version)
+  )
+  select v.*, e.position, e.note as logged_note, e.after ->> 'hash' as logged_hash,
+    exists (select 1 from prompts p join deleted_workspaces d on d.id = p.workspace_id where p.id = v.prompt_id) as is_deleted,
+    v.version > 1 and not exists (
+      select 1 from prompt_versions where prompt_id = v.prompt_id and version = v.version - 1
+    ) as has_gap
+  from page cross join prompt_versions v on v.prompt_id = page.prompt_id and v.version = page.version
+  left join audit_log e on e.target_id = v.prompt_id and e.action in ('prompt.created', 'prompt.pushed')
+    and iif(json_valid(e.after), e.after ->> 'latestVersion', null) = v.version
+  where nth = 1 or bytes <= ${pageBytes}
+  order by v.prompt_id, v.version`;
+
+/** Calls `add` with each version that disagrees with the log, or follows one that is missing. */
+export async function findVersionFaults(
+  database: Database,
+  logStart: number | undefined,
+  add: (fault: RowFault) => void,
+): Promise<void> {
+  for (let promptId = "", version = 0;;) {
+    const rows = await database.read({ sql: pageSql, args: { promptId, version } });
+    for (const row of rows) {
+      promptId = text(row, "prompt_id");
+      version = integer(row, "version");
+      if (row.is_deleted === 1) continue;
+      const position = integerOrNull(row, "position");
+      const addOne = (what: RowFault["what"], version: number, members: string[] = []) =>
+        add({ what, noun: "version", id: `${promptId}:${version}`, members, position });
+      if (row.has_gap === 1) addOne("removed", version - 1);
+      const isOlder = logStart !== undefined && integer(row, "created_at") <= logStart;
+      if (position === null && !isOlder) addOne("added", version);
+      const members = position === null ? [] : await differingMembers(row);
+      if (members.length > 0) addOne("changed", version, members);
+    }
+    if (rows.length === 0) return;
+  }
+}
+
+async function differingMembers(row: Row): Promise<string[]> {
+  const [title, description, messages, llmConfig] = ["title", "description", "messages", "llm_config"]
+    .map((column) => text(row, column)) as [string, string, string, string];
+  const isSame = await contentHash({ title, description, messages, llmConfig }) === row.logged_hash;
+  const isSameNote = withoutSecrets(text(row, "note")) === row.logged_note;
+  return [...isSame ? [] : ["content"], ...isSameNote ? [] : ["note"]];
+}
