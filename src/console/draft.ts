@@ -92,7 +92,9 @@ export function contentOf(draft: Draft): PromptContent {
   const messages = draft.messages.map(({ role, content, isJson, more }, index) => {
     const whole = `Message ${index + 1}`;
     const text = isJson ? parsed(content, `The content of message ${index + 1}`) : JSON.stringify(content);
-    const others = more === "" ? [] : [...parseObject(more, `${whole}, its other members,`).members];
+    const others = more === "" ? new Map<string, string>() : parseObject(more, `${whole}, its other members,`).members;
+    const twice = ["role", "content"].find((name) => others.has(name));
+    if (twice !== undefined) throw invalid(`${whole} has a field for ${twice}: remove it from its other members`);
     return stringifyMembers([["role", JSON.stringify(role)], ["content", text], ...others]);
   });
   const { members } = parseObject(draft.llmConfig.trim() || "{}", "Model settings");

@@ -95,6 +95,8 @@ test("what is not valid is refused with its reason, and stays in the form", asyn
     const [form, reason] of [
       [{ llmConfig: "{not json" }, "Model settings must be valid JSON."],
       [{ "more-0": "[]" }, "Message 1, its other members, must be an object."],
+      [{ "more-0": '{"role":"system"}' }, "Message 1 has a field for role: remove it from its other members."],
+      [{ "more-0": '{"x":1,"content":"y"}' }, "Message 1 has a field for content: remove it from its other members."],
       [{ "role-0": "" }, "Field messages[0].role must be a non-empty string."],
       [{ title: "" }, "Field title must be a name of 1 to 200 characters without control characters."],
     ] as const
@@ -138,6 +140,34 @@ function sendDraft(draft: ReturnType<typeof toDraft>): URLSearchParams {
   }
   return form;
 }
+
+const box = fc.oneof(fc.string(), fc.constantFrom("role", "content", "{{a}}"));
+const more = fc.dictionary(fc.oneof(fc.constantFrom("role", "content", "name", "__proto__"), fc.string()), json);
+const draftMessage = fc.record({
+  role: box,
+  content: box,
+  isJson: fc.constant(false),
+  more: fc.oneof(fc.constant(""), more.map((members) => JSON.stringify(members))),
+});
+
+test("any draft that is accepted gives messages with the roles and the texts of its boxes", () => {
+  const property = fc.property(fc.array(draftMessage, { maxLength: 3 }), (messages) => {
+    const draft = { ...toDraft(toContent(toPrompt(promptFile))), messages };
+    let content;
+    try {
+      content = contentOf(draft);
+    } catch (error) {
+      assert.match((error as Error).message, /has a field for (role|content): remove it/);
+      return;
+    }
+    const parsed = JSON.parse(content.messages.text) as { role: string; content: string }[];
+    assert.equal(
+      parsed.map(({ role, content }) => [role, content]),
+      messages.map(({ role, content }) => [role, content]),
+    );
+  });
+  fc.assert(property, { numRuns: 300 });
+});
 
 test("any prompt comes back from its form as it was, to the byte", () => {
   const property = fc.property(fc.array(message, { maxLength: 4 }), json, (messages, setting) => {
