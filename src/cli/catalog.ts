@@ -1,5 +1,5 @@
 // Lists of prompts with their deployments, of deployments with their prompts, and histories with the targets of a rollback.
-import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import { listDeploymentChanges } from "../management/deployment-changes.ts";
 import { listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
@@ -11,14 +11,18 @@ import { readAll } from "./lists.ts";
 
 type ListInput = { workspaceId: WorkspaceId; archived?: boolean | undefined };
 type PromptListInput = ListInput & { text?: string | undefined };
+type DeploymentListInput = ListInput & { promptId?: PromptId | undefined };
 
 /** When it was archived, for a list that has what is archived too. */
 const archivedAt = (item: { archivedAt: number | null }, { archived }: ListInput) =>
   archived ? { archivedAt: item.archivedAt } : {};
 
 /** The deployments of a workspace, each with the title of its prompt's newest version. */
-export async function listDeploymentsWithPrompts(call: Call, input: ListInput): Promise<Outcome> {
-  const deployments = await readAll(call, listDeployments, input);
+export async function listDeploymentsWithPrompts(
+  call: Call,
+  { promptId, ...input }: DeploymentListInput,
+): Promise<Outcome> {
+  const deployments = await readAll(call, listDeployments, { ...input, promptId });
   const prompts = deployments.length === 0 ? [] : await readAll(call, listPrompts, input);
   const titles = new Map(prompts.map(({ id, title }) => [id, title]));
   const data = deployments.map((each) => ({ ...each, promptTitle: titles.get(each.promptId) ?? null }));
@@ -38,14 +42,14 @@ export async function listHistory(call: Call, input: HistoryInput): Promise<Outc
   const { live, previous, served } = findRollbackTargets([...changes].reverse());
   const lastLive = findLastLive(changes);
   // A version is marked once, where it was last made live.
-  const markOf = ({ revision }: DeploymentChange): string => {
+  const targetOf = ({ revision }: DeploymentChange): string => {
     const version = lastLive.get(revision);
     if (version === undefined) return "";
-    return version === live ? "live" : version === previous ? "next" : `--to-version ${version}`;
+    return version === live ? "is live" : version === previous ? "by default" : `with --to-version ${version}`;
   };
   const rows = changes.map((change) => {
     const { revision, action, from, to, createdAt, actor, note, source } = change;
-    return { revision, action, from, to, rollback: markOf(change), createdAt, actor, note, source };
+    return { revision, action, from, to, "roll back to it": targetOf(change), createdAt, actor, note, source };
   });
   const data = changes.map((change) => ({ ...change, canRollBackTo: served.some((version) => version === change.to) }));
   return { data, rows };

@@ -10,7 +10,7 @@ import { listPrompts } from "../management/prompts.ts";
 import { publishPrompt } from "../management/publications.ts";
 import type { Publication } from "../management/publications.ts";
 import * as versions from "../management/versions.ts";
-import type { PromptVersion } from "../management/versions.ts";
+import type { PromptDetails, PromptVersion } from "../management/versions.ts";
 import { deploymentName } from "../management/values.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
@@ -104,7 +104,9 @@ function checkPush(args: Arguments): string | undefined {
 }
 
 /** The version that REF and `--version` name. Default: the live one of a deployment, the newest of a prompt. */
-export async function findPrompt({ args, call }: Pick<CommandContext, "args" | "call">): Promise<PromptVersion> {
+export async function findPrompt(
+  { args, call }: Pick<CommandContext, "args" | "call">,
+): Promise<PromptVersion & Partial<PromptDetails>> {
   const workspaceId = args.findText<WorkspaceId>("workspace");
   const reference = args.text("REF");
   const version = args.findNumber("version");

@@ -5,7 +5,7 @@ import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../ma
 import { diffVersions, renderPrompt } from "../management/renderings.ts";
 import type { PromptDiff } from "../management/renderings.ts";
 import { getPromptVersion } from "../management/versions.ts";
-import type { PromptVersion } from "../management/versions.ts";
+import type { PromptDetails, PromptVersion } from "../management/versions.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { showArchiving, showRename } from "./deployments.ts";
@@ -28,8 +28,11 @@ async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
 }
 
 /** Formats a version for people. */
-function toText({ title, description, messages, llmConfig, variables, ...meta }: PromptVersion): string {
-  const head = format({ ...meta, variables: variables.join(", ") });
+function toText(
+  { title, description, messages, llmConfig, variables, prompt, ...meta }: PromptVersion & Partial<PromptDetails>,
+): string {
+  const archived = prompt === undefined || prompt.archivedAt === null ? {} : { archivedAt: prompt.archivedAt };
+  const head = format({ ...meta, ...archived, variables: variables.join(", ") });
   return stripControls(`${head}
 ${describePrompt({ title, description, messages, llmConfig })}`);
 }

@@ -142,16 +142,24 @@ export function findLack({ caller }: Visit, { role }: Guarded, isProtected = fal
   }. You are signed in as ${caller.role}.`;
 }
 
-const pageSize = 1_000;
-const mostItems = 5_000;
+type List<T> = (page: { limit: number; cursor: string | undefined }) => Promise<ListPage<T>>;
 
-/** All items of a list, up to 5,000. */
-export async function listAll<T>(list: (page: { limit: number; cursor?: string }) => Promise<ListPage<T>>) {
+const pageSize = 1_000;
+
+/** How many items a page shows at most, where it shows a list as a whole. */
+export const mostItems = 5_000;
+
+/** As many items of a list as a page shows, and the cursor of the next ones, or null after the last. */
+export async function listMost<T>(list: List<T>, cursor?: string, most = mostItems): Promise<ListPage<T>> {
   const items: T[] = [];
-  for (let cursor: string | null = ""; cursor !== null && items.length < mostItems;) {
-    const page: ListPage<T> = await list({ limit: pageSize, ...(cursor === "" ? {} : { cursor }) });
+  let next: string | null | undefined = cursor;
+  do {
+    const page: ListPage<T> = await list({ limit: Math.min(pageSize, most - items.length), cursor: next ?? undefined });
     items.push(...page.items);
-    cursor = page.nextCursor;
-  }
-  return items;
+    next = page.nextCursor;
+  } while (next !== null && items.length < most);
+  return { items, nextCursor: next };
 }
+
+/** All items of a list that is short, such as the deployments of a prompt. */
+export const listAll = async <T>(list: List<T>): Promise<T[]> => (await listMost(list, undefined, Infinity)).items;

@@ -106,17 +106,23 @@ export async function requireFreeName({ database }: Store, promptId: PromptId, n
 
 export const listDeployments = operation({
   id: "listDeployments",
-  summary: "List a workspace's deployments, newest first",
+  summary: "List the deployments of a workspace, or of one prompt, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/deployments",
   role: "viewer",
-  command: "deploy list --workspace ID [--archived]",
-  input: { workspaceId: v.workspaceId, ...v.archivable, ...v.page },
+  command: "deploy list --workspace ID [--prompt REF] [--archived]",
+  input: {
+    workspaceId: v.workspaceId,
+    promptId: optional(described(v.promptReference, "Only deployments of this prompt")),
+    ...v.archivable,
+    ...v.page,
+  },
   output: pageOf(Deployment),
   refusals: ["not_found"],
-  async run(management, { workspaceId, archived, ...page }) {
+  async run(management, { workspaceId, promptId, archived, ...page }) {
     await requireWorkspace(management, workspaceId);
-    return await table.list(management.database, { workspaceId }, page, v.isListed(archived));
+    const filter = promptId === undefined ? { workspaceId } : { workspaceId, promptId };
+    return await table.list(management.database, filter, page, v.isListed(archived));
   },
 });
 

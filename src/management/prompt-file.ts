@@ -24,6 +24,7 @@ const addedByService = [
   "variables",
   "isNew",
   "isNewPrompt",
+  "prompt",
   "variableChanges",
   "deployment",
   "deploy",

@@ -20,7 +20,7 @@ const prompt = {
   createdAt: v.timestamp,
   archivedAt: described(v.moment, "When it was archived, in Unix milliseconds, or null"),
 };
-const Prompt = named("Prompt", exactly(prompt));
+export const Prompt = named("Prompt", exactly(prompt));
 export type Prompt = Infer<typeof Prompt>;
 
 /** The references that a rename changed. */

@@ -14,8 +14,7 @@ import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
-import { findFreeName, requireOpenPrompt, requirePrompt } from "./prompts.ts";
-import type { Prompt } from "./prompts.ts";
+import { findFreeName, Prompt, requireOpenPrompt, requirePrompt } from "./prompts.ts";
 import { ofPrompt } from "./references.ts";
 import { insertInto, readerOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -35,6 +34,12 @@ const StoredVersion = exactly(stored);
 const version = { ...stored, variables: described(listOf(v.text), "The names of the {{variables}} in its messages") };
 const PromptVersion = named("PromptVersion", exactly(version));
 export type PromptVersion = Infer<typeof PromptVersion>;
+
+const PromptDetails = named(
+  "PromptDetails",
+  exactly({ ...version, prompt: described(Prompt, "The prompt itself, as in lists") }),
+);
+export type PromptDetails = Infer<typeof PromptDetails>;
 
 /** The response to a push. */
 export const pushed = { ...version, isNew: described(v.isTrue, "Whether this push created the version") };
@@ -226,14 +231,17 @@ export const listPromptVersions = operation({
 
 export const getPrompt = operation({
   id: "getPrompt",
-  summary: "Show a prompt's newest version",
+  summary: "Show a prompt and its newest version",
   method: "GET",
   path: "/prompts/{id}",
   role: "viewer",
   input: { ...ofPrompt },
-  output: PromptVersion,
+  output: PromptDetails,
   refusals: ["not_found", "conflict"],
-  run: (management, { id }) => requireVersion(management, id),
+  async run(management, { id }) {
+    const prompt = await requirePrompt(management, id);
+    return { ...await requireVersion(management, id, prompt.latestVersion), prompt };
+  },
 });
 
 export const getPromptVersion = operation({

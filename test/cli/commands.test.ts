@@ -105,6 +105,8 @@ everywhere("lists show which prompt a deployment serves, and where a prompt is l
   assert.equal(prompts[2]!.slice(0, 4), ["greeting", "2", "staging 2 (inactive), production 1", "Two"]);
   const [staging, production] = await data<Record<string, unknown>[]>(words`deploy list ${scope}`);
   assert.equal([staging!.promptTitle, production!.id, production!.promptTitle], ["Two", deployId, "Two"]);
+  const ofPrompt = (ref: string) => data<Record<string, unknown>[]>(words`deploy list ${scope} --prompt ${ref}`);
+  assert.equal([await ofPrompt("greeting"), await ofPrompt("x")], [[staging, production], []]);
   const [nowhere, two] = await data<Record<string, unknown>[]>(words`prompt list ${scope}`);
   assert.equal(nowhere!.deployments, []);
   assert.equal(two!.deployments, [
@@ -169,15 +171,15 @@ everywhere("history marks the targets of a rollback, and --to-version goes to th
   const marks = async () => {
     const { out } = await cli(words`deploy history ${deployId}`);
     const lines = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
-    assert.equal(lines[0]!.slice(0, 5), ["revision", "action", "from", "to", "rollback"]);
+    assert.equal(lines[0]!.slice(0, 5), ["revision", "action", "from", "to", "roll back to it"]);
     return lines.slice(1).map(([, action, , to, mark]) => `${action} ${to} ${mark}`);
   };
   assert.equal(await marks(), [
-    "rolled_back 3 live",
-    "promoted 4 --to-version 4",
+    "rolled_back 3 is live",
+    "promoted 4 with --to-version 4",
     "promoted 3 -",
-    "promoted 2 next",
-    "created 1 --to-version 1",
+    "promoted 2 by default",
+    "created 1 with --to-version 1",
   ]);
   assert.is((await data(words`deploy rollback ${deployId} --to-version 4`)).currentVersion, 4);
   const history = await data<Data[]>(words`deploy history ${deployId}`);

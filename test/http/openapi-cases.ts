@@ -521,7 +521,6 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         await damage(world);
         return {};
       },
-      ({ workspaceId }) => ({ query: { workspaceId } }),
       async ({ database, deployId }) => {
         await database.write([
           { sql: "drop trigger if exists audit_log_no_update" },
@@ -530,6 +529,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         ]);
         return {};
       },
+      ({ workspaceId }) => ({ query: { workspaceId } }),
     ],
     403: [(world) => withToken(world, { role: "admin" })],
   },

@@ -34,13 +34,31 @@ test("a new prompt has version 1 with its note and its variables", async () => {
     createdAt: noon,
     variables: ["b", "a"],
   });
-  assert.equal(taken(await world.manage("GET", `/prompts/${id}`)), { id, ...made });
   const listed = await readAll<{ id: string }>(world, `/workspaces/${world.workspaceId}/prompts`);
   const { workspaceId } = world;
-  assert.equal(
-    listed.find((prompt) => prompt.id === id),
-    { id, workspaceId, name: "greeting-2", title: "Greeting", latestVersion: 1, createdAt: noon, archivedAt: null },
-  );
+  const prompt = {
+    ...{ id, workspaceId, name: "greeting-2", title: "Greeting", latestVersion: 1, createdAt: noon, archivedAt: null },
+  };
+  assert.equal(listed.find((each) => each.id === id), prompt);
+  assert.equal(taken(await world.manage("GET", `/prompts/${id}`)), { id, ...made, prompt });
+});
+
+test("a prompt is shown by its name too, and also if it is archived", async () => {
+  const world = await createWorld();
+  taken(await push(world, { ...promptFile, title: "Second" }), 201);
+  world.now += 5;
+  taken(await world.manage("POST", `/prompts/${world.promptId}/archive`));
+  for (const ref of [world.promptId, "greeting"]) {
+    const { version, prompt } = taken<{ version: number; prompt: object }>(
+      await world.manage("GET", `/prompts/${ref}`),
+    );
+    const { workspaceId, promptId: id } = world;
+    assert.is(version, 2);
+    assert.equal(prompt, {
+      ...{ id, workspaceId, name: "greeting", title: "Second", latestVersion: 2, createdAt: noon },
+      archivedAt: noon + 5,
+    });
+  }
 });
 
 test("description and llmConfig may be left out", async () => {
@@ -108,7 +126,8 @@ test("versions are numbered without gaps and never change, also if earlier conte
     assert.is(pushed.version, 1 + versions.size);
   }
   for (const [number, version] of versions) assert.equal(await show(world, `/versions/${number}`), version);
-  assert.equal(await show(world), versions.get(1 + versions.size));
+  const { prompt: _, ...newest } = await show(world) as Version & { prompt: object };
+  assert.equal(newest, versions.get(1 + versions.size));
   const listed = await readAll<Version>(world, `/prompts/${world.promptId}/versions`);
   assert.equal(listed.map(({ version, title, note }) => [version, title, note]), [
     [5, "b", "5"],

@@ -7,7 +7,7 @@ import { listPrompts } from "../../management/prompts.ts";
 import { dash, time } from "../format.ts";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, isChecked, link, listAll, workspaceOf } from "../page.ts";
+import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, field, filters, select } from "../parts/form.ts";
@@ -88,18 +88,21 @@ const filterIn = (visit: Visit) => ({
   ...rangeOf(visit),
 });
 
-/** The names of prompts and deployments by their ids, for the log of changes, which has ids alone. */
+/**
+ * The names of prompts and deployments by their ids, for the log of changes, which has ids alone. Of very many, those of the
+ * newest are found. The others show without a name.
+ */
 type Names = ReadonlyMap<string, string>;
 
 export async function findNames(visit: Visit): Promise<Names> {
   const input = { workspaceId: workspaceOf(visit).id, archived: true };
   const [deployments, prompts] = await Promise.all([
-    listAll((page) => visit.call(listDeployments, { ...input, ...page })),
-    listAll((page) => visit.call(listPrompts, { ...input, ...page })),
+    listMost((page) => visit.call(listDeployments, { ...input, ...page })),
+    listMost((page) => visit.call(listPrompts, { ...input, ...page })),
   ]);
   return new Map([
-    ...deployments.map(({ id, reference }) => [id, reference] as const),
-    ...prompts.map(({ id, name }) => [id, name] as const),
+    ...deployments.items.map(({ id, reference }) => [id, reference] as const),
+    ...prompts.items.map(({ id, name }) => [id, name] as const),
   ]);
 }
 

@@ -26,13 +26,12 @@ export const comparePage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
     const newest = await call(getPrompt, { id, workspaceId });
     const to = askedVersion(visit, "to") ?? newest.version, from = askedVersion(visit, "from") ?? Math.max(to - 1, 1);
-    const [before, after, { diff }, all] = await Promise.all([
+    const [before, after, { diff }, deployments] = await Promise.all([
       call(getPromptVersion, { id, workspaceId, version: from }),
       call(getPromptVersion, { id, workspaceId, version: to }),
       call(diffVersions, { id, workspaceId, from, to }),
-      listAll((page) => call(listDeployments, { workspaceId, ...page })),
+      listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
     ]);
-    const deployments = all.filter(({ promptId }) => promptId === id);
     return {
       title: `${newest.name} v${from} and v${to}`,
       body: markup`${

@@ -160,8 +160,9 @@ async function compareWithLive(
     visit.call(compareStats, { a: id, aVersion: currentVersion, b, bVersion: version });
   const here = await compare(id);
   if (here.b.records > 0) return here;
-  const all = await listAll((page) => visit.call(listDeployments, { workspaceId: workspaceOf(visit).id, ...page }));
-  const others = all.filter((other) => other.promptId === promptId && other.id !== id)
+  const { id: workspaceId } = workspaceOf(visit);
+  const all = await listAll((page) => visit.call(listDeployments, { workspaceId, promptId, ...page }));
+  const others = all.filter((other) => other.id !== id)
     .sort((a, b) => Number(b.currentVersion === version) - Number(a.currentVersion === version));
   for (const other of others.slice(0, mostOthers)) {
     const found = await compare(other.id);

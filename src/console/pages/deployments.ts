@@ -4,21 +4,24 @@ import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../group-by.ts";
 import { isolated, markup } from "../html.ts";
 import type { Part } from "../html.ts";
-import { isChecked, link, listAll, workspaceOf } from "../page.ts";
+import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, stateOf } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, filters } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
-import { table } from "../parts/table.ts";
+import { pager, partHint, table } from "../parts/table.ts";
 
 export const deploymentsPage: Page = {
   path: "/:workspaceId/deployments",
   section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const archived = isChecked(visit, "archived");
-    const all = await listAll((page) => visit.call(listDeployments, { workspaceId, archived, ...page }));
+    const archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
+    const { items: all, nextCursor } = await listMost(
+      (page) => visit.call(listDeployments, { workspaceId, archived, ...page }),
+      cursor,
+    );
     const rows = [...groupBy(all, ({ promptId }) => promptId).values()]
       .sort(([a], [b]) => promptName(a!) < promptName(b!) ? -1 : 1);
     const counts = groupBy(all, ({ name }) => name);
@@ -32,6 +35,9 @@ export const deploymentsPage: Page = {
           lede: "What each name serves. Choose one to promote, roll back or switch it off.",
         })
       }${
+        (cursor !== undefined || nextCursor !== null) &&
+        partHint("deployments", "Open a prompt to see all of its own.")
+      }${
         all.length === 0
           ? empty(
             "No deployment yet",
@@ -40,6 +46,8 @@ export const deploymentsPage: Page = {
             }">Choose a prompt</a> to deploy it.`,
           )
           : boardOf(visit, rows, names)
+      }${
+        pager(nextCursor, (cursor) => link(visit, ["deployments"], { ...Object.fromEntries(visit.query), cursor }))
       }<p></p>${filters(checkbox("Archived too", "archived", archived))}`,
     };
   },

@@ -1,8 +1,12 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
+import type { DeploymentId } from "../../common/ids.ts";
 import { invalid, Refusal } from "../../common/errors.ts";
+import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { asked, askedWord, sent } from "../page.ts";
+import type { Html } from "../html.ts";
+import { asked, askedWord, listMost, sent, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
+import { field, select } from "../parts/form.ts";
 
 /** A number that a form sent. What is not one is refused under the name of its field. */
 export function numberIn(visit: Visit, name: string): number | undefined {
@@ -89,3 +93,55 @@ export function momentOf(text: string | undefined): number | undefined {
 export const mainOf = (deployments: readonly Deployment[]): Deployment | undefined =>
   deployments.find(({ name, archivedAt }) => name === "production" && archivedAt === null) ??
     deployments.findLast(({ archivedAt }) => archivedAt === null) ?? deployments.at(-1);
+
+const mostOptions = 200;
+
+/** The deployments that a form offers. Of very many they are the newest, and the form takes a name instead. */
+type Offered = { deployments: Deployment[]; isWhole: boolean };
+
+export async function findOffered(visit: Visit, archived = false): Promise<Offered> {
+  const { id: workspaceId } = workspaceOf(visit);
+  const list = (page: { limit: number; cursor: string | undefined }) =>
+    visit.call(listDeployments, { workspaceId, archived, ...page });
+  const { items: deployments, nextCursor } = await listMost(list, undefined, mostOptions);
+  return { deployments, isWhole: nextCursor === null };
+}
+
+/** The deployment of the workspace with this id or reference; undefined if there is none. */
+export async function findDeployment(visit: Visit, ref: string): Promise<Deployment | undefined> {
+  try {
+    return await visit.call(getDeployment, { id: ref as DeploymentId, workspaceId: workspaceOf(visit).id });
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === "not_found") return undefined;
+    throw error;
+  }
+}
+
+/** The references of deployments by their ids. */
+export async function findReferences(
+  visit: Visit,
+  ids: readonly (DeploymentId | null)[],
+): Promise<Map<string, string>> {
+  const named = [...new Set(ids)].filter((id) => id !== null);
+  const found = await Promise.all(named.map((id) => findDeployment(visit, id)));
+  return new Map(found.flatMap((deployment) => deployment ? [[deployment.id, deployment.reference]] : []));
+}
+
+type DeploymentField = { label: string; name: string; value: Deployment | string | null | undefined; none?: string };
+
+/** A field for a deployment: a choice, or a text if there are too many to choose from. `none` offers that there is none. */
+export function deploymentField(
+  { label, name, value, none }: DeploymentField,
+  { deployments, isWhole }: Offered,
+): Html {
+  const isKnown = typeof value === "object" && value !== null;
+  if (!isWhole) {
+    const hint = `An id, or a reference such as support/assistant@production.${none ? ` If empty: ${none}.` : ""}`;
+    return field({ label, name, value: isKnown ? value.reference : value, hint, isRequired: none === undefined });
+  }
+  const options = deployments.map(({ id, reference, archivedAt }) =>
+    [id, archivedAt === null ? reference : `${reference} (archived)`] as const
+  );
+  const all = none === undefined ? options : [["", none] as const, ...options];
+  return select({ label, name, value: isKnown ? value.id : value, ...(none ? {} : { isLong: true }), options: all });
+}

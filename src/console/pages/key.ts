@@ -11,6 +11,7 @@ import { heading } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { isRevoked, stateChip } from "../parts/secret.ts";
 import { facts } from "../parts/table.ts";
+import { findReferences } from "./inputs.ts";
 import { mayOf } from "./keys.ts";
 import { changeSecret, rotationForms } from "./secrets.ts";
 
@@ -19,7 +20,8 @@ export const keyPage: Page = {
   section: "keys",
   async show(visit) {
     const key = await findKey(visit);
-    const { id, name, prefix, createdAt, lastUsedAt, rotatedAt } = key;
+    const { id, name, prefix, deployId, createdAt, lastUsedAt, rotatedAt } = key;
+    const references = await findReferences(visit, [deployId]);
     return {
       title: `Key ${name || prefix}`,
       body: markup`${asked(visit, "done") === "revoke" && notice("done", "The key is revoked.")}${
@@ -27,7 +29,7 @@ export const keyPage: Page = {
       }${
         facts([
           ["State", stateChip(key, visit.now)],
-          ["May", mayOf(key, new Map())],
+          ["May", mayOf(key, references)],
           ["Begins with", markup`<code>${prefix}…</code>`],
           ["Created", time(createdAt)],
           ["Last used, to the hour", time(lastUsedAt)],

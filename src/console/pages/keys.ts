@@ -1,13 +1,11 @@
 // API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
 import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
-import { listDeployments } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, listAll, sent, workspaceOf } from "../page.ts";
+import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, chips } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
@@ -15,7 +13,7 @@ import { field, form, guarded, select } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { secretView, stateChip } from "../parts/secret.ts";
 import { pager, table } from "../parts/table.ts";
-import { withLabels } from "./inputs.ts";
+import { deploymentField, findOffered, findReferences, withLabels } from "./inputs.ts";
 import { expiryField, expiryIn, expiryLabel } from "./secrets.ts";
 
 const pageSize = 50;
@@ -26,11 +24,13 @@ export const keysPage: Page = {
   section: "keys",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const [{ items, nextCursor }, deployments] = await Promise.all([
-      visit.call(listApiKeys, { workspaceId, limit: pageSize, cursor: asked(visit, "cursor") }),
-      listAll((page) => visit.call(listDeployments, { workspaceId, ...page })),
-    ]);
-    const references = new Map(deployments.map(({ id, reference }) => [id, reference]));
+    const cursor = asked(visit, "cursor");
+    const { items, nextCursor } = await visit.call(listApiKeys, { workspaceId, limit: pageSize, cursor });
+    const references = await findReferences(visit, items.map(({ deployId }) => deployId));
+    const where = deploymentField(
+      { label: "Where", name: "deployId", value: visit.form.get("deployId"), none: "All deployments" },
+      await findOffered(visit),
+    );
     return {
       title: "Keys",
       body: markup`${
@@ -55,7 +55,7 @@ export const keysPage: Page = {
             { label: "Created", cell: ({ createdAt }) => time(createdAt) },
             { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
           ])
-      }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("New key", newForm(visit, deployments))}`,
+      }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("New key", newForm(visit, where))}`,
     };
   },
   async act(visit) {
@@ -83,10 +83,10 @@ export function mayOf({ readOnly, submitOnly, deployId }: ApiKey, references: Re
   ]);
 }
 
-const newForm = (visit: Visit, deployments: readonly Deployment[]): Part =>
-  guarded(visit, createApiKey, () => form({ submit: "Create key", body: keyFields(visit, deployments) }));
+const newForm = (visit: Visit, where: Html): Part =>
+  guarded(visit, createApiKey, () => form({ submit: "Create key", body: keyFields(visit, where) }));
 
-const keyFields = (visit: Visit, deployments: readonly Deployment[]): Html =>
+const keyFields = (visit: Visit, where: Html): Html =>
   markup`<div class="row">${
     field({ label: "Name", name: "name", value: visit.form.get("name"), hint: "To tell keys apart." })
   }${
@@ -96,11 +96,4 @@ const keyFields = (visit: Visit, deployments: readonly Deployment[]): Html =>
       value: visit.form.get("may"),
       options: [["", "Read and submit"], ["read", "Only read prompts"], ["submit", "Only submit records"]],
     })
-  }${
-    select({
-      label: "Where",
-      name: "deployId",
-      value: visit.form.get("deployId"),
-      options: [["", "All deployments"], ...deployments.map(({ id, reference }) => [id, reference] as const)],
-    })
-  }${expiryField(visit)}</div>`;
+  }${where}${expiryField(visit)}</div>`;

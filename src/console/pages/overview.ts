@@ -12,7 +12,7 @@ import { counted, dayText, number } from "../format.ts";
 import { groupBy } from "../group-by.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { link, listAll, workspaceOf } from "../page.ts";
+import { link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { shareBar } from "../parts/chart.ts";
 import { deploymentChip } from "../parts/chips.ts";
@@ -29,10 +29,10 @@ export const overviewPage: Page = {
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
-    const [usage, prompts, deployments, keys, changes, names] = await Promise.all([
+    const [usage, prompts, { items: deployments }, keys, changes, names] = await Promise.all([
       call(readUsage, { workspaceId, month: monthOf(now) }),
       call(listPrompts, { workspaceId, limit: 1 }),
-      listAll((page) => call(listDeployments, { workspaceId, ...page })),
+      listMost((page) => call(listDeployments, { workspaceId, ...page })),
       call(listApiKeys, { workspaceId, limit: 1 }),
       call(listAuditEntries, { workspaceId, limit: lastChanges }),
       findNames(visit),

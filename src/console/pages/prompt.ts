@@ -4,9 +4,9 @@ import { createDeployment, listDeployments } from "../../management/deployments.
 import type { Deployment } from "../../management/deployments.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
-import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
+import { archivePrompt, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
 import type { Prompt } from "../../management/prompts.ts";
-import { getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
+import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
 import type { VersionSummary } from "../../management/versions.ts";
 import { time } from "../format.ts";
 import { breakable, exact, isolated, markup } from "../html.ts";
@@ -31,15 +31,13 @@ export const promptPage: Page = {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit);
     const id = visit.params.promptId as PromptId;
-    const [prompt, versions, all] = await Promise.all([
-      findPrompt(visit, id),
+    const [{ prompt }, versions, open] = await Promise.all([
+      call(getPrompt, { id, workspaceId }),
       call(listPromptVersions, { id, workspaceId, limit: mostVersions }),
-      listAll((page) => call(listDeployments, { workspaceId, archived: true, ...page })),
+      listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
     ]);
     const version = askedVersion(visit, "version") ?? prompt.latestVersion;
     const shown = await call(getPromptVersion, { id, workspaceId, version });
-    const deployments = all.filter(({ promptId }) => promptId === id);
-    const open = deployments.filter(({ archivedAt }) => archivedAt === null);
     const measured = mainOf(open);
     const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
     const isArchived = prompt.archivedAt !== null;
@@ -89,14 +87,6 @@ export const promptPage: Page = {
     return { redirect: link(visit, ["prompts", id], { done: action }) };
   },
 };
-
-/** The prompt with this id in the workspace, also if it is archived. */
-async function findPrompt({ call, ...visit }: Visit, id: PromptId): Promise<Prompt> {
-  const { id: workspaceId } = workspaceOf({ call, ...visit });
-  const { name } = await call(getPromptVersion, { id, workspaceId, version: 1 });
-  const found = await listAll((page) => call(listPrompts, { workspaceId, archived: true, text: name, ...page }));
-  return found.find((prompt) => prompt.id === id)!;
-}
 
 function doneNotice(visit: Visit, { latestVersion }: Prompt): Part {
   const done = asked(visit, "done");

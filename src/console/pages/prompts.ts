@@ -1,4 +1,5 @@
 // The prompts of a workspace as a tree by the slashes in their names, and a search over names and texts.
+import type { Page as ListPage } from "../../common/domain.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
@@ -7,12 +8,13 @@ import { createPrompt } from "../../management/versions.ts";
 import { groupBy } from "../group-by.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, findLack, isChecked, link, listAll, workspaceOf } from "../page.ts";
+import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
 import { checkbox, field, filters } from "../parts/form.ts";
 import { heading } from "../parts/heading.ts";
+import { pager, partHint } from "../parts/table.ts";
 
 export const promptsPage: Page = {
   path: "/:workspaceId/prompts",
@@ -20,13 +22,14 @@ export const promptsPage: Page = {
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit);
-    const text = asked(visit, "q"), archived = isChecked(visit, "archived");
-    const [prompts, deployments] = await Promise.all([
-      listAll((page) => call(listPrompts, { workspaceId, archived, text, ...page })),
-      listAll((page) => call(listDeployments, { workspaceId, archived, ...page })),
+    const text = asked(visit, "q"), archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
+    const [{ items: prompts, nextCursor }, deployments] = await Promise.all([
+      listMost((page) => call(listPrompts, { workspaceId, archived, text, ...page }), cursor),
+      listMost((page) => call(listDeployments, { workspaceId, archived, ...page })),
     ]);
     const isFiltered = text !== undefined || archived;
     const isEmpty = prompts.length === 0 && !isFiltered;
+    const isPart = cursor !== undefined || nextCursor !== null;
     return {
       title: "Prompts",
       body: markup`${
@@ -42,6 +45,8 @@ export const promptsPage: Page = {
           }${checkbox("Archived too", "archived", archived)}`,
           isFiltered ? link(visit, ["prompts"]) : undefined,
         )
+      }${isPart && partHint("prompts", "Search for others.")}${
+        deployments.nextCursor !== null && partHint("deployments", "Open a prompt to see all of its own.")
       }${
         prompts.length > 0 ? treeOf(visit, prompts, deployments) : isEmpty
           ? empty(
@@ -55,27 +60,34 @@ export const promptsPage: Page = {
             "No prompt has this text",
             "The search looks at names, titles and the messages of the newest version.",
           )
-      }`,
+      }${pager(nextCursor, (cursor) => link(visit, ["prompts"], { ...Object.fromEntries(visit.query), cursor }))}`,
     };
   },
 };
 
 /** The prompts below their folders, both in the order of the alphabet. */
-function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: readonly Deployment[]): Html {
-  const byPrompt = groupBy(deployments, ({ promptId }) => promptId);
+function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: ListPage<Deployment>): Html {
+  const byPrompt = groupBy(deployments.items, ({ promptId }) => promptId);
+  const isWhole = deployments.nextCursor === null;
   const sorted = [...prompts].sort((a, b) => a.name < b.name ? -1 : 1);
   const folders = groupBy(sorted, ({ name }) => name.slice(0, name.lastIndexOf("/") + 1));
   const inOrder = [...folders].sort(([a], [b]) => a < b ? -1 : 1);
   return markup`<ul class="tree">${
     inOrder.map(([folder, all]) =>
       markup`<li>${folder !== "" && markup`<p class="folder mono">${isolated(folder)}</p>`}<ul>${
-        all.map((prompt) => leafOf(visit, prompt, folder, byPrompt.get(prompt.id) ?? []))
+        all.map((prompt) => leafOf(visit, prompt, folder, byPrompt.get(prompt.id) ?? [], isWhole))
       }</ul></li>`
     )
   }</ul>`;
 }
 
-const leafOf = (visit: Visit, prompt: Prompt, folder: string, deployments: readonly Deployment[]): Html =>
+const leafOf = (
+  visit: Visit,
+  prompt: Prompt,
+  folder: string,
+  deployments: readonly Deployment[],
+  isWhole: boolean,
+): Html =>
   markup`<li class="leaf"><div><p><a href="${
     link(visit, ["prompts", prompt.id])
   }" aria-label="${prompt.name}"><strong>${
@@ -84,5 +96,5 @@ const leafOf = (visit: Visit, prompt: Prompt, folder: string, deployments: reado
     prompt.archivedAt !== null
       ? chip("archived", "off")
       : chips(deployments.map((deployment) => deploymentChip(visit, deployment))) ||
-        markup`<span class="hint">not deployed</span>`
+        isWhole && markup`<span class="hint">not deployed</span>`
   }</li>`;

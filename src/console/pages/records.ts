@@ -2,7 +2,6 @@
 import { invalid } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
-import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { exportFormats } from "../../management/export.ts";
 import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
@@ -10,7 +9,7 @@ import type { Diagnosis } from "../../schema/ledger.ts";
 import { dash, duration, excerpt, time } from "../format.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, link, listAll, workspaceOf } from "../page.ts";
+import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
@@ -20,7 +19,7 @@ import { pager, table } from "../parts/table.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
-import { findWith, mainOf } from "./inputs.ts";
+import { deploymentField, findDeployment, findOffered, findWith, mainOf } from "./inputs.ts";
 import { filterFields, filterIn, filterNotice, findKeys, queryOf } from "./record-filter.ts";
 
 const pageSize = 25;
@@ -29,8 +28,9 @@ export const recordsPage: Page = {
   path: "/:workspaceId/records",
   section: "records",
   async show(visit) {
-    const deployments = await findDeployments(visit);
-    const deployment = chosen(visit, deployments);
+    const offered = await findOffered(visit, true), asking = asked(visit, "deployment");
+    const chosen = asking === undefined ? undefined : await findDeployment(visit, asking);
+    const deployment = chosen ?? mainOf(offered.deployments);
     if (deployment === undefined) {
       return {
         title: "Records",
@@ -41,7 +41,9 @@ export const recordsPage: Page = {
     }
     const [{ found, refusal }, keys] = await Promise.all([
       findWith(async () => {
-        requireKnown(visit, deployments);
+        if (asking !== undefined && chosen === undefined) {
+          throw invalid(`There is no deployment ${asking} in this workspace`);
+        }
         const cursor = asked(visit, "cursor");
         return await visit.call(listDiagnoses, { ...inDeployment(visit, deployment.id), limit: pageSize, cursor });
       }),
@@ -70,7 +72,14 @@ export const recordsPage: Page = {
               )
             }" download>Export CSV</a>`,
         })
-      }${filterForm(visit, deployments, deployment, keys)}${
+      }${
+        filterForm(
+          visit,
+          deploymentField({ label: "Deployment", name: "deployment", value: deployment }, offered),
+          deployment,
+          keys,
+        )
+      }${
         refusal !== undefined
           ? filterNotice(refusal)
           : items.length > 0
@@ -119,20 +128,6 @@ const noneFound = (visit: Visit, goesOn: boolean): Html =>
     ? empty("No record yet", "Applications send them with POST /v1/diagnosis, or with call.done() of the client.")
     : empty("No record matches", "Widen the time, or take a filter away.");
 
-const findDeployments = (visit: Visit): Promise<Deployment[]> =>
-  listAll((page) => visit.call(listDeployments, { workspaceId: workspaceOf(visit).id, archived: true, ...page }));
-
-function requireKnown(visit: Visit, all: readonly Deployment[]): void {
-  const id = asked(visit, "deployment");
-  if (id !== undefined && all.every((deployment) => deployment.id !== id)) {
-    throw invalid(`There is no deployment ${id} in this workspace`);
-  }
-}
-
-/** The deployment in the query, else the one to begin with. */
-const chosen = (visit: Visit, all: readonly Deployment[]): Deployment | undefined =>
-  all.find(({ id }) => id === asked(visit, "deployment")) ?? mainOf(all);
-
 /** The order that the page shows. An unknown one is refused with the filter. */
 const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" : "newest";
 
@@ -153,22 +148,12 @@ const orderField = (visit: Visit): Html =>
 
 const filterForm = (
   visit: Visit,
-  deployments: readonly Deployment[],
+  deployment: Html,
   { id }: Deployment,
   keys: readonly ApiKey[],
 ): Html =>
   filters(
-    markup`${
-      select({
-        label: "Deployment",
-        name: "deployment",
-        value: id,
-        isLong: true,
-        options: deployments.map(({ id, reference, archivedAt }) =>
-          [id, archivedAt === null ? reference : `${reference} (archived)`] as const
-        ),
-      })
-    }${filterFields(visit, { keys, others: orderField(visit) })}`,
+    markup`${deployment}${filterFields(visit, { keys, others: orderField(visit) })}`,
     [...visit.query.keys()].some((name) => name !== "deployment")
       ? link(visit, ["records"], { deployment: id })
       : undefined,

@@ -1,6 +1,8 @@
 // Tables. On a narrow screen each row becomes a card, in which each value has the label of its column.
+import { number } from "../format.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
+import { mostItems } from "../page.ts";
 
 /** A column. `isHead` marks the one that names the row, `isAction` one of buttons, which say what they do. */
 export type Column<T> = {
@@ -39,3 +41,7 @@ export const pager = (
 ): Part =>
   next !== null &&
   markup`<nav class="pager" aria-label="Pages"><a class="button" rel="next" href="${href(next)}">${label}</a></nav>`;
+
+/** Says that a page shows a part of a list that it would show as a whole. `words` say how to find the rest. */
+export const partHint = (what: string, words: string): Html =>
+  markup`<p class="hint">At most ${number(mostItems)} ${what} are shown, the newest first. ${words}</p>`;
