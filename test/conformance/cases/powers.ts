@@ -1,4 +1,4 @@
-// Restricted keys.
+// Restricted keys and tokens.
 import * as assert from "uvu/assert";
 import { goodBody, promptFile } from "../../helpers.ts";
 import { isNotFound, isRecorded, isRefusal } from "../answers.ts";
@@ -55,6 +55,31 @@ export const powerCases: Case[] = [
     const other = await tenant.deploy(tenant.workspaceId, "staging", { ...promptFile, title: "Other" });
     const bound = await withKey(tenant, { deployId: other.deployId });
     isNotFound(await submit(bound, goodBody, { headers: headers(bound.key) }));
+  }),
+  ownCase("a token of one workspace reads its lists page by page, and its cursors are no numbers", async (tenant) => {
+    const { send, manage, workspaceId, deployId } = tenant;
+    for (const sessionId of ["a", "b", "c"]) isRecorded(await submit(tenant, { ...goodBody, sessionId }));
+    const body = { name: "Ann", role: "viewer", workspaceId };
+    const { token } = await manage<{ token: string }>("POST", "/tokens", body);
+    const lists = [
+      `/deployments/${deployId}/diagnoses?`,
+      `/workspaces/${workspaceId}/calls?`,
+      `/workspaces/${workspaceId}/sessions?`,
+      "/audit?action=deployment.created&",
+    ];
+    for (const path of lists) {
+      let seen = 0, cursor: string | null = "";
+      do {
+        const query = `${path}limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`;
+        const { status, text } = await send(`/admin/v1${query}`, { headers: [bearer(token)] });
+        assert.is(status, 200, text);
+        const page = JSON.parse(text) as { items: object[]; nextCursor: string | null };
+        seen += page.items.length;
+        cursor = page.nextCursor;
+        if (cursor !== null) assert.match(cursor, /^[0-9A-Za-z]{60}$/);
+      } while (cursor !== null);
+      assert.is(seen, path.startsWith("/audit") ? 1 : 3);
+    }
   }),
   ownCase("a rotated key has the same restrictions", async (tenant) => {
     const path = `/workspaces/${tenant.workspaceId}/keys`;
