@@ -2,7 +2,7 @@
 // can see is compared with what it sees where the other one does nothing: it is the same but for ids, hashes and cursors.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";

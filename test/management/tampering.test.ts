@@ -2,7 +2,7 @@
 // with a random history, and `verify` finds it, unless it is one of those that the documents say it cannot find.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
