@@ -49,27 +49,33 @@ export type Client = {
 };
 
 /** Makes a client on a runtime. Opens and starts nothing: Workers allow neither before a request. */
-export function createClientOn(runtime: Runtime, given: ClientOptions): Client {
+export const createClientOn = (runtime: Runtime, given: ClientOptions): Client => {
   const options = readOptions(given, runtime);
-  const { url, mask, snapshot: kept, submitTimeout, retries } = options;
+  const { url, apiKey, mask, snapshot: kept, submitTimeout, retries } = options;
   const events = createEvents();
   const transport = createTransport(options, runtime);
   const queue = createQueue(options, transport, events, runtime);
-  const snapshot = createSnapshot(typeof kept === "string" ? fileStore(kept) : kept, url, events);
-  const prompts = createPrompts(options, transport, snapshot, events, record, runtime);
+  const snapshot = createSnapshot(
+    typeof kept === "string" ? fileStore(kept) : kept,
+    `${url} ${apiKey?.slice(3, 9)} `,
+    events,
+  );
   let closing: Promise<Totals> | undefined;
 
-  function record(make: () => DiagnosisItem): void {
+  const record = (make: () => DiagnosisItem): void => {
     try {
       if (closing) throw closed();
+      transport.touch();
       const masked = maskRecord(make(), mask, runtime.now());
       if (masked) queue.add(masked);
     } catch (error) {
       queue.drop(toClientError(error, "invalid_record"));
     }
-  }
+  };
 
-  async function submit(record: DiagnosisItem): Promise<{ id: string }> {
+  const prompts = createPrompts(options, transport, snapshot, events, record, runtime);
+
+  const submit = async (record: DiagnosisItem): Promise<{ id: string }> => {
     try {
       const masked = maskRecord(record, mask, runtime.now());
       if (!masked) throw invalidArgument("The mask left out the record");
@@ -81,19 +87,26 @@ export function createClientOn(runtime: Runtime, given: ClientOptions): Client {
       const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
       const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };
       const text = JSON.stringify(body);
-      const [reply] = await transport.retry(() => transport.send(path, submitTimeout, headers, text), retries);
-      return reply as DiagnosisResponse;
+      const isStored = (body: unknown) => {
+        const { id, status } = Object(body) as Partial<DiagnosisResponse>;
+        return id && status === "success";
+      };
+      const attempt = () => {
+        transport.touch(submitTimeout);
+        return transport.send<DiagnosisResponse>(path, submitTimeout, isStored, headers, text);
+      };
+      return (await transport.retry(attempt, retries))[0];
     } catch (error) {
       throw toClientError(error, "invalid_record");
     }
-  }
+  };
 
   const close = ({ timeout = flushTime } = {}): Promise<Totals> =>
     closing ??= (async () => {
       prompts.stop();
-      await queue.flush(timeout);
+      await queue.flush(timeout, true);
       const totals = queue.abandon();
-      await within(runtime, timeout, snapshot.settled());
+      await within(runtime, timeout, snapshot.close());
       events.close();
       transport.close();
       return totals;
@@ -107,6 +120,6 @@ export function createClientOn(runtime: Runtime, given: ClientOptions): Client {
     on: events.on,
     stats: () => ({ reads: prompts.reads(), ...queue.counts() }),
     close,
-    [Symbol.asyncDispose]: async () => void await close(),
+    [Symbol.asyncDispose]: close as () => Promise<never>,
   };
-}
+};

@@ -109,6 +109,9 @@ export class MissingVariablesError extends PromptLedgerError {
   }
 }
 
+/** The code of a response that is not the service's own. */
+export const unexpected = "unexpected_response";
+
 /** An option or an argument that cannot be used. */
 export const invalidArgument = (message: string): PromptLedgerError =>
   new PromptLedgerError("invalid_argument", message);
@@ -119,7 +122,7 @@ export const toClientError = (cause: unknown, code: string): PromptLedgerError =
 
 /** The service is not there for now. */
 export const unavailable = (code: string, message: string, cause?: object): UnavailableError =>
-  new UnavailableError(code, message, { retryable: true, ...(cause && { cause }) });
+  new UnavailableError(code, message, { retryable: true, cause });
 
 /** There was no response in time. */
 export const tooSlow = (ms: number): UnavailableError => unavailable("timeout", `No response within ${ms} ms`);

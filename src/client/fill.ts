@@ -23,21 +23,21 @@ const own = <T>(object: Readonly<Record<string, T>>, name: string): T | undefine
  * const { messages } = await service.readPrompt({ key, deployId });
  * const filled = render(messages, { shop: "Acme" }, { history: [{ role: "user", content: "Hello" }] });
  */
-export function fillMessages(
+export const fillMessages = (
   messages: readonly Message[],
   values: Values = {},
   lists: MessageLists = {},
   { missing }: FillOptions = {},
-): Message[] {
+): Message[] => {
   const names = new Set<string>();
 
-  function textOf(name: string): string | undefined {
+  const textOf = (name: string): string | undefined => {
     const value = own(values, name) ?? (missing === "empty" ? "" : undefined);
     // A careless value would put "[object Object]" before the model.
     if (Object(value) === value) throw invalidArgument(`Variable ${name} must be a text`);
     if (value === undefined) names.add(name);
     return value?.toString();
-  }
+  };
 
   const fill = (message: Message) =>
     JSON.parse(JSON.stringify(message), (_, value) => typeof value === "string" ? fillText(value, textOf) : value);
@@ -47,4 +47,4 @@ export function fillMessages(
   );
   if (names.size > 0 && missing !== "keep") throw new MissingVariablesError([...names]);
   return filled as Message[];
-}
+};

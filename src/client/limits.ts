@@ -14,7 +14,17 @@ export const maxBackOff = 60_000;
 export const longestRetryAfter = 30_000;
 /** What was refused is not tried again for this time. */
 export const refusedFor = 60_000;
+/** A record that was set aside is sent again after this time. */
+export const asideFor = 300_000;
 
+/** How long a request may take once the application asks for nothing any more. A process that has ended waits for it. */
+export const idleTime = 3_000;
+/** The same since the application last asked for something. */
+export const activeTime = 4_000;
+/** The size of a response, decompressed. Prompts are at most as large. */
+export const maxResponseBytes = 8_388_608;
+
+/** How many prompts are cached, how many a snapshot has, and how many failures are remembered. */
 export const maxPrompts = 1_000;
 
 export const batchSize = 50;

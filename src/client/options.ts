@@ -40,6 +40,8 @@ export type ClientOptions = {
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
 };
 
+const urlName = "PROMPTLEDGER_URL", keyName = "PROMPTLEDGER_API_KEY";
+
 const numbers = {
   maxAge: 60_000,
   maxStale: 86_400_000,
@@ -51,14 +53,15 @@ const numbers = {
 };
 
 /** The options with their defaults. Throws the first fault. */
-export function readOptions(options: ClientOptions, { env, hasTimers }: Runtime) {
+export const readOptions = (options: ClientOptions, { env, hasTimers }: Runtime) => {
   const { fetch, waitUntil } = options;
-  const { url = env("PROMPTLEDGER_URL") ?? (fetch && "http://promptledger.invalid") } = options;
-  const { apiKey = env("PROMPTLEDGER_API_KEY") } = options;
+  const { url = env(urlName) ?? (fetch && "http://promptledger.invalid") } = options;
+  const { apiKey = env(keyName) } = options;
   // A key that was read from a file may end with a line break. The error of an invalid header would show the key.
   const key = apiKey?.trim();
-  if (!/^https?:/.test(url!) || apiKey !== null && !/^[!-~]+$/.test(key ?? "")) {
-    throw invalidArgument("Give url and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY");
+  // Errors show the url, and a request may have no credentials in its own.
+  if (!/^https?:[^?#@]+$/.test(url!) || apiKey !== null && !/^[!-~]+$/.test(key ?? "")) {
+    throw invalidArgument(`Give url (no credentials or query) and apiKey, or set ${urlName} and ${keyName}`);
   }
   // A process that is frozen between requests cannot look behind.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
@@ -74,4 +77,4 @@ export function readOptions(options: ClientOptions, { env, hasTimers }: Runtime)
     // Looked up with each request, as others may replace it.
     fetch: fetch ?? ((request: Request) => globalThis.fetch(request)),
   };
-}
+};

@@ -3,7 +3,7 @@ import { fillMessages } from "./fill.ts";
 import type { FillOptions, MessageLists, Values } from "./fill.ts";
 import type { Runtime } from "./runtime.ts";
 import { contentOf } from "./record.ts";
-import type { DiagnosisItem, Message } from "./shapes.ts";
+import type { DiagnosisItem, Message, ServedPrompt } from "./shapes.ts";
 
 /** Where a prompt comes from. */
 export type PromptSource = "server" | "cache" | "stale" | "snapshot" | "fallback";
@@ -72,21 +72,28 @@ export type PromptContent = Pick<
 >;
 
 /** Freezes a value and all in it: what one request of the application changed, others would get. */
-export function freeze<T>(value: T): T {
+export const freeze = <T>(value: T): T => {
   if (Object(value) === value) Object.values(Object.freeze(value) as object).forEach(freeze);
   return value;
-}
+};
+
+/** Whether a value is a prompt as the service serves it. */
+export const isPrompt = (value: unknown): unknown => {
+  const { messages, deploy } = Object(value) as Partial<ServedPrompt>;
+  // A text and an array of parts both have a length.
+  return messages?.every?.((message) => message?.role && message.content?.length >= 0) && deploy?.currentVersion! > 0;
+};
 
 /** Queues a record, which it makes itself, as that may fail. Never throws. */
 export type RecordCall = (make: () => DiagnosisItem) => void;
 
 /** Makes a prompt of its content. */
-export function createPrompt(
+export const createPrompt = (
   content: PromptContent,
   source: PromptSource,
   record: RecordCall,
   { now }: Runtime,
-): Prompt {
+): Prompt => {
   const { deployId, version } = content;
   return {
     ...content,
@@ -124,4 +131,4 @@ export function createPrompt(
       };
     },
   };
-}
+};

@@ -4,7 +4,7 @@ import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import { maxBackOff, maxPrompts } from "./limits.ts";
-import { createPrompt, freeze } from "./prompt.ts";
+import { createPrompt, freeze, isPrompt } from "./prompt.ts";
 import type { Fallback, Prompt, PromptSource, RecordCall } from "./prompt.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -42,14 +42,15 @@ type CachedPrompt = {
   verify(reason: PromptLedgerError | undefined, live: Live, at: number): void;
 };
 
-export function createPrompts(
+export const createPrompts = (
   { maxAge, maxStale, watch: interval, readTimeout, submitTimeout, retries }: PromptsOptions,
-  { send, retry, errorOf, pauseAfter }: Transport,
+  transport: Transport,
   snapshot: Snapshot,
-  { emit }: Events,
+  events: Events,
   record: RecordCall,
   runtime: Runtime,
-): Prompts {
+): Prompts => {
+  const { send, touch, retry, pauseAfter } = transport;
   const { now, hasTimers } = runtime;
   const cached = new Map<string, CachedPrompt>();
   let reads = 0;
@@ -57,47 +58,40 @@ export function createPrompts(
   const watch = createWatch(
     interval,
     submitTimeout,
-    (error, live, at) => {
-      cached.forEach(({ verify }) => verify(error, live, at));
-      if (error) emit("error", { error });
-    },
-    { send, pauseAfter },
+    (...seen) => cached.forEach(({ verify }) => verify(...seen)),
+    events,
+    transport,
     runtime,
   );
 
-  function createCached(deployId: string): CachedPrompt {
+  const createCached = (deployId: string): CachedPrompt => {
     let prompt: Prompt | undefined;
     let checkedAt = 0; // when it was last known to be live
     let loading: Promise<Prompt> | undefined;
     let lastSeen: Parameters<typeof verify> | undefined;
     // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
-    let error: PromptLedgerError | undefined, told: PromptLedgerError | undefined, failures = 0, nextAt = 0;
+    let error: PromptLedgerError | undefined, failures = 0, nextAt = 0;
+    let isStale = false; // and has been told of
 
-    function confirm(at: number): void {
+    const confirm = (at: number): void => {
       checkedAt = at;
       error = undefined;
+      isStale = false;
       failures = nextAt = 0;
-    }
+      events.succeed(deployId, deployId);
+    };
 
     /** Loads the prompt, unless that is under way. The promise may be left alone. */
-    function load(): Promise<Prompt> {
+    const load = (): Promise<Prompt> => {
       const startedAt = now();
       if (loading && startedAt < nextAt) return loading;
       // On Workers a load is lost with the request that began it.
       nextAt = startedAt + readTimeout + (hasTimers ? submitTimeout : 0);
-      const read = async (): Promise<[served: ServedPrompt, sentAt: number]> => {
-        const [body, headers, sentAt] = await send(
-          `/v1/prompts?deployId=${encodeURIComponent(deployId)}`,
-          submitTimeout,
-        );
-        const served = body as ServedPrompt;
-        // Anything else comes from something in between.
-        if (!served.messages) throw errorOf(200, headers);
-        reads++;
-        return [served, sentAt];
-      };
+      const attempt = async () =>
+        await send<ServedPrompt>(`/v1/prompts?deployId=${encodeURIComponent(deployId)}`, submitTimeout, isPrompt);
       // Retries are for whoever waits. What is loaded behind is tried again later.
-      const own = retry(read, retries, startedAt + readTimeout).then(([served, sentAt]) => {
+      const own = retry(attempt, retries, startedAt + readTimeout).then(([served, , sentAt]) => {
+        reads++;
         const loaded = promptOf(served, "cache");
         // A load that was given up keeps what it brings to itself, as a later one may know better.
         if (own !== loading) return loaded;
@@ -106,7 +100,7 @@ export function createPrompts(
         prompt = loaded;
         confirm(sentAt);
         snapshot.set(deployId, served, sentAt);
-        if (from && from !== to) emit("change", { deployId, from, to });
+        if (from && from !== to) events.emit("change", { deployId, from, to });
         if (lastSeen) verify(...lastSeen);
         return loaded;
       }).catch((thrown) => {
@@ -116,20 +110,20 @@ export function createPrompts(
       });
       own.catch(() => {});
       return loading = own;
-    }
+    };
 
-    function refuse(reason: PromptLedgerError): void {
+    const refuse = (reason: PromptLedgerError): void => {
       loading = undefined;
       error = reason;
-      nextAt = now() + pauseAfter(error, ++failures, maxBackOff);
       if (error instanceof NotFoundError) {
         prompt = undefined;
         snapshot.set(deployId, prompt, now());
       }
-      emit("error", { error, deployId });
-    }
+      nextAt = now() + pauseAfter(error, ++failures, maxBackOff);
+      events.fail(deployId, error, deployId);
+    };
 
-    function verify(reason: PromptLedgerError | undefined, live: Live, at: number): void {
+    const verify = (reason: PromptLedgerError | undefined, live: Live, at: number): void => {
       const { id, version, isActive } = live.get(deployId) ?? {};
       if (reason) {
         error ??= reason;
@@ -138,18 +132,18 @@ export function createPrompts(
       lastSeen = [reason, live, at];
       if (!prompt) {
         if (error?.retryable || error instanceof NotFoundError && isActive) void load();
-      } else if (at >= checkedAt) {
+      } else if (at > checkedAt) {
         if (isActive && id === prompt.deployId && version === prompt.version) confirm(at);
         else if (now() >= nextAt) void load();
       }
-    }
+    };
 
     /** The load goes on, but whoever asks next and has something else does not wait for it. */
-    function giveUp(): never {
+    const giveUp = (): never => {
       throw error ??= tooSlow(readTimeout);
-    }
+    };
 
-    async function get(fallback: Fallback | undefined): Promise<Prompt> {
+    const get = async (fallback: Fallback | undefined): Promise<Prompt> => {
       const at = now(), age = at - checkedAt;
       // A negative age is that of a clock that was set back.
       if (prompt && age >= 0 && age < maxAge) return prompt;
@@ -157,7 +151,10 @@ export function createPrompts(
       if (prompt && age < maxStale) {
         // The service may not tell what is live. Then the prompt is read.
         if (isDue && !watch.look()) void load();
-        if (error && error !== told) emit("stale", { deployId, version: prompt.version, age, error: told = error });
+        if (error && !isStale) {
+          isStale = true;
+          events.emit("stale", { deployId, version: prompt.version, age, error });
+        }
         return { ...prompt, source: "stale" };
       }
       // After a failure what else there is comes first. A refusal stands for a while.
@@ -174,31 +171,27 @@ export function createPrompts(
       }
       if (found) return found;
       throw reason;
-    }
+    };
 
     return { get, verify };
-  }
+  };
 
-  async function findSubstitute(deployId: string, fallback: Fallback | undefined, reason: PromptLedgerError) {
+  const findSubstitute = async (deployId: string, fallback: Fallback | undefined, reason: PromptLedgerError) => {
     const kept = reason instanceof NotFoundError
       ? undefined
       : await within(runtime, readTimeout, snapshot.find(deployId));
-    if (kept?.deploy) return promptOf(kept, "snapshot");
+    if (kept) return promptOf(kept, "snapshot");
     if (!fallback) return undefined;
     const content = { title: "", description: "", llmConfig: {}, version: 0, ...fallback, deployId };
     return createPrompt(content, "fallback", record, runtime);
-  }
+  };
 
-  const promptOf = ({ deploy, title, description, messages, llmConfig }: ServedPrompt, source: PromptSource) =>
-    createPrompt(
-      freeze({ deployId: deploy.id, title, description, messages, llmConfig, version: deploy.currentVersion }),
-      source,
-      record,
-      runtime,
-    );
+  const promptOf = ({ deploy, ...served }: ServedPrompt, source: PromptSource) =>
+    createPrompt(freeze({ ...served, deployId: deploy.id, version: deploy.currentVersion }), source, record, runtime);
 
   return {
     get(deployId, { fallback } = {}) {
+      touch();
       watch.touch();
       let prompt = cached.get(deployId);
       if (!prompt) {
@@ -210,4 +203,4 @@ export function createPrompts(
     reads: () => reads,
     stop: watch.stop,
   };
-}
+};

@@ -1,8 +1,8 @@
 // The queue of records: bounded, sent in batches off the application's path, and retried until each record is stored once,
-// refused, or too old. A record is made text once, so that each attempt sends the same.
-import { InvalidRequestError, PromptLedgerError } from "./errors.ts";
+// refused for what is in it, or too old. A record is made text once, so that each attempt sends the same.
+import { InvalidRequestError, NotFoundError, PromptLedgerError, unexpected } from "./errors.ts";
 import type { Events } from "./events.ts";
-import { batchDelay, batchSize, maxBackOff, maxBatchBytes, maxSends, oldestRecord } from "./limits.ts";
+import { asideFor, batchDelay, batchSize, maxBackOff, maxBatchBytes, maxSends, oldestRecord } from "./limits.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResults } from "./shapes.ts";
@@ -21,7 +21,7 @@ export type Totals = {
   sent: number;
   /** Given up by the client: the queue was full, the mask failed, the record is no JSON, or the client was closed. */
   dropped: number;
-  /** Refused by the service, or too old. */
+  /** Refused by the service for what is in them, or too old. */
   failed: number;
 };
 
@@ -31,52 +31,54 @@ export type Held = { queued: number; queuedBytes: number };
 export type Queue = {
   counts(): Totals & Held;
   add(record: DiagnosisItem): void;
-  /** Counts a record that is not queued. The first of several is told. */
+  /** Counts a record that is not queued. Of several in a row, only the first emits `drop`. */
   drop(error: PromptLedgerError): void;
-  /** Sends all that waits, without delay. Resolves when the queue is empty, or after so many ms. */
-  flush(timeout: number): Promise<void>;
+  /**
+   * Sends all that waits, without delay, and if it is the last time what is set aside too. Resolves when each record is settled
+   * or refused for now, or after so many ms.
+   */
+  flush(timeout: number, isLast?: boolean): Promise<void>;
   /** Gives up what is left. */
   abandon(): Totals;
 };
 
-/** `together` is how many records may be in its batch: fewer once a batch was refused as a whole. */
-type Item = { text: string; size: number; at: number; together: number };
+/** A record in the queue. */
+type Item = {
+  text: string;
+  size: number;
+  at: number;
+  deployId: string;
+  /** How many records may be in its batch: fewer once a batch did not pass as a whole. */
+  together: number;
+  /** How many records had been stored when something in between did not let it pass. */
+  blockedAt?: number;
+};
 
-const encoder = new TextEncoder();
-
-export function createQueue(
+export const createQueue = (
   { maxQueued, maxQueuedBytes, submitTimeout, waitUntil }: QueueOptions,
-  { send, errorOf, pauseAfter }: Transport,
-  { emit }: Events,
+  { send, touch, errorOf, pauseAfter }: Transport,
+  events: Events,
   runtime: Runtime,
-): Queue {
+): Queue => {
   const { now, startTimer } = runtime;
   // Where the process may be frozen after a response, nothing waits for more to go with it.
   const delay = waitUntil ? 0 : batchDelay;
   let sent = 0, dropped = 0, failed = 0, queued = 0, queuedBytes = 0;
   let waiting: Item[] = [];
-  let sends = 0, flushes = 0, failures = 0, pausedUntil = 0;
-  let isDropping = false, isAbandoned = false;
+  /** Records that are not sent for a while, so that they hold up no others. */
+  let aside: Item[] = [];
+  let sends = 0, flushes = 0, pausedUntil = 0;
+  let futile = 0; // batches in a row that came to nothing
+  /** Why the last batch that was answered, or was not, must be sent again. */
+  let failure: PromptLedgerError | undefined;
+  let isDropping = false;
   let cancelTimer = () => {};
-  let onEmpty: (() => void)[] = [];
+  const onFlushed: (() => void)[] = [];
 
-  /** Takes records out of the queue, which were stored unless there is an error. */
-  function settle(items: Item[], error?: PromptLedgerError): void {
-    const { length: records } = items;
-    if (records === 0) return;
-    queued -= records;
-    for (const { size } of items) queuedBytes -= size;
-    if (error) {
-      failed += records;
-      emit("error", { error, records });
-    } else sent += records;
-    if (queued > 0) return;
-    onEmpty.forEach((call) => call());
-    onEmpty = [];
-  }
+  const isCrowded = () => Math.max(queued / maxQueued, queuedBytes / maxQueuedBytes) > 0.5;
 
   /** Takes the records of the next batch: from the front, as many as may go together. */
-  function take(): Item[] {
+  const take = (): Item[] => {
     let bytes = 0, most = batchSize;
     const rest = waiting.findIndex(({ size, together }, index) => {
       most = Math.min(most, together);
@@ -84,90 +86,126 @@ export function createQueue(
       return index >= most || index > 0 && bytes > maxBatchBytes;
     });
     return waiting.splice(0, rest < 0 ? batchSize : rest);
-  }
+  };
 
-  /** Why each record was not stored; undefined for those that were. */
-  async function post(items: Item[]): Promise<(PromptLedgerError | undefined)[]> {
-    const text = `{"records":[${items.map(({ text }) => text)}]}`;
-    const [body, headers] = await send("/v1/diagnoses", submitTimeout, undefined, text);
-    const { results } = body as DiagnosisResults;
-    // Anything else comes from something in between.
-    if (results?.length !== items.length) throw errorOf(200, headers);
-    return results.map((result) => result.status === 201 ? undefined : errorOf(result.status, headers, result));
-  }
-
-  async function deliver(items: Item[]): Promise<void> {
-    let isCut = false;
+  const deliver = async (items: Item[]): Promise<void> => {
+    const { length } = items;
     sends++;
-    const errors = await post(items).catch((error: PromptLedgerError) => {
-      // One record may be to blame. Halves find it.
-      isCut = error instanceof InvalidRequestError && items.length > 1;
-      return items.map(() => error);
-    });
+    const text = `{"records":[${items.map(({ text }) => text)}]}`;
+    const isWanted = (body: unknown) => {
+      const { results } = Object(body) as Partial<DiagnosisResults>;
+      return results?.length === length &&
+        results.every?.((result) => result?.status === 201 ? result.id : result?.code);
+    };
+    // Why each record was not stored; undefined for those that were.
+    const errors = await send<DiagnosisResults>("/v1/diagnoses", submitTimeout, isWanted, undefined, text).then(
+      ([{ results }, headers]) =>
+        results.map((result) => result.status === 201 ? undefined : errorOf(result.status, headers, result)),
+      (error: PromptLedgerError) => items.map(() => error),
+    );
     sends--;
-    if (isAbandoned) return;
-    const stored: Item[] = [], again: Item[] = [], refused: Item[] = [];
-    let failure: PromptLedgerError | undefined, refusal: PromptLedgerError | undefined;
+    // The client was closed meanwhile.
+    if (queued === 0) return;
+    const sentBefore = sent, failedBefore = failed;
+    const again: Item[] = [];
+    let refusal: PromptLedgerError | undefined;
+    failure = undefined;
     for (const item of items) {
       const error = errors.shift();
-      if (isCut) item.together = Math.ceil(items.length / 2);
-      if (error?.retryable) failure = error;
-      if (!error) stored.push(item);
-      else if (isCut || error.retryable && now() - item.at < oldestRecord) again.push(item);
-      else {
-        refused.push(item);
+      const { deployId, size } = item;
+      const isOff = error instanceof NotFoundError;
+      // The service may refuse a batch for one of its records, which halves find.
+      const isCut = length > 1 && error?.code === "invalid_request";
+      // Something in between may take offence at one record too, or be in the way of all.
+      const isBlocked = isCut || error?.code === unexpected;
+      if (isBlocked) item.together = Math.ceil(length / 2);
+      if (!error) {
+        sent++;
+        events.succeed(deployId, deployId);
+      } else if (
+        error instanceof InvalidRequestError && !isCut || now() - item.at >= oldestRecord || isOff && isCrowded()
+      ) {
+        failed++;
         refusal = error;
+      } else {
+        if (isOff || isBlocked && length === 1 && sent > item.blockedAt!) {
+          // The deployment may have been switched off for a moment, and others have passed since that record did not.
+          if (aside.push(item) === 1) startTimer(recall, asideFor, false);
+          if (isOff) events.fail(deployId, error, deployId);
+        } else {
+          if (!isCut) failure = error;
+          item.blockedAt = sent;
+          (isBlocked ? waiting : again).push(item);
+        }
+        continue;
       }
+      queued--;
+      queuedBytes -= size;
     }
-    waiting = [...again, ...waiting];
-    if (failure) {
-      pausedUntil = now() + pauseAfter(failure, ++failures, maxBackOff);
-      emit("error", { error: failure });
-    } else failures = 0;
-    settle(stored);
-    settle(refused, refusal);
+    waiting.unshift(...again);
+    if (refusal) events.emit("error", { error: refusal, records: failed - failedBefore });
+    if (failure) events.fail("records", failure);
+    else if (sent > sentBefore) {
+      events.succeed("records");
+      futile = 0;
+    }
+    // What refuses all records may be at fault itself.
+    if (failure || refusal && sent === sentBefore) {
+      pausedUntil = now() + pauseAfter(failure ?? { retryable: true }, ++futile, maxBackOff);
+    }
     pump();
-  }
+  };
+
+  const recall = (): void => {
+    waiting.push(...aside);
+    aside = [];
+    pump();
+  };
 
   /** Starts the sends that are due, and sees to the next one. */
-  function pump(): void {
+  const pump = (): void => {
     cancelTimer();
     // After a failure one batch at a time tries whether the service is back.
-    while (waiting.length > 0 && sends < (failures > 0 ? 1 : maxSends)) {
+    while (waiting.length > 0 && sends < (futile > 0 ? 1 : maxSends)) {
       // A record from the future, or a wait beyond the longest one, shows that the clock was set back.
       const isDue = flushes > 0 || waiting.length >= batchSize || waiting[0]!.at > now();
       const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0]!.at + delay) - now();
       if (wait > 0 && wait <= maxBackOff) {
         // A process that ends waits for what was just recorded, but not for a service that is away.
-        cancelTimer = startTimer(pump, wait, failures === 0 || flushes > 0);
-        return;
+        cancelTimer = startTimer(pump, wait, !failure || flushes > 0);
+        break;
       }
       void deliver(take());
     }
-  }
+    if (sends === 0 && (failure?.retryable === false || waiting.length === 0)) {
+      onFlushed.splice(0).forEach((call) => call());
+    }
+  };
 
-  async function flush(timeout: number): Promise<void> {
-    if (queued === 0) return;
+  const flush = async (timeout: number, isLast = false): Promise<void> => {
+    touch(timeout);
     flushes++;
     pausedUntil = 0;
-    const emptied = new Promise<void>((resolve) => void onEmpty.push(resolve));
+    failure = undefined;
+    const flushed = new Promise<void>((resolve) => void onFlushed.push(resolve));
+    if (isLast) recall();
     pump();
-    await within(runtime, timeout, emptied);
+    await within(runtime, timeout, flushed);
     flushes--;
-  }
+  };
 
   return {
     counts: () => ({ sent, dropped, failed, queued, queuedBytes }),
     flush,
     add(record) {
       const text = JSON.stringify(record);
-      const size = encoder.encode(text).length;
+      const size = new TextEncoder().encode(text).length;
       if (queued >= maxQueued || queuedBytes + size > maxQueuedBytes) {
         throw new PromptLedgerError("queue_full", "The queue is full");
       }
       queued++;
       queuedBytes += size;
-      waiting.push({ text, size, at: now(), together: batchSize });
+      waiting.push({ text, size, at: now(), deployId: record.deployId, together: batchSize });
       if (!waitUntil) pump();
       else {
         try {
@@ -178,19 +216,20 @@ export function createQueue(
         }
       }
       // A queue that hovers at its bound is one episode.
-      if (Math.max(queued / maxQueued, queuedBytes / maxQueuedBytes) <= 0.5) isDropping = false;
+      if (!isCrowded()) isDropping = false;
     },
     drop(error) {
       dropped++;
-      if (!isDropping) emit("drop", { error });
+      if (!isDropping) events.emit("drop", { error });
       isDropping = true;
     },
     abandon() {
-      isAbandoned = true;
       cancelTimer();
-      dropped += queued;
+      failed += aside.length;
+      dropped += queued - aside.length;
+      waiting = aside = [];
       queued = queuedBytes = 0;
       return { sent, dropped, failed };
     },
   };
-}
+};

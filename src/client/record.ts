@@ -6,19 +6,19 @@ import type { DiagnosisItem } from "./shapes.ts";
 export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
 
 /** The content of a record. The service wants at least one of the two, as a text. */
-export function contentOf(outcome: { input?: unknown; output?: unknown }): DiagnosisItem["content"] {
+export const contentOf = (outcome: { input?: unknown; output?: unknown }): DiagnosisItem["content"] => {
   const textOf = (value: unknown) =>
     typeof value === "string" ? value : JSON.stringify(value ?? undefined) as string | undefined;
   const input = textOf(outcome.input), output = textOf(outcome.output);
   return { input, output: output ?? (input === undefined ? "" : undefined) };
-}
+};
 
 /** A new UUID of version 7, which begins with the time (Unix ms). */
 export const newUuid = (now: number): string =>
   `${now.toString(16).padStart(12, "0").replace(/.{8}/, "$&-")}-7${crypto.randomUUID().slice(15)}`;
 
 /** What the mask makes of a record, with the key under which it is stored once. Throws if the mask fails. */
-export function maskRecord(record: DiagnosisItem, mask: Mask | undefined, now: number): DiagnosisItem | null {
+export const maskRecord = (record: DiagnosisItem, mask: Mask | undefined, now: number): DiagnosisItem | null => {
   const keyed = { ...record, idempotencyKey: record.idempotencyKey ?? newUuid(now) };
   try {
     const masked = mask === undefined ? keyed : mask(keyed);
@@ -26,4 +26,4 @@ export function maskRecord(record: DiagnosisItem, mask: Mask | undefined, now: n
   } catch (error) {
     throw toClientError(error, "mask_failed");
   }
-}
+};

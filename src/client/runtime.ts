@@ -38,13 +38,13 @@ export const hostRuntime: Runtime = {
 };
 
 /** Settles as a promise does, or after `ms` with what `late` gives or throws. */
-export function within<T, L = undefined>(
+export const within = <T, L = undefined>(
   { startTimer }: Runtime,
   ms: number,
   promise: Promise<T>,
-  late?: () => L,
-): Promise<T | L> {
+  late?: () => L | Promise<L>,
+): Promise<T | L> => {
   let cancel!: () => void;
   const timeout = new Promise<void>((resolve) => cancel = startTimer(resolve, ms, true));
   return Promise.race([promise, timeout.then(late) as Promise<L>]).finally(cancel);
-}
+};

@@ -1,6 +1,8 @@
 // The snapshot: the last prompts that the service gave, kept where a new process finds them while the service is away.
 import { toClientError } from "./errors.ts";
 import type { Events } from "./events.ts";
+import { maxPrompts } from "./limits.ts";
+import { isPrompt } from "./prompt.ts";
 import { newUuid } from "./record.ts";
 import type { ServedPrompt } from "./shapes.ts";
 
@@ -16,61 +18,65 @@ export type Snapshot = {
   /** Keeps a prompt that was read at a moment (Unix ms), or with undefined keeps none. */
   set(deployId: string, prompt: ServedPrompt | undefined, at: number): void;
   /** Resolves when all is saved. */
-  settled(): Promise<void>;
+  close(): Promise<void>;
 };
 
 /** Without `prompt` the service has refused it: an older copy of another process must not bring it back. */
 type Entry = { at: number; prompt?: ServedPrompt | undefined };
-type Saved = { url: string; prompts: Record<string, Entry> };
+type Entries = Record<string, Entry>;
 
-/** A snapshot in a store; without one it keeps nothing. `url` tells the prompts of several services apart. */
-export function createSnapshot(
+/** A snapshot in a store; without one it keeps nothing. `owner` tells the prompts of several services and keys apart. */
+export const createSnapshot = (
   store: SnapshotStore | undefined,
-  url: string,
+  owner: string,
   { emit }: Events,
-): Snapshot {
-  const prompts: Saved["prompts"] = {};
-  let loading: Promise<void> | undefined;
+): Snapshot => {
+  let entries: Entries = {};
+  let loading: Promise<unknown> | undefined;
   let saving = Promise.resolve();
-  let isChanged = false;
 
   const tell = (error: unknown) => emit("error", { error: toClientError(error, "snapshot_failed") });
 
-  /** Takes over what is newer in the store. Several processes may share it. */
-  async function load(): Promise<void> {
-    const saved = JSON.parse(await store!.load() || "{}") as Partial<Saved>;
-    if (saved.url !== url) return;
-    for (const [deployId, entry] of Object.entries(saved.prompts!)) {
-      if (!(prompts[deployId]?.at! >= entry.at)) prompts[deployId] = entry;
+  /** Takes over what is newer in the store, which several processes may share, and gives its text. */
+  const load = async (): Promise<string> => {
+    const text = await store!.load() || '{"entries":{}}';
+    for (const [name, entry] of Object.entries((JSON.parse(text) as { entries?: Entries }).entries ?? {})) {
+      if (!(entries[name]?.at! >= entry.at)) entries[name] = entry;
     }
-  }
+    return text;
+  };
 
-  async function save(): Promise<void> {
-    if (!isChanged) return;
-    isChanged = false;
-    await load().catch(tell);
-    await store!.save(JSON.stringify({ url, prompts }));
-  }
+  /** Brings the store up to date with what this process knows, and with a change. */
+  const save = (deployId?: string, change?: Entry): Promise<void> =>
+    saving = saving.then(async () => {
+      const found = await load().catch(tell);
+      const name = owner + deployId, known = entries[name];
+      // A name that the service has never known leaves no trace.
+      if (change && !(known?.at! > change.at) && (known || change.prompt)) entries[name] = change;
+      const newest = Object.entries(entries).sort(([, one], [, other]) => other.at - one.at).slice(0, maxPrompts);
+      entries = Object.fromEntries(newest);
+      const text = JSON.stringify({ entries });
+      if (text !== found) await store!.save(text);
+    }).catch(tell);
 
   return {
     async find(deployId) {
       if (store) await (loading ??= load().catch(tell));
-      return prompts[deployId]?.prompt;
+      const prompt = entries[owner + deployId]?.prompt;
+      return isPrompt(prompt) ? prompt : undefined;
     },
     set(deployId, prompt, at) {
-      if (!store) return;
-      prompts[deployId] = { at, prompt };
-      isChanged = true;
-      saving = saving.then(save).catch(tell);
+      if (store) void save(deployId, { at, prompt });
     },
-    settled: () => saving,
+    // Another process that saved at the same moment may have overwritten what this one had saved.
+    close: async () => void (store && await save()),
   };
-}
+};
 
 type FileSystem = typeof import("node:fs/promises");
 
 /** Keeps a snapshot in a file that only its owner may read. It is replaced as a whole. */
-export function fileStore(path: string): SnapshotStore {
+export const fileStore = (path: string): SnapshotStore => {
   // Bundlers for browsers would look for the module if they saw its name in the import.
   const name = "node:fs/promises";
   const open = (): Promise<FileSystem> => import(/* webpackIgnore: true */ /* @vite-ignore */ name);
@@ -88,4 +94,4 @@ export function fileStore(path: string): SnapshotStore {
       }
     },
   };
-}
+};

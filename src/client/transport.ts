@@ -8,26 +8,45 @@ import {
   tooSlow,
   unavailable,
   UnavailableError,
+  unexpected,
 } from "./errors.ts";
-import { firstBackOff, longestRetryAfter, longestWait, refusedFor } from "./limits.ts";
+import {
+  activeTime,
+  firstBackOff,
+  idleTime,
+  longestRetryAfter,
+  longestWait,
+  maxResponseBytes,
+  refusedFor,
+} from "./limits.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
+import type { RateLimitErrorResponse } from "./shapes.ts";
 
-/** What the JSON of a response with 2xx says, undefined for 304; its headers; when it was asked for, in Unix ms. */
-export type Reply = [body: unknown, headers: Headers, sentAt: number];
+/** The JSON of a response, undefined for 304; its headers; when it was asked for, in Unix ms. */
+export type Reply<T> = [body: T, headers: Headers, sentAt: number];
 
 export type Transport = {
   /**
-   * One attempt, which takes `timeout` ms at most. With a body, which is JSON, it is a POST. Rejects with a
-   * PromptLedgerError.
+   * One attempt, which takes `timeout` ms at most, and less once the application is idle. With a body, which is JSON, it is a
+   * POST. Rejects with a PromptLedgerError if the response is no success, or not what is wanted. 304 is wanted if
+   * it has the tag that `If-None-Match` named.
    */
-  send(path: string, timeout: number, headers?: Record<string, string>, body?: string): Promise<Reply>;
+  send<T>(
+    path: string,
+    timeout: number,
+    isWanted: (body: unknown) => unknown,
+    headers?: Record<string, string>,
+    body?: string,
+  ): Promise<Reply<T>>;
+  /** The application asks for something, and may wait `ms` for it. */
+  touch(ms?: number): void;
   /** Attempts until one succeeds, fails for good, or there are no more. None begins after `until`, in Unix ms. */
   retry<T>(attempt: () => Promise<T>, retries: number, until?: number): Promise<T>;
   /** How long to leave the service alone after so many failures in a row (from 1), in ms. */
-  pauseAfter(error: PromptLedgerError, failures: number, maxMs: number): number;
+  pauseAfter(error: { retryable: boolean; retryAfter?: number | undefined }, failures: number, maxMs: number): number;
   /** What a refusal means, be it a response or a result of a batch. */
-  errorOf(status: number, headers: Headers, body?: unknown): PromptLedgerError;
+  errorOf(status: number, headers: Headers, body: unknown): PromptLedgerError;
   /** Aborts what is under way, and refuses all that is sent later. */
   close(): void;
 };
@@ -38,12 +57,40 @@ type TransportOptions = {
   fetch: (request: Request) => Promise<Response>;
 };
 
-export function createTransport({ url, apiKey, fetch }: TransportOptions, runtime: Runtime): Transport {
+/**
+ * What a refusal means, by its status, its text, and its code or the reset of the quota. A gateway's body may have an `error` too,
+ * but not these texts. Only they are believed to be the service's own word on a key, a deployment, a quota or a record.
+ */
+const meanings: [pattern: RegExp, kind: typeof PromptLedgerError, code: string][] = [
+  [
+    /^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Request body must be (at most|nested) |Idempotency-Key )/,
+    InvalidRequestError,
+    "invalid_request",
+  ],
+  [
+    /^40[13] (Missing or invalid authorization|No API key|Invalid API key|This key may not) /,
+    AuthenticationError,
+    "unauthorized",
+  ],
+  [/^404 Deploy not found or not accessible /, NotFoundError, "deployment_not_found"],
+  [/^429 Rate limit exceeded (quota_exhausted|\d{10})$/, QuotaExceededError, "quota_exhausted"],
+  [/^(408|50[0234]) /, UnavailableError, "unavailable"],
+  [/ /, UnavailableError, unexpected],
+];
+
+export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtime: Runtime): Transport => {
   const { now, hasTimers, startTimer } = runtime;
   const open = new Set<AbortController>();
   let isClosed = false;
+  let activeUntil = 0;
 
-  async function send(path: string, timeout: number, headers?: Record<string, string>, body?: string): Promise<Reply> {
+  const send = async <T>(
+    path: string,
+    timeout: number,
+    isWanted: (body: unknown) => unknown,
+    headers: Record<string, string> = {},
+    body?: string,
+  ): Promise<Reply<T>> => {
     const sentAt = now();
     const abort = new AbortController();
     open.add(abort);
@@ -62,17 +109,25 @@ export function createTransport({ url, apiKey, fetch }: TransportOptions, runtim
         ...(hasTimers && { cache: "no-store" }),
         signal: abort.signal,
       });
-      const exchange = fetch(request).then(async (response): Promise<Reply> => {
-        const { ok, status, headers } = response;
-        const body: unknown = await response.json().catch(() => undefined);
-        if (ok && body || status === 304) return [body, headers, sentAt];
-        throw errorOf(status, headers, body);
+      const exchange = fetch(request).then(async (response): Promise<Reply<T>> => {
+        const { ok, status } = response;
+        const body = await readJson(response);
+        // A 304 of the service itself has the tag that was sent, which a proxy may have weakened before.
+        if (status === 304 ? headers["If-None-Match"]?.endsWith(response.headers.get("ETag")!) : ok && isWanted(body)) {
+          return [body as T, response.headers, sentAt];
+        }
+        throw errorOf(status, response.headers, body);
       });
+      let left = timeout;
       // The client does not rely on the fetch that it is given to heed the signal.
-      return await within(runtime, timeout, exchange, () => {
-        abort.abort();
-        throw tooSlow(timeout);
-      });
+      const wait = (ms: number): Promise<Reply<T>> =>
+        within(runtime, ms, exchange, () => {
+          left -= ms;
+          ms = Math.min(left, activeUntil - now());
+          if (ms > 0) return wait(ms);
+          throw tooSlow(timeout - left);
+        });
+      return await wait(Math.min(left, idleTime));
     } catch (thrown) {
       if (thrown instanceof PromptLedgerError) throw thrown;
       const { cause, message } = thrown as { cause?: { message?: string }; message?: string };
@@ -82,37 +137,33 @@ export function createTransport({ url, apiKey, fetch }: TransportOptions, runtim
         : unavailable("unreachable", `Cannot reach ${url}: ${cause?.message || message}`, thrown as Error);
     } finally {
       open.delete(abort);
+      // What has not been read is given up.
+      abort.abort();
     }
-  }
+  };
 
-  function errorOf(status: number, headers: Headers, body?: unknown): PromptLedgerError {
-    const { error, code, details } = (body ?? {}) as Record<string, { upgradeUrl?: string } | undefined>;
-    const isOurs = typeof error === "string", text = `${status}`;
-    const message = isOurs ? error : `Unexpected response ${status}. Is ${url} promptledger?`;
+  const errorOf = (status: number, headers: Headers, body: unknown): PromptLedgerError => {
+    const { error, code, details } = Object(body) as Partial<RateLimitErrorResponse & { code: string }>;
+    const text = typeof error === "string" ? error : "";
+    const said = `${status} ${text} ${details?.resetTime ?? code}`;
+    const [, kind, standard] = meanings.find(([pattern]) => pattern.test(said))!;
+    // What comes from something in between may be gone the next time.
+    const retryable = kind === UnavailableError;
+    // A result of a batch has no details, but the batch has the headers.
     const [limit, used, reset] = ["Limit", "Used", "Reset"].map((name) => +headers.get(`X-RateLimit-${name}`)!);
-    const isQuota = status === 429 && reset;
-    const standard: [kind: typeof PromptLedgerError, code: string] = isQuota
-      ? [QuotaExceededError, "quota_exhausted"]
-      : /^40[13]$/.test(text)
-      ? [AuthenticationError, "unauthorized"]
-      : /^4(00|13|22)$/.test(text)
-      ? [InvalidRequestError, "invalid_request"]
-      // Unknown paths and proxies answer 404 too, and must not look as if a deployment had been switched off.
-      : status === 404 && isOurs && message !== "Not found"
-      ? [NotFoundError, "deployment_not_found"]
-      : [UnavailableError, isOurs ? "unavailable" : "unexpected_response"];
+    const quota = { limit, used, resetTime: reset!, upgradeUrl: null, ...details };
     const facts = {
       status,
       requestId: headers.get("X-Request-Id") ?? undefined,
       retryAfter: 1000 * +headers.get("Retry-After")! || undefined,
-      // A 2xx that is no JSON of ours comes from something in between.
-      retryable: /^(2..|408|50[0234])$/.test(text),
-      ...(isQuota && { limit, used, resetAt: new Date(1000 * reset), upgradeUrl: details?.upgradeUrl ?? null }),
+      retryable,
+      ...(kind === QuotaExceededError && { ...quota, resetAt: new Date(1000 * quota.resetTime) }),
     };
-    return new standard[0](typeof code === "string" ? code : standard[1], message, facts);
-  }
+    const message = text || `Unexpected response ${status}. Is ${url} promptledger?`;
+    return new kind(!retryable && code || standard, message, facts);
+  };
 
-  const pauseAfter = ({ retryable, retryAfter = 0 }: PromptLedgerError, failures: number, maxMs: number) =>
+  const pauseAfter: Transport["pauseAfter"] = ({ retryable, retryAfter = 0 }, failures, maxMs) =>
     retryable
       ? Math.max(
         Math.min(retryAfter, longestRetryAfter),
@@ -134,12 +185,30 @@ export function createTransport({ url, apiKey, fetch }: TransportOptions, runtim
     errorOf,
     pauseAfter,
     retry,
+    touch(ms = activeTime) {
+      activeUntil = Math.max(activeUntil, now() + ms);
+    },
     close() {
       isClosed = true;
       open.forEach((abort) => abort.abort());
     },
   };
-}
+};
+
+/** The JSON of a body; undefined if it is none, or too large. */
+const readJson = ({ body }: Response): Promise<unknown> => {
+  let size = 0;
+  const bounded = body?.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        size += chunk.length;
+        if (size > maxResponseBytes) controller.error();
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  return new Response(bounded).json().catch(() => undefined);
+};
 
 /** The error of what is asked of a closed client. */
 export const closed = () => new PromptLedgerError("closed", "The client is closed");

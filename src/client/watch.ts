@@ -1,6 +1,6 @@
 // Watches which versions are live. Asking costs nothing, so a prompt is read, and paid for, only once it has changed.
-import { AuthenticationError } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
+import type { Events } from "./events.ts";
 import { longestWatchBackOff, restAfter } from "./limits.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Revisions } from "./shapes.ts";
@@ -17,31 +17,42 @@ type Watch = {
   stop(): void;
 };
 
+const isRevisions = (body: unknown) => {
+  const { deployments } = Object(body) as Partial<Revisions>;
+  return deployments && Object.values(deployments).every((deployment) => deployment?.version > 0);
+};
+
 /**
  * A watch that looks every `interval` ms while prompts are asked for, or with 0 only when told to. `onLook` gets why it failed,
  * or what is live, as it was at a moment (Unix ms) or later.
  */
-export function createWatch(
+export const createWatch = (
   interval: number,
   timeout: number,
   onLook: (error: PromptLedgerError | undefined, live: Live, at: number) => void,
-  { send, pauseAfter }: Pick<Transport, "send" | "pauseAfter">,
+  events: Events,
+  { send, pauseAfter }: Transport,
   { now, startTimer }: Runtime,
-): Watch {
+): Watch => {
   let askedAt = 0, nextAt = 0, failures = 0;
   let isBlind = false;
   let cancelTimer: (() => void) | undefined;
   let tag: string | null;
   let live: Live = new Map();
 
-  async function ask(): Promise<void> {
+  const ask = async (): Promise<void> => {
     // Until then it is under way, or lost with the request of a Worker that began it.
     nextAt = now() + timeout;
     try {
-      const [body, headers, sentAt] = await send("/v1/revisions", timeout, tag ? { "If-None-Match": tag } : undefined);
+      const [body, headers, sentAt] = await send<Revisions | undefined>(
+        "/v1/revisions",
+        timeout,
+        isRevisions,
+        tag ? { "If-None-Match": tag } : undefined,
+      );
       if (body) {
         live = new Map();
-        for (const [id, deployment] of Object.entries((body as Revisions).deployments)) {
+        for (const [id, deployment] of Object.entries(body.deployments)) {
           const state = { id, ...deployment };
           live.set(id, state).set(state.reference, state);
         }
@@ -49,22 +60,24 @@ export function createWatch(
       }
       failures = nextAt = 0;
       isBlind = false;
+      events.succeed("look");
       onLook(undefined, live, sentAt);
     } catch (thrown) {
       const error = thrown as PromptLedgerError;
-      nextAt = now() + pauseAfter(error, ++failures, longestWatchBackOff);
       // A proxy may let nothing through but prompts.
-      isBlind = !error.retryable && !(error instanceof AuthenticationError);
+      isBlind = error.retryable && error.status! < 500;
+      nextAt = now() + pauseAfter(error, ++failures, longestWatchBackOff);
       onLook(error, live, 0);
+      events.fail("look", error);
     }
-  }
+  };
 
-  function look(): boolean {
+  const look = (): boolean => {
     if (now() >= nextAt) void ask();
     return !isBlind;
-  }
+  };
 
-  function schedule(): void {
+  const schedule = (): void => {
     cancelTimer = startTimer(
       () => {
         cancelTimer = undefined;
@@ -75,7 +88,7 @@ export function createWatch(
       interval * (0.9 + Math.random() / 5),
       false,
     );
-  }
+  };
 
   return {
     look,
@@ -88,4 +101,4 @@ export function createWatch(
       cancelTimer?.();
     },
   };
-}
+};

@@ -14,7 +14,7 @@ import { jsonText } from "../../src/common/json-text.ts";
 import { fillVariables } from "../../src/management/prompt-text.ts";
 import { goodBody, noon } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";
-import { createClock, names } from "./stage.ts";
+import { createClock, names, textResponse } from "./stage.ts";
 
 const test = suite("client cases");
 
@@ -118,11 +118,13 @@ for (const list of ["cache", "refusals", "retries", "queue"] as const) {
         if (answer === "silent") return await new Promise(() => {});
         const { status, headers = {}, text, each } = answer;
         const body = each === undefined ? answer.body : { results: Array(count).fill(each) };
-        return clock.followBody(new Response(text ?? JSON.stringify(body), { status, headers }));
+        return textResponse(status, text ?? JSON.stringify(body), headers);
       }
 
       const client = createClientOn(clock.runtime, { apiKey: "pl_key", fetch, ...options });
-      for (const event of ["change", "stale", "error", "drop"] as const) client.on(event, () => void told.push(event));
+      for (const event of ["change", "stale", "error", "recover", "drop"] as const) {
+        client.on(event, () => void told.push(event));
+      }
       const record = { deployId, ...goodBody };
 
       for (const [index, step] of steps.entries()) {

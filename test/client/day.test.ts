@@ -1,25 +1,31 @@
-// A day of an application on a virtual clock: 10 processes ask for 5 prompts and record what came of them, while 100 promotions
-// are made, the service is away for an hour, slow for ten minutes and restarted ten times, and so are the processes.
+// A day of an application on a virtual clock: 10 processes ask for 5 prompts and record their calls, while 100 promotions are made,
+// the service is away for an hour, slow for ten minutes and restarted ten times, and so are the processes. For ten minutes the key
+// is refused, six times a deployment is switched off, and twelve times something else answers in place of the service.
+import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import type { Client } from "../../src/client/client.ts";
+import { NotFoundError } from "../../src/client/errors.ts";
 import type { Prompt } from "../../src/client/prompt.ts";
-import { createDeployment, createPrompt, promoteDeployment, pushPrompt } from "../actions.ts";
+import { createDeployment, createPrompt, promoteDeployment, pushPrompt, setDeploymentActive } from "../actions.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createWorld, promptFile, toPrompt } from "../helpers.ts";
-import { currentRuntime } from "../runtimes.ts";
-import { createClock } from "./stage.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
+import { createClock, oddResponse } from "./stage.ts";
+import type { Odd } from "./stage.ts";
 
 const test = suite(`a day of the client on ${currentRuntime}`);
 
 const second = 1_000, minute = 60 * second, hour = 60 * minute; // ms
-const processes = 10, prompts = 5, promotions = 100, restarts = 10;
+const processes = 10, prompts = 5, promotions = 100, restarts = 10, oddities = 12, switches = 6;
 const lookEvery = 16.5 * second; // at most
 
 /** What is not as usual, from when to when. */
 type Window = { from: number; to: number };
+
+const odd = JSON.parse(await readFile(pathOf("test/client/odd.json"), "utf8")) as Odd;
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
 
@@ -65,12 +71,29 @@ test("no request fails, no prompt is older than said, and every record is stored
     const from = start + (index < 5 ? 1 : 17) * hour + index * 50 * minute + between(0, 40 * minute);
     return { from, to: from + 3 * second };
   });
+  const refusal = { from: start + 16 * hour, to: start + 16 * hour + 10 * minute };
+  const odds: Window[] = Array.from({ length: oddities }, (_, index) => {
+    const from = start + (index < 6 ? 6 : 7) * hour + index * 10 * minute + between(0, 5 * minute);
+    return { from, to: from + between(second, 3 * minute) };
+  });
+  // One is long enough that records are tried and set aside again.
+  const off = Array.from({ length: switches }, (_, index) => {
+    const from = start + 11 * hour + index * 30 * minute;
+    return { from, to: from + (index === 3 ? 20 * minute : 20 * second), number: index % 2 };
+  });
   const isIn = (time: number, { from, to }: Window, after = 0) => time >= from && time < to + after;
   const isCalm = (time: number) =>
-    !isIn(time, outage, lookEvery) && !isIn(time, slowness, 40 * second) &&
-    restarted.every((window) => !isIn(time, window, lookEvery));
-  let repliesToLose = 0, readsLost = 0;
+    !isIn(time, outage, lookEvery) && !isIn(time, slowness, 40 * second) && !isIn(time, refusal, minute + lookEvery) &&
+    [...restarted, ...off].every((window) => !isIn(time, window, lookEvery)) &&
+    odds.every((window) => !isIn(time, window, 30 * second + lookEvery));
+  let repliesToLose = 0, readsLost = 0, oddAnswers = 0, madeWhileOff = 0;
   for (const { from } of restarted) at(from, () => repliesToLose++);
+  for (const { from, to, number } of off) {
+    const setActive = (isActive: boolean) => () =>
+      void clock.follow(setDeploymentActive(admin, targets[number]!.deployId, isActive).then(() => looks = new Map()));
+    at(from, setActive(false));
+    at(to, setActive(true));
+  }
 
   const delay = (ms: number) => new Promise<void>((resolve) => void clock.runtime.startTimer(resolve, ms, true));
 
@@ -85,20 +108,33 @@ test("no request fails, no prompt is older than said, and every record is stored
     return known.clone();
   }
 
+  function noteLost(request: Request, response: Response): void {
+    if (request.method === "GET" && request.url.includes("/v1/prompts") && response.ok) readsLost++;
+  }
+
   async function fetch(request: Request): Promise<Response> {
     const gone = () => new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
     if (isIn(clock.now, slowness)) await delay(between(0, 8 * second));
+    if (isIn(clock.now, refusal)) return new Response('{"error":"Invalid API key"}', { status: 401 });
+    if (odds.some((window) => isIn(clock.now, window))) {
+      oddAnswers++;
+      // Some requests have reached the service, and only their reply has not come back.
+      if (random() < 0.3) noteLost(request, await clock.follow(answer(request)));
+      return oddResponse(odd, random);
+    }
     const isLost = repliesToLose > 0;
     if (isIn(clock.now, outage) || !isLost && restarted.some((window) => isIn(clock.now, window))) throw gone();
     const response = await clock.follow(answer(request));
     if (isLost) {
       // It has taken effect.
       repliesToLose--;
-      if (request.method === "GET" && request.url.includes("/v1/prompts") && response.ok) readsLost++;
+      noteLost(request, response);
       throw gone();
     }
     if (isIn(clock.now, slowness)) await delay(between(0, 8 * second));
-    return clock.followBody(response);
+    // The client no longer waits for it.
+    if (request.signal.aborted) noteLost(request, response);
+    return await clock.followBody(response);
   }
 
   // The application: each process asks for a prompt every two minutes, and records what came of it some seconds later.
@@ -110,6 +146,9 @@ test("no request fails, no prompt is older than said, and every record is stored
   const failures: unknown[] = [];
   const closed: { sent: number; dropped: number; failed: number; reads: number }[] = [];
   let expectedReads = 0;
+
+  const isOff = (reference: string, time: number, after = 0) =>
+    off.some((window) => references[window.number] === reference && isIn(time, window, after));
 
   function take(reference: string, prompt: Prompt, askedAt: number): void {
     const history = live.get(reference)!;
@@ -126,10 +165,8 @@ test("no request fails, no prompt is older than said, and every record is stored
     let startedAt: number;
     const asked = new Set<string>();
 
-    async function handle(): Promise<void> {
+    async function handle(reference: string): Promise<void> {
       if (clock.now >= until) return;
-      at(clock.now + between(minute, 3 * minute), handle);
-      const reference = references[between(0, prompts)]!;
       const askedAt = clock.now;
       try {
         const prompt = await client.prompt(reference);
@@ -137,21 +174,32 @@ test("no request fails, no prompt is older than said, and every record is stored
         asked.add(reference);
         const call = prompt.call();
         used.set(call.sessionId, { reference, version: prompt.version });
-        at(
-          clock.now + between(second, 5 * second),
-          () => call.done({ status: 1, input: prompt.fill({ name: "Ada" }) }),
-        );
+        at(clock.now + between(second, 5 * second), () => {
+          call.done({ status: 1, input: prompt.fill({ name: "Ada" }) });
+          if (isOff(reference, clock.now)) madeWhileOff++;
+        });
       } catch (error) {
-        failures.push(error);
+        // What was refused is remembered for a minute, unless a look shows that it is active.
+        if (!(error instanceof NotFoundError && isOff(reference, askedAt, minute + lookEvery))) failures.push(error);
       }
+    }
+
+    function handleNow(): void {
+      if (clock.now >= until) return;
+      at(clock.now + between(minute, 3 * minute), handleNow);
+      void handle(references[between(0, prompts)]!);
     }
 
     at(from, () => {
       startedAt = clock.now;
       client = createClientOn(clock.runtime, { apiKey: world.key, fetch, snapshot: store });
       client.on("error", () => {});
-      void handle();
+      handleNow();
     });
+    // Each has calls under way when a deployment is switched off.
+    for (const { from: offAt, number } of off) {
+      if (offAt > from && offAt < until) at(offAt - second, () => void handle(references[number]!));
+    }
     // What the last request did is recorded by then.
     at(until + 10 * second, async () => {
       const { reads } = client.stats();
@@ -159,7 +207,7 @@ test("no request fails, no prompt is older than said, and every record is stored
       const changes = [...asked].flatMap((reference) =>
         live.get(reference)!.filter((change) => change.from > startedAt)
       );
-      expectedReads += asked.size + changes.length;
+      expectedReads += asked.size + changes.length + off.filter(({ from }) => from > startedAt).length;
     });
   }
 
@@ -202,10 +250,12 @@ test("no request fails, no prompt is older than said, and every record is stored
 
   const context =
     `SEED=${seed}, ${used.size} requests, ${reads} reads of at most ${expectedReads}, ${readsLost} lost, ` +
-    `${JSON.stringify([...sources])}, lags ${JSON.stringify(lags)}`;
+    `${JSON.stringify([...sources])}, lags ${JSON.stringify(lags)}, ${oddAnswers} odd answers, ` +
+    `${madeWhileOff} records of a deployment that was off`;
   if (process.env.VERBOSE !== undefined) console.log(context);
   assert.equal(failures, [], context);
   assert.is(closed.length, 2 * processes + 1);
+  assert.ok(oddAnswers > 100 && madeWhileOff > processes, context);
 
   // No prompt older than said.
   assert.ok(lags.calm <= lookEvery, context);

@@ -6,7 +6,7 @@ import type { PromptLedgerError } from "../../src/client/errors.ts";
 import { monthOf } from "../../src/common/month.ts";
 import { readUsage, revokeApiKey, setDeploymentActive, updateWorkspace } from "../actions.ts";
 import { currentRuntime } from "../runtimes.ts";
-import { createStage, fallback, reference, refused, silent, up } from "./stage.ts";
+import { answering, createStage, fallback, reference, refused, silent, up } from "./stage.ts";
 import type { Network, Stage } from "./stage.ts";
 
 const test = suite(`client prompts on ${currentRuntime}`);
@@ -266,6 +266,62 @@ test("the watch lets a process end, and whoever waits for a prompt does not", as
   const error = await asked;
   assert.instance(error, UnavailableError);
   assert.is(error.message, "No response within 3000 ms");
+});
+
+/** A body of JSON that has so many bytes, or no end, and counts what is read of it. */
+function createBody(bytes: number) {
+  const counts = { read: 0, isCancelled: false };
+  const chunk = new Uint8Array(65_536).fill(32);
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      counts.read += chunk.length;
+      if (counts.read <= bytes) controller.enqueue(chunk);
+      else {
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(servedPrompt)));
+        controller.close();
+      }
+    },
+    cancel: () => void (counts.isCancelled = true),
+  });
+  return { counts, body };
+}
+
+const servedPrompt = {
+  ...fallback,
+  title: "",
+  description: "",
+  llmConfig: {},
+  deploy: { id: "dep_1", name: "production", currentVersion: 3, isActive: true },
+};
+
+test("a response is read up to 8 MiB, whatever its status", async () => {
+  for (const status of [200, 404, 503]) {
+    const { counts, body } = createBody(Infinity);
+    const stage = await createStage({ retries: 0, watch: false });
+    stage.network = () => Promise.resolve(new Response(body, { status }));
+    const error = await rejection(stage.client.prompt(reference));
+    assert.equal([error.code, error.retryable], [status === 503 ? "unavailable" : "unexpected_response", true]);
+    assert.ok(counts.isCancelled && counts.read < 9 * 1024 * 1024, `${counts.read} bytes`);
+  }
+  const stage = await createStage({ retries: 0, watch: false });
+  stage.network = () => Promise.resolve(new Response(createBody(8 * 1024 * 1024 - 65_536).body));
+  assert.is((await stage.client.prompt(reference)).version, 3);
+});
+
+test("stale prompts survive an answer that is not the service's, to a look and to a read", async () => {
+  const stage = await createStage({ watch: false });
+  await stage.ask();
+  stage.network = answering(404, { error: "Not found" });
+  for (let hour = 0; hour < 23; hour++) {
+    await stage.pass(3_600_000);
+    assert.equal(await stage.ask(), ["stale", 1]);
+  }
+  stage.network = up;
+  await stage.promote();
+  await stage.pass(60_000);
+  await stage.ask();
+  await stage.clock.settle();
+  assert.equal(await stage.ask(), ["cache", 2]);
 });
 
 test("an error says what could not be reached, and keeps its cause", async () => {

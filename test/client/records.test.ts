@@ -6,7 +6,7 @@ import { PromptLedgerError } from "../../src/client/errors.ts";
 import type { DiagnosisItem } from "../../src/client/shapes.ts";
 import { isSameNumber } from "../../src/common/json-text.ts";
 import { readStats } from "../../src/management/stats.ts";
-import { call, listDiagnoses } from "../actions.ts";
+import { call, createDeployment, listDiagnoses, setDeploymentActive } from "../actions.ts";
 import { goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { createStage, fallback, reference, refused, silent, up } from "./stage.ts";
@@ -203,7 +203,7 @@ test("records that cannot be stored take no others with them", async () => {
   stage.client.record({ ...record, deployId: "greeting@nowhere" });
   stage.client.record({ ...record, promptVersion: 9 });
   stage.client.record({ ...record, sessionId: "last" });
-  await stage.pass(1_000);
+  await stage.pass(3_000);
   assert.equal(
     (await sessions(stage)).sort(),
     ["first", "last", ...Array.from({ length: 20 }, (_, n) => `${n}`)].sort(),
@@ -221,7 +221,7 @@ test("batches stay below the service's limit, and records that are too large for
   for (let number = 0; number < 7; number++) stage.client.record({ ...record, content: { output } });
   stage.client.record({ ...record, content: { output: "x".repeat(1_100_000) } });
   stage.client.record({ ...record, sessionId: "last" });
-  await stage.pass(1_000);
+  await stage.pass(3_000);
   assert.equal(await stage.client.close(), { sent: 8, dropped: 0, failed: 1 });
   assert.equal(stage.told().map((event) => "error" in event && event.error.status), [413]);
 });
@@ -357,6 +357,129 @@ test("a clock that is set back during a back-off does not prolong it", async () 
   stage.client.record(record);
   await stage.clock.settle();
   assert.is(stage.client.stats().sent, 2);
+});
+
+test("records that were made before a deployment was switched off are stored once it is active again, and others meanwhile", async () => {
+  const stage = await createStage();
+  const { world: { admin, deployId, promptId, workspaceId } } = stage;
+  await createDeployment(admin, workspaceId, { name: "staging", promptId });
+  await stage.ask();
+  await setDeploymentActive(admin, deployId, false);
+  for (const sessionId of ["a", "b"]) stage.client.record({ ...record, sessionId });
+  stage.client.record({ ...record, deployId: "greeting@staging", sessionId: "other" });
+  await stage.pass(20_000);
+  const { sent, queued } = stage.client.stats();
+  assert.equal([sent, queued], [1, 2]);
+  await setDeploymentActive(admin, deployId, true);
+  await stage.pass(300_000);
+  assert.equal((await sessions(stage)).sort(), ["a", "b"]);
+  assert.equal(
+    stage.told().map((told) => [told.event, "deployId" in told ? told.deployId : undefined]),
+    [["error", reference], ["recover", reference]],
+  );
+  assert.equal(await stage.client.close(), { sent: 3, dropped: 0, failed: 0 });
+});
+
+test("a process that is closed while a deployment is off tries its records once more", async () => {
+  const stage = await createStage();
+  await setDeploymentActive(stage.world.admin, stage.world.deployId, false);
+  stage.client.record(record);
+  await stage.pass(10_000);
+  await setDeploymentActive(stage.world.admin, stage.world.deployId, true);
+  assert.equal(await stage.client.close(), { sent: 1, dropped: 0, failed: 0 });
+});
+
+/** A firewall that lets nothing through whose text it takes for an attack. */
+const firewall: Network = async (request, pass) =>
+  (await request.clone().text()).includes("<script>")
+    ? new Response("<html>Blocked</html>", { status: 403 })
+    : await pass();
+
+test("a record that a firewall does not let through holds up no others, and is stored once it passes", async () => {
+  const stage = await createStage();
+  stage.network = firewall;
+  for (let number = 0; number < 120; number++) {
+    const output = [17, 18, 99].includes(number) ? "<script>" : "Hi";
+    stage.client.record({ ...record, content: { output }, sessionId: `${number}` });
+  }
+  await stage.pass(30_000);
+  const { sent, queued } = stage.client.stats();
+  assert.equal([sent, queued], [117, 3]);
+  // What comes later does not wait for them.
+  stage.client.record({ ...record, sessionId: "later" });
+  await stage.pass(1_000);
+  assert.is(stage.client.stats().sent, 118);
+  stage.told();
+  await stage.pass(3_600_000);
+  assert.equal(stage.told(), []);
+  stage.network = up;
+  await stage.pass(300_000);
+  assert.equal((await sessions(stage)).length, 121);
+  assert.equal(await stage.client.close(), { sent: 121, dropped: 0, failed: 0 });
+});
+
+test("a record that never passes is failed after 24 h", async () => {
+  const stage = await createStage();
+  stage.network = firewall;
+  stage.client.record({ ...record, content: { output: "<script>" } });
+  stage.client.record(record);
+  await stage.pass(86_400_000);
+  assert.equal([stage.client.stats().failed, stage.client.stats().queued], [0, 1]);
+  await stage.pass(300_000);
+  assert.equal(await stage.client.close(), { sent: 1, dropped: 0, failed: 1 });
+});
+
+test("a run of failures emits one error, and one recover at its end", async () => {
+  const stage = await createStage({ watch: false });
+  await stage.ask();
+  stage.network = refused;
+  for (let second = 0; second < 100; second++) {
+    stage.client.record(record);
+    await stage.ask();
+    await stage.pass(1_000);
+  }
+  stage.network = up;
+  await stage.pass(61_000);
+  await stage.ask();
+  await stage.clock.settle();
+  // The queue and the looks have a run each.
+  assert.equal(stage.told().map(({ event }) => event), ["error", "error", "stale", "recover", "recover"]);
+});
+
+test("a silent service keeps a finished process for less than 5 s, after a record and after a prompt", async () => {
+  const stage = await createStage();
+  stage.network = silent;
+  stage.client.record(record);
+  await stage.pass(4_000);
+  assert.equal([stage.client.stats().queued, stage.clock.timers().held], [1, 0]);
+  const other = await createStage();
+  other.network = silent;
+  const asked = other.client.prompt(reference).catch(({ code }) => code);
+  await other.pass(4_000);
+  assert.equal([await asked, other.clock.timers().held], ["timeout", 0]);
+});
+
+test("while the application goes on, a slow service has 20 s", async () => {
+  const stage = await createStage({ watch: false });
+  let signal: AbortSignal | undefined;
+  stage.network = (request) => {
+    signal ??= request.signal;
+    return silent(request, up as never);
+  };
+  stage.client.record(record);
+  const recordEachSecond = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      stage.client.record(record);
+      await stage.pass(1_000);
+    }
+  };
+  await recordEachSecond(20);
+  assert.is(signal!.aborted, false);
+  await recordEachSecond(2);
+  assert.is(signal!.aborted, true);
+  const closed = stage.client.close({ timeout: 30_000 });
+  await stage.pass(30_000);
+  assert.is((await closed).dropped, 23);
 });
 
 test("close() can be awaited twice, and `await using` closes", async () => {

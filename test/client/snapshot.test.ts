@@ -4,9 +4,11 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promis
 import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import type { ServedPrompt } from "../../src/client/shapes.ts";
 import type { SnapshotStore } from "../../src/client/snapshot.ts";
 import { createFolder, until } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { createApiKey } from "../actions.ts";
 import { createStage, fallback, reference, refused, up } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -39,6 +41,16 @@ function createStore(): SnapshotStore & { text: string; saves: number } {
   return store;
 }
 
+/** The prompts of a snapshot by what was asked for, without the service and the key that their names begin with. */
+function promptsIn(text: string): Record<string, ServedPrompt | undefined> {
+  const { entries } = JSON.parse(text) as { entries: Record<string, { prompt?: ServedPrompt }> };
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, { prompt }]) => [name.slice(name.lastIndexOf(" ") + 1), prompt]),
+  );
+}
+
+const versionIn = (text: string, deployId: string) => promptsIn(text)[deployId]?.deploy.currentVersion;
+
 const ask = async (client: Client) => await client.prompt(reference);
 
 test("a file has the last prompts for a process that starts while the service is away", async () => {
@@ -49,8 +61,7 @@ test("a file has the last prompts for a process that starts while the service is
   await stage.pass(16_500);
   await stage.client.close();
   assert.equal(await startAway(stage, path), ["snapshot", 2]);
-  const prompt = JSON.parse(await readFile(path, "utf8")).prompts[reference].prompt;
-  assert.is(prompt.messages[1].content, "Version 2");
+  assert.is(promptsIn(await readFile(path, "utf8"))[reference]!.messages[1]!.content, "Version 2");
   // Nobody else reads it, and nothing is left of how it was written.
   assert.is((await stat(path)).mode & 0o777, 0o600);
   assert.equal((await readdir(folder.path)).filter((name) => name.endsWith(".part")), []);
@@ -102,11 +113,7 @@ test("processes that share a snapshot keep what is newer of each other, and what
   await other.prompt(reference);
   await other.close();
   await stage.client.close();
-  const { prompts } = JSON.parse(store.text);
-  assert.equal(
-    [prompts[reference].prompt.deploy.currentVersion, prompts[stage.world.deployId].prompt.deploy.currentVersion],
-    [2, 2],
-  );
+  assert.equal([versionIn(store.text, reference), versionIn(store.text, stage.world.deployId)], [2, 2]);
 });
 
 test("it is saved after each change, and not otherwise", async () => {
@@ -120,6 +127,75 @@ test("it is saved after each change, and not otherwise", async () => {
   assert.is(store.saves, 2);
 });
 
+test("names that the service does not know leave no trace, and nothing is saved for them", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store, watch: false });
+  await stage.ask();
+  await stage.pass(2_000);
+  const { text, saves } = store;
+  for (let number = 0; number < 50; number++) await stage.client.prompt(`greeting@${number}`, { fallback });
+  await stage.pass(2_000);
+  assert.equal([store.text, store.saves], [text, saves]);
+});
+
+test("it has 1,000 prompts, those that were read last", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  await stage.ask();
+  await stage.clock.settle();
+  const [[name, entry]] = Object.entries(JSON.parse(store.text).entries) as [[string, { at: number }]];
+  const old = Array.from({ length: 1_200 }, (_, age) => [`${name}${age}`, { ...entry, at: entry.at - age }]);
+  store.text = JSON.stringify({ entries: Object.fromEntries(old) });
+  await ask(stage.connect({ snapshot: store }));
+  await stage.clock.settle();
+  const names = Object.keys(promptsIn(store.text));
+  assert.is(names.length, 1_000);
+  assert.ok(names.includes(reference) && names.includes(`${reference}0`) && !names.includes(`${reference}1100`));
+});
+
+test("keys that share a snapshot are told apart", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  await stage.ask();
+  const { key: apiKey } = await createApiKey(stage.world.admin, stage.world.workspaceId, {
+    name: "b",
+    expiresAt: null,
+  });
+  stage.network = refused;
+  const other = stage.connect({ snapshot: store, apiKey, watch: false, retries: 0 });
+  assert.is((await other.prompt(reference, { fallback })).source, "fallback");
+  stage.network = up;
+  await stage.promote();
+  await stage.pass(61_000);
+  assert.equal((await ask(other)).version, 2);
+  assert.equal(await startAway(stage, store), ["snapshot", 2]);
+  assert.not.match(store.text, apiKey.slice(0, 12));
+});
+
+test("of processes that save at the same moment each saves its prompts with the next change, or when it is closed", async () => {
+  const store = createStore();
+  const releases: (() => void)[] = [];
+  // Both have loaded when the first one saves.
+  const atOnce: SnapshotStore = {
+    load: async () => {
+      const { text } = store;
+      if (releases.length < 2) await new Promise<void>((resolve) => void releases.push(resolve));
+      return text;
+    },
+    save: store.save,
+  };
+  const stage = await createStage({ snapshot: atOnce });
+  const other = stage.connect({ snapshot: atOnce });
+  await stage.ask();
+  await other.prompt(stage.world.deployId);
+  releases.forEach((release) => release());
+  await stage.clock.settle();
+  assert.is(Object.keys(promptsIn(store.text)).length, 1);
+  await stage.client.close();
+  await other.close();
+  assert.equal([versionIn(store.text, reference), versionIn(store.text, stage.world.deployId)], [1, 1]);
+});
+
 test("the snapshot of another service is not used", async () => {
   const store = createStore();
   const stage = await createStage({ snapshot: store, url: "https://ledger.example.com" });
@@ -131,12 +207,14 @@ test("the snapshot of another service is not used", async () => {
 for (
   const [name, text] of [
     ["an empty file", ""],
-    ["half a file", '{"url":"http://promptledger.invalid","prompts":{"'],
+    ["half a file", '{"entries":{"'],
     ["JSON of something else", "[1,2]"],
     ["null", "null"],
     [
       "a prompt that is none",
-      JSON.stringify({ url: "http://promptledger.invalid", prompts: { [reference]: { at: 1, prompt: {} } } }),
+      JSON.stringify({
+        entries: { [reference]: { at: 1, prompt: {} }, [`http://promptledger.invalid  ${reference}`]: 1 },
+      }),
     ],
   ]
 ) {
@@ -148,7 +226,7 @@ for (
     assert.equal(await startAway(stage, store), ["fallback", 0]);
     await stage.ask();
     await stage.clock.settle();
-    assert.is(JSON.parse(store.text!).prompts[reference].prompt.title, "Greeting");
+    assert.is(promptsIn(store.text!)[reference]!.title, "Greeting");
   });
 }
 
@@ -179,6 +257,7 @@ test("close() tells that the snapshot could not be saved", async () => {
   const closed = stage.client.close();
   await stage.clock.settle();
   fail();
+  await stage.pass(5_000);
   await closed;
   assert.equal(stage.told().map((event) => event.event === "error" && event.error.message), ["Error: no space"]);
 });

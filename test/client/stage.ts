@@ -18,8 +18,8 @@ type VirtualClock = {
   pass(ms: number): Promise<void>;
   /** Counts as under way, until it has settled. */
   follow<T>(promise: Promise<T>): Promise<T>;
-  /** The response, the reading of whose body counts too. */
-  followBody(response: Response): Response;
+  /** The response, whose body was read meanwhile. */
+  followBody(response: Response): Promise<Response>;
   /** Forgets all timers. */
   forget(): void;
   /** The timers that have not fired, by whether they keep a process from ending. */
@@ -70,9 +70,10 @@ export function createClock(start: number): VirtualClock {
         underWay--;
       }
     },
-    followBody(response) {
-      const json = response.json.bind(response);
-      return Object.assign(response, { json: () => clock.follow(json()) });
+    async followBody(response) {
+      const { status, headers } = response;
+      const bytes = await clock.follow(response.arrayBuffer());
+      return new Response(bytes.byteLength > 0 ? bytes : null, { status, headers });
     },
     forget: () => timers.clear(),
     timers() {
@@ -91,6 +92,23 @@ export const refused: Network = () => Promise.reject(new TypeError("fetch failed
 export const silent: Network = () => new Promise(() => {});
 export const answering = (status: number, body: unknown, headers: Record<string, string> = {}): Network => () =>
   Promise.resolve(new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers }));
+
+/** The answers of odd.json, which come from something between a client and the service. */
+export type Odd = {
+  statuses: number[];
+  headers: Record<string, Record<string, string>>;
+  bodies: Record<string, string>;
+};
+
+/** A response with a status and a text, which some statuses do not have. */
+export const textResponse = (status: number, text: string, headers: Record<string, string> = {}): Response =>
+  new Response([204, 205, 304].includes(status) ? null : text, { status, headers });
+
+/** One of the odd answers. `random` gives numbers from 0 to below 1. */
+export function oddResponse({ statuses, headers, bodies }: Odd, random: () => number): Response {
+  const pick = <T>(values: T[]): T => values[Math.floor(random() * values.length)]!;
+  return textResponse(pick(statuses), pick(Object.values(bodies)), pick(Object.values(headers)));
+}
 
 /** How the requests are called in tests. */
 export const names: Record<string, string> = {
@@ -134,12 +152,12 @@ export async function createStage(options: ClientOptions = {}, monthlyLimit = 10
 
   function send(request: Request): Promise<Response> {
     log.push(names[`${request.method} ${new URL(request.url).pathname}`] ?? request.url);
-    return stage.network(request, async () => clock.followBody(await clock.follow(world.fetch(request))));
+    return stage.network(request, async () => await clock.followBody(await clock.follow(world.fetch(request))));
   }
 
   function connect(more: ClientOptions = {}): Client {
     const client = createClientOn(clock.runtime, { apiKey: world.key, fetch: send, ...more });
-    for (const event of ["change", "stale", "error", "drop"] as const) {
+    for (const event of ["change", "stale", "error", "recover", "drop"] as const) {
       client.on(event, (told) => events.push({ event, ...told } as Told));
     }
     return client;
