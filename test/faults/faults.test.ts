@@ -20,6 +20,7 @@ const few: [name: string, rounds: number, needsServer: boolean][] = [
   ["kill -9 of the service", 2, false],
   ["kill -9 in the middle of batches", 2, false],
   ["kill -9 under a client's queue", 2, false],
+  ["odd answers to a client's queue", 3, false],
   ["lock held for 100 ms", 2, false],
   ["kill -9 of the server", 1, true],
   ["reply lost after the commit", 5, true],

@@ -21,6 +21,7 @@ import { logStalls } from "./log-reader.ts";
 import { lostFile } from "./lost-file.ts";
 import { emptyOutcomes, startLoad } from "./load.ts";
 import { lookersSettings, startLookers } from "./lookers.ts";
+import { oddAnswers } from "./odd-answers.ts";
 import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopped } from "./stopped.ts";
@@ -234,6 +235,7 @@ export const faults: Record<string, Fault> = {
   "kill -9 of the service": killed,
   "kill -9 in the middle of batches": killedInBatches,
   "kill -9 under a client's queue": clientQueue,
+  "odd answers to a client's queue": oddAnswers,
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,

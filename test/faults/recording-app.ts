@@ -16,6 +16,7 @@ for (let number = 0, said = 0; said < count;) {
     ledger.record({ deployId: "greeting@production", sessionId: `session-${number}`, status: 1, content });
   }
   const { sent, queued, queuedBytes } = ledger.stats();
+  if (largest.queued === 0) console.log(`queued ${queued};`);
   largest.queued = Math.max(largest.queued, queued);
   largest.queuedBytes = Math.max(largest.queuedBytes, queuedBytes);
   for (; said < sent - sent % step; said += step) console.log(`stored ${said + step};`);
