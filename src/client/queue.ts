@@ -21,7 +21,7 @@ export type Totals = {
   sent: number;
   /** Given up by the client: the queue was full, the mask failed, the record is no JSON, or the client was closed. */
   dropped: number;
-  /** Refused by the service for what is in them, or too old. */
+  /** Refused by the service for what is in them, still refused when the client was closed, or too old. */
   failed: number;
 };
 
@@ -75,6 +75,7 @@ export const createQueue = (
   let cancelTimer = () => {};
   const onFlushed: (() => void)[] = [];
 
+  const isRefused = () => failure?.retryable === false;
   const isCrowded = () => Math.max(queued / maxQueued, queuedBytes / maxQueuedBytes) > 0.5;
 
   /** Takes the records of the next batch: from the front, as many as may go together. */
@@ -112,7 +113,7 @@ export const createQueue = (
     failure = undefined;
     for (const item of items) {
       const error = errors.shift();
-      const { deployId, size } = item;
+      const { deployId } = item;
       const isOff = error instanceof NotFoundError;
       // The service may refuse a batch for one of its records, which halves find.
       const isCut = length > 1 && error?.code === "invalid_request";
@@ -140,7 +141,7 @@ export const createQueue = (
         continue;
       }
       queued--;
-      queuedBytes -= size;
+      queuedBytes -= item.size;
     }
     waiting.unshift(...again);
     if (refusal) events.emit("error", { error: refusal, records: failed - failedBefore });
@@ -177,7 +178,7 @@ export const createQueue = (
       }
       void deliver(take());
     }
-    if (sends === 0 && (failure?.retryable === false || waiting.length === 0)) {
+    if (sends === 0 && (isRefused() || waiting.length === 0)) {
       onFlushed.splice(0).forEach((call) => call());
     }
   };
@@ -225,8 +226,9 @@ export const createQueue = (
     },
     abandon() {
       cancelTimer();
-      failed += aside.length;
-      dropped += queued - aside.length;
+      const refused = isRefused() ? queued : aside.length;
+      failed += refused;
+      dropped += queued - refused;
       waiting = aside = [];
       queued = queuedBytes = 0;
       return { sent, dropped, failed };

@@ -68,7 +68,7 @@ const meanings: [pattern: RegExp, kind: typeof PromptLedgerError, code: string][
     "invalid_request",
   ],
   [
-    /^40[13] (Missing or invalid authorization|No API key|Invalid API key|This key may not) /,
+    /^40[13] (Missing or invalid authorization|(No|Invalid) API key|This key may not) /,
     AuthenticationError,
     "unauthorized",
   ],

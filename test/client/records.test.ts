@@ -1,5 +1,8 @@
 // How records reach the real service: with their version and once, from the queue and by submit().
 // Runs on every runtime.
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { PromptLedgerError } from "../../src/client/errors.ts";
@@ -8,11 +11,13 @@ import { isSameNumber } from "../../src/common/json-text.ts";
 import { readStats } from "../../src/management/stats.ts";
 import { call, createDeployment, listDiagnoses, setDeploymentActive } from "../actions.ts";
 import { goodBody } from "../helpers.ts";
-import { currentRuntime } from "../runtimes.ts";
-import { createStage, fallback, reference, refused, silent, up } from "./stage.ts";
-import type { Network, Stage } from "./stage.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
+import { answering, createStage, fallback, oddResponse, reference, refused, silent, up } from "./stage.ts";
+import type { Network, Odd, Stage } from "./stage.ts";
 
 const test = suite(`client records on ${currentRuntime}`);
+
+const odd = JSON.parse(await readFile(pathOf("test/client/odd.json"), "utf8")) as Odd;
 
 const record: DiagnosisItem = { deployId: reference, ...goodBody };
 
@@ -480,6 +485,64 @@ test("while the application goes on, a slow service has 20 s", async () => {
   const closed = stage.client.close({ timeout: 30_000 });
   await stage.pass(30_000);
   assert.is((await closed).dropped, 23);
+});
+
+/** What a path to the service may be like for a while. */
+const weather = fc.record({
+  kind: fc.constantFrom("up", "refused", "silent", "odd", "lost", "401", "429", "off", "firewall"),
+  ms: fc.constantFrom(0, 300, 1_500, 20_000, 90_000, 400_000),
+  records: fc.nat(130),
+  answer: fc.nat(),
+  flushes: fc.boolean(),
+});
+
+type Weather = { kind: string; ms: number; records: number; answer: number; flushes: boolean };
+
+async function survive(changes: Weather[]): Promise<void> {
+  const stage = await createStage({ watch: false });
+  const { world: { admin, deployId }, client } = stage;
+  let made = 0;
+  for (const { kind, ms, records, answer, flushes } of changes) {
+    await setDeploymentActive(admin, deployId, kind !== "off");
+    let state = answer;
+    const random = () => (state = (state * 48_271 + 11) % 0x7fffffff) / 0x7fffffff;
+    const networks: Record<string, Network> = {
+      refused,
+      silent,
+      firewall,
+      odd: () => Promise.resolve(oddResponse(odd, random)),
+      lost: async (_, pass) => {
+        await pass();
+        return random() < 0.5 ? oddResponse(odd, random) : await refused(_, pass);
+      },
+      401: answering(401, { error: "Invalid API key" }),
+      429: answering(429, { error: "Rate limit exceeded", details: { limit: 1, used: 1, resetTime: 1796083200 } }),
+    };
+    stage.network = networks[kind] ?? up;
+    for (let number = 0; number < records; number++) {
+      const output = number % 40 === 7 ? "<script>" : "Hi";
+      client.record({ ...record, content: { output }, sessionId: `${made++}` });
+    }
+    if (flushes) void client.flush();
+    await stage.pass(ms);
+    const { sent, dropped, failed, queued } = client.stats();
+    assert.equal([dropped, failed, sent + queued], [0, 0, made]);
+  }
+  await setDeploymentActive(admin, deployId, true);
+  stage.network = up;
+  await stage.pass(4_000_000);
+  assert.equal(client.stats().queued, 0);
+  const found = await stage.world.database.read({ sql: "select session_id from diagnoses" });
+  assert.equal([found.length, new Set(found.map((row) => row.session_id)).size], [made, made]);
+  assert.equal(await client.close(), { sent: made, dropped: 0, failed: 0 });
+}
+
+test("whatever happens on the way to the service, in whatever order, each record is stored once", async () => {
+  const { SEED, NUM_RUNS } = process.env;
+  await fc.assert(fc.asyncProperty(fc.array(weather, { maxLength: 8 }), survive), {
+    ...(SEED !== undefined && { seed: Number(SEED) }),
+    numRuns: Number(NUM_RUNS ?? 30),
+  });
 });
 
 test("close() can be awaited twice, and `await using` closes", async () => {
