@@ -7,7 +7,10 @@ import type { SnapshotStore } from "./snapshot.ts";
 
 /** All times are in milliseconds. */
 export type ClientOptions = {
-  /** Where the service is, without `/v1`. Default: the environment's PROMPTLEDGER_URL. With `fetch` it may be left out. */
+  /**
+   * Where the service is, without `/v1`, credentials and query. Default: the environment's PROMPTLEDGER_URL. With `fetch` it may be
+   * left out.
+   */
   url?: string | undefined;
   /**
    * An API key of the workspace. Default: the environment's PROMPTLEDGER_API_KEY. null sends no key, for a page whose

@@ -71,7 +71,7 @@ export const createPrompts = (
     let lastSeen: Parameters<typeof verify> | undefined;
     // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
     let error: PromptLedgerError | undefined, failures = 0, nextAt = 0;
-    let isStale = false; // and has been told of
+    let isStale = false; // and `stale` was emitted
 
     const confirm = (at: number): void => {
       checkedAt = at;
