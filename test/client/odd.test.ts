@@ -1,7 +1,7 @@
 // The answers of odd.json, which come from something between a client and the service: none of them costs a record or a prompt.
 // The service's own refusals, and texts that come close, are told apart.
 import { readFile } from "node:fs/promises";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -10,6 +10,7 @@ import type { ClientOptions } from "../../src/client/options.ts";
 import * as errors from "../../src/common/errors.ts";
 import { statusOf } from "../../src/http/respond.ts";
 import { goodBody, noon } from "../helpers.ts";
+import { isFull } from "../plan.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 import { createClock, names, textResponse } from "./stage.ts";
 import type { Odd } from "./stage.ts";
@@ -139,11 +140,15 @@ async function survive(answer: Answer): Promise<void> {
   for (const text of saved) assert.match(text, '"dep_1"');
 }
 
+/** Whether to try a combination: one in four unless tests run in full. */
+const isChosen = (number: number) => isFull || number % 4 === 0;
+
 const texts = Object.entries(odd.bodies), headers = Object.entries(odd.headers);
 
 for (const [row, status] of odd.statuses.entries()) {
   test(`${status} with any body and headers loses no record and no prompt`, async () => {
     for (const [column, [bodyName, text]] of texts.entries()) {
+      if (!isChosen(row + column)) continue;
       const [headerName, chosen] = headers[(row + column) % headers.length]!;
       try {
         await survive({ status, headers: chosen, text });
@@ -154,10 +159,10 @@ for (const [row, status] of odd.statuses.entries()) {
   });
 }
 
-for (const [name, chosen] of headers) {
+for (const [column, [name, chosen]] of headers.entries()) {
   test(`headers of ${name} with any status lose no record and no prompt`, async () => {
-    for (const status of odd.statuses) {
-      await survive({ status, headers: chosen, text: odd.bodies["a gateway's error"]! });
+    for (const [row, status] of odd.statuses.entries()) {
+      if (isChosen(row + column)) await survive({ status, headers: chosen, text: odd.bodies["a gateway's error"]! });
     }
   });
 }
