@@ -54,10 +54,10 @@ export function makeWellFormed(text: string): string {
 export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringify(value));
 
 /**
- * Whether a double has exactly the value of a JSON number: 1.50 is 1.5, but 9007199254740990.6 is not 9007199254740991,
- * to which it is rounded.
+ * Whether a finite double, or another JSON number, has exactly the value of a JSON number: 1.50 is 1.5, but
+ * 9007199254740990.6 is not 9007199254740991, to which it is rounded.
  */
-export const isSameNumber = (text: string, number: number): boolean =>
+export const isSameNumber = (text: string, number: number | string): boolean =>
   text === String(number) || toDecimal(text) === toDecimal(String(number));
 
 // An integer of up to 15 digits as JSON.stringify writes it. A double holds it exactly. Most numbers are such integers.

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { extremes, usually } from "../extremes.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import { readAll, refused, taken, toLines, toQuery } from "./management.ts";
 
@@ -29,14 +30,17 @@ const traces: Record<string, unknown>[] = [
   { trace_id: "1e1" },
   { trace_id: true, other: null },
 ];
-const wheres = ["trace_id=4bf9", "a.b=1", "a.b=2", "a.b.c=deep", "trace_id=10.50", "trace_id=1e1", "trace_id=true"];
+const wheres = [
+  ...["trace_id=4bf9", "a.b=1", "a.b=2", "a.b.c=deep", "trace_id=10.50", "trace_id=1e1", "trace_id=true"],
+  "trace_id=1e400",
+];
 const both = ["a.b=1\na.b=2", "a.b=1\ntrace_id=4bf9"];
 
 const body = fc.record({
   sessionId: fc.constantFrom("s", "t"),
   status: fc.constantFrom(0, 1, 1, 2, -3),
   content: fc.record({ input: fc.constantFrom(...texts) }),
-  latency: fc.option(fc.nat({ max: 2000 }), { nil: undefined }),
+  latency: fc.option(usually(fc.nat({ max: 2000 }), extremes.latency), { nil: undefined }),
   model: fc.constantFrom(undefined, "gpt-4o-mini", "GPT-4o"),
   cost: fc.option(fc.constantFrom(0.1, 0.25, 2), { nil: undefined, freq: 2 }),
   additional_properties: fc.tuple(
@@ -86,6 +90,7 @@ function fits(filter: Filter, record: Sent): boolean {
     "trace_id=10.50": [traces[4]!],
     "trace_id=1e1": [traces[5]!],
     "trace_id=true": [traces[6]!],
+    "trace_id=1e400": [],
   };
   const has = (part: Record<string, unknown>) =>
     Object.entries(part).every(([name, value]) => JSON.stringify(extra[name]) === JSON.stringify(value));
@@ -149,6 +154,29 @@ test("lists, exports and statistics find the same records as a plain filter", as
       const lines = await world.manage("GET", `${path}/diagnoses/export${toQuery({ ...query, order })}`);
       assert.equal(toLines<{ id: string }>(lines.text).map(({ id }) => id), expected);
     }
+  }
+});
+
+test("a number is found at a path however it is written, also beyond what a double holds", async () => {
+  const world = await createWorld();
+  const path = `/deployments/${world.deployId}/diagnoses`;
+  const { sessionId, status, content } = goodBody;
+  for (const seed of ["1e400", "9007199254740993", "0.1", "7"]) {
+    const properties = `"additional_properties":{"seed":${seed}}`;
+    const body = `${JSON.stringify({ sessionId, status, content }).slice(0, -1)},${properties}}`;
+    assert.is((await world.submit(body)).status, 201);
+  }
+  const wanted: [text: string, records: number][] = [
+    ["1e400", 1],
+    ["10E399", 1],
+    ["1e401", 0],
+    ["9007199254740993.0", 1],
+    ["9007199254740992", 0],
+    ["100e-3", 1],
+    ["7.000", 1],
+  ];
+  for (const [text, records] of wanted) {
+    assert.is((await readAll(world, `${path}?where=seed=${text}`)).length, records, text);
   }
 });
 
