@@ -35,7 +35,7 @@ export function divideAmount(amount: Amount, count: number, decimals: number): A
   return (2n * amount + divisor) / (2n * divisor) * unit;
 }
 
-/** A sum of whole numbers, which is exact however large it becomes. */
+/** A sum of counts, which is exact however large it becomes. */
 export type ExactSum = { small: number; large: bigint };
 
 export const emptySum = (): ExactSum => ({ small: 0, large: 0n });
@@ -43,7 +43,12 @@ export const emptySum = (): ExactSum => ({ small: 0, large: 0n });
 /** Numbers up to this can be added to a sum that is below it, without rounding. */
 export const maxAddend = 2 ** 52;
 
+/** Adds an integer from 0 to 2^53 - 1. */
 export function addTo(sum: ExactSum, addend: number): void {
+  if (addend > maxAddend) {
+    sum.large += BigInt(addend);
+    return;
+  }
   sum.small += addend;
   if (sum.small < maxAddend) return;
   sum.large += BigInt(sum.small);

@@ -49,23 +49,30 @@ export function addHistogram(histogram: Histogram, other: Histogram): void {
   }
 }
 
+/** In ms. Statistics count a longer latency as this one, so that no sum, mean or variance overflows. */
+export const maxLatency = 1e12;
+
+/** A latency as statistics count it, for any number: from 0 to `maxLatency`. */
+export const boundLatency = (latency: number): number => latency > 0 ? Math.min(latency, maxLatency) : 0;
+
 // Latencies below a second are rounded to a tenth of a millisecond, longer ones to four digits: 9,000 buckets per power of
 // ten. The buckets are numbered from 0 and from 10,000 on.
 const fine = 10_000, perPower = 9_000;
 
+/** The bucket of any number. Its steps are bounded, since those of a loop would grow with the number. */
 export function latencyBucket(latency: number): number {
-  if (latency < 1000) return Math.round(latency * 10);
+  const bounded = boundLatency(latency);
+  if (bounded < 1000) return Math.round(bounded * 10);
   let power = 3, unit = 1;
-  for (; latency >= 10_000 * unit; unit *= 10) power++;
-  return fine + (power - 3) * perPower + Math.round(latency / unit) - 1000;
+  for (; bounded >= 10_000 * unit; unit *= 10) power++;
+  return fine + (power - 3) * perPower + Math.round(bounded / unit) - 1000;
 }
 
 /** The latency that a bucket stands for, in ms. */
 export function latencyOf(bucket: number): number {
   if (bucket < fine) return bucket / 10;
   const power = Math.floor((bucket - fine) / perPower);
-  // Parsed as a decimal, since multiplying by a high power of ten would be a little off.
-  return Math.min(Number(`${1000 + (bucket - fine) % perPower}e${power}`), Number.MAX_VALUE);
+  return (1000 + (bucket - fine) % perPower) * 10 ** power;
 }
 
 // Other numbers are rounded half up to four digits: a bucket has these and a power of ten. Zero has a bucket of its own.
@@ -73,18 +80,22 @@ const zero = 0, offset = 100;
 const toBucket = (digits: number, power: number): number =>
   digits === 10_000 ? toBucket(1000, power + 1) : (power + offset) * 10_000 + digits;
 
-/** The bucket of a whole number times 10^`exponent`. */
+/**
+ * The bucket of a whole number times 10^`exponent`. Of numbers it takes those up to 2^53 - 1 as they are, a greater one as
+ * that, and anything else as 0.
+ */
 export function digitsBucket(whole: number | bigint, exponent: number): number {
+  if (!(whole >= 1)) return zero;
   if (typeof whole === "bigint") {
     const text = String(whole);
     if (text.length < 16) return digitsBucket(Number(whole), exponent);
     return toBucket(Number(text.slice(0, 4)) + Number(text[4]! >= "5"), exponent + text.length - 4);
   }
-  if (whole === 0) return zero;
-  let digits = whole, unit = 1, power = exponent;
+  const bounded = Math.min(whole, Number.MAX_SAFE_INTEGER);
+  let digits = bounded, unit = 1, power = exponent;
   for (; digits < 1000; digits *= 10) power--;
-  for (; whole >= 10_000 * unit; unit *= 10) power++;
-  return toBucket(unit === 1 ? digits : Math.round(whole / unit), power);
+  for (; bounded >= 10_000 * unit; unit *= 10) power++;
+  return toBucket(Math.round(unit === 1 ? digits : bounded / unit), power);
 }
 
 /** The number that such a bucket stands for: `digits` × 10^`exponent`. */

@@ -47,10 +47,12 @@ export function costAt(rate: Rate, { input, cached, output }: Tokens): Cost | un
   return { units: exact, exponent };
 }
 
-/** The cost that a record names itself. Undefined if it has more decimals than we count. */
+const maxCost = 10n ** BigInt(amountDecimals + 12); // of one record. More is no cost
+
+/** The cost that a record names itself. Undefined if it is above 10^12 USD or has more decimals than we count. */
 export function ownCost(text: string): Cost | undefined {
   const units = readAmount(text);
-  return units === undefined ? undefined : { units, exponent: -amountDecimals };
+  return units === undefined || units > maxCost ? undefined : { units, exponent: -amountDecimals };
 }
 
 export const amountOf = ({ units, exponent }: Cost): Amount => BigInt(units) * 10n ** BigInt(amountDecimals + exponent);

@@ -5,13 +5,18 @@ import type { Database, Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
 import { blocksOfRange } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
+import { isCount } from "../schema/values.ts";
+import { boundLatency } from "./histogram.ts";
 import { costAt, ownCost } from "./pricing.ts";
 import type { Cost, Model, Pricing, Rate, RateAt } from "./pricing.ts";
 
 /** What costs follow from: the prices, and the model of each version by the deployment's place in the filter. */
 export type Costing = { pricing: Pricing; modelOf(deployment: number, version: number): Model };
 
-/** A record, as far as its index tells. Numbers are null if the record lacks them. */
+/**
+ * A record, as far as its index tells. Numbers are null if the record lacks them. They are bounded, whatever was submitted
+ * or stored.
+ */
 export type MeasuredRecord = {
   /** The place of its deployment in the filter. */
   deployment: number;
@@ -136,11 +141,11 @@ export function decode(
     const version = values[at++] as number;
     record.status = values[at++] as number;
     record.isFailure = failures.has(record.status);
-    record.latency = values[at++] as number | null;
-    record.input = values[at++] as number | null;
-    record.output = values[at++] as number | null;
+    record.latency = latencyOf(values[at++]);
+    record.input = countOf(values[at++]);
+    record.output = countOf(values[at++]);
     const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as Rest : undefined;
-    record.cached = rest?.[0] ?? 0;
+    record.cached = Math.min(countOf(rest?.[0]) ?? 0, record.input ?? 0);
     record.position = first + offsets[nth]!;
     commit = commitOf(positions, record.position, commit);
     const createdAt = times[commit]!;
@@ -164,6 +169,9 @@ export function decode(
     visit(record);
   }
 }
+
+const latencyOf = (value: unknown) => typeof value === "number" ? boundLatency(value) : null;
+const countOf = (value: unknown) => isCount(value) ? value : null;
 
 /** The model that a record names itself, or else that of its version. */
 function modelBy([, model, provider]: Rest, ofVersion: Model): Model {

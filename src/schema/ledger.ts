@@ -124,7 +124,8 @@ const usd = predicate<string>(
 
 const latency = described(
   nullable(v.duration),
-  "Milliseconds, rounded to a tenth, and from one second on to four digits. Null if no record has a latency",
+  "Milliseconds, rounded to a tenth, and from one second on to four digits. A latency above 10^12 counts as 10^12. Null " +
+    "if no record has a latency",
 );
 const tokens = described(nullable(numeric), "Rounded to four digits. Null if no record has tokens");
 const cost = described(nullable(usd), "USD, rounded to four digits. Null if no record has a cost");
@@ -136,6 +137,9 @@ const tokenRule =
   "inputTokens and outputTokens, promptTokenCount and candidatesTokenCount, or gen_ai.usage.input_tokens and " +
   "gen_ai.usage.output_tokens. Input includes cached tokens, which are added where the provider counts them beside its " +
   "input. A record with contradictory counts has none";
+
+const exactness = "Exact up to 2^53, and above that the nearest double";
+const tokenSum = described(numeric, exactness);
 
 /** The members of statistics of any records. */
 export const recordStats = {
@@ -163,9 +167,9 @@ export const recordStats = {
   latency: exactly({ records: measured, p50: latency, p95: latency, p99: latency, mean: latency }),
   tokens: exactly({
     records: measured,
-    prompt: described(numeric, `The sum of input tokens. ${tokenRule}`),
-    completion: described(numeric, "The sum of output tokens, which include reasoning tokens"),
-    cached: described(numeric, "How many of the input tokens came from a cache"),
+    prompt: described(tokenSum, `The sum of input tokens. ${exactness}. ${tokenRule}`),
+    completion: described(tokenSum, `The sum of output tokens, which include reasoning tokens. ${exactness}`),
+    cached: described(tokenSum, `How many of the input tokens came from a cache. ${exactness}`),
     p50: tokens,
     p95: tokens,
     p99: tokens,
@@ -198,7 +202,7 @@ export const StatsPoint = named(
     records: v.count,
     failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure"),
     latency: exactly({ p50: latency, p95: latency }),
-    tokens: exactly({ records: measured, prompt: numeric, completion: numeric }),
+    tokens: exactly({ records: measured, prompt: tokenSum, completion: tokenSum }),
     cost: exactly({ total: usd, unpriced: v.count }),
     versions: listOf(exactly({ version: v.positive, records: v.count })),
   }),

@@ -262,6 +262,28 @@ test("lists and exports have each record once, with the same text", async () => 
   assert.ok(isSame(tokensOf(ndjson), ids.flatMap((id) => tokensOf(stored.get(id)!))));
 });
 
+test("statistics, sessions and comparisons of all that was accepted are answered", async () => {
+  const { deployId, workspaceId } = sound;
+  const own = `/deployments/${deployId}`;
+  const { records, all } = JSON.parse((await manage(`${own}/stats?interval=hour`)).text);
+  assert.equal([records, all.records], [stored.size, stored.size]);
+  const { a, b } = JSON.parse((await manage(`/stats/compare?a=${deployId}&b=${deployId}&bVersion=1`)).text);
+  assert.equal([a.records, b.records], [stored.size, stored.size]);
+  let inSessions = 0;
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const query = `limit=1000${cursor === "" ? "" : `&cursor=${cursor}`}`;
+    const page: { items: { records: number }[]; nextCursor: string | null } = JSON.parse(
+      (await manage(`/workspaces/${workspaceId}/sessions?${query}`)).text,
+    );
+    for (const session of page.items) inSessions += session.records;
+    cursor = page.nextCursor;
+  }
+  assert.is(inSessions, stored.size);
+  for (const filter of ["slowerThan=1", "moreTokensThan=1", "costlierThan=1", "where=a%3D1e400", "text=a"]) {
+    await manage(`${own}/diagnoses?limit=1000&${filter}`);
+  }
+});
+
 test("the ledger balances, and counts the accepted requests", async () => {
   const { text } = await send(service.url, "/v1/usage", { headers: [`Authorization: Bearer ${sound.key}`] });
   const { reads, submits } = JSON.parse(text);

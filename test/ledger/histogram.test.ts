@@ -3,7 +3,18 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { addSmall, emptySmall, increaseSmall, percentilesOfSmall } from "../../src/ledger/histogram.ts";
+import {
+  addSmall,
+  digitsBucket,
+  emptySmall,
+  increaseSmall,
+  latencyBucket,
+  latencyOf,
+  maxLatency,
+  numberOf,
+  percentilesOfSmall,
+} from "../../src/ledger/histogram.ts";
+import { extremes } from "../extremes.ts";
 
 const test = suite("histograms");
 
@@ -21,6 +32,48 @@ test("small ones keep their percentiles, however many values they get, and when 
       assert.equal(percentilesOfSmall(histogram, [0.5, 0.95, 1]), expected);
     }),
     { numRuns: 100, seed: 20261122 },
+  );
+});
+
+/** Any double: Infinity, NaN and negative ones too. */
+const anyNumber = fc.oneof(fc.double(), fc.double({ min: 0, max: 1e13 }), fc.constantFrom(...extremes.latency));
+
+test("any number has a bucket, which stands for it rounded, or for the greatest latency", () => {
+  fc.assert(
+    fc.property(anyNumber, (number) => {
+      const bounded = number > 0 ? Math.min(number, maxLatency) : 0, bucket = latencyBucket(number);
+      assert.ok(Number.isInteger(bucket) && bucket >= 0 && bucket < 100_000, `${number} has bucket ${bucket}`);
+      const error = Math.abs(latencyOf(bucket) - bounded);
+      assert.ok(error <= Math.max(0.0501, bounded * 0.0005001), `${number} counts as ${latencyOf(bucket)}`);
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test("a greater number is in no lower bucket", () => {
+  const numbers = anyNumber.filter((number) => !Number.isNaN(number));
+  fc.assert(
+    fc.property(numbers, numbers, (one, other) => {
+      const [least, most] = one < other ? [one, other] : [other, one];
+      assert.ok(latencyBucket(least) <= latencyBucket(most), `${least} ${most}`);
+      assert.ok(digitsBucket(least, 0) <= digitsBucket(most, 0), `${least} ${most}`);
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test("any number has a bucket of four digits: what is no positive number that of zero", () => {
+  const least = fc.constantFrom(-1, 0, 0.5, -Infinity, NaN, Number.MIN_VALUE);
+  fc.assert(fc.property(least, (number) => assert.is(numberOf(digitsBucket(number, 0)), 0)));
+  fc.assert(
+    fc.property(fc.oneof(anyNumber, fc.bigInt()), fc.integer({ min: -30, max: 0 }), (whole, exponent) => {
+      const bucket = digitsBucket(whole, exponent), found = numberOf(bucket);
+      assert.ok(Number.isInteger(bucket) && bucket >= 0, `${whole} has bucket ${bucket}`);
+      if (!(whole >= 1)) return assert.is(found, 0);
+      const exact = Number(typeof whole === "bigint" ? whole : Math.min(whole, Number.MAX_SAFE_INTEGER));
+      assert.ok(Math.abs(found / 10 ** exponent - exact) <= exact * 0.00051 + 0.5, `${whole} counts as ${found}`);
+    }),
+    { numRuns: 10_000 },
   );
 });
 

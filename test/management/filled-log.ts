@@ -3,6 +3,7 @@ import fc from "fast-check";
 import * as assert from "uvu/assert";
 import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
 import type { Call } from "../../src/schema/ledger.ts";
+import { extremes } from "../extremes.ts";
 import { createTenant, createWorld, promptFile } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";
 import { taken } from "./management.ts";
@@ -118,10 +119,17 @@ export async function fillLog(batches: Batch[]): Promise<FilledLog> {
     }
     const pick = <T>(choices: T[], turn: number) => choices[Math.floor(seed / turn) % choices.length]!;
     const sessionId = pick(sessions, 1);
-    const status = pick([0, 1, -1, Number.MAX_SAFE_INTEGER], 7);
+    const status = pick([0, 1, -1, ...extremes.status], 7);
     const input = pick([...texts, undefined], 31);
     const output = input === undefined ? pick(texts, 401) : pick([...texts, undefined], 401);
-    const answer = await world.submit({ sessionId, status, content: { input, output } }, deployId, key);
+    const numbers = {
+      latency: pick([undefined, ...extremes.latency], 3),
+      startAt: pick([undefined, ...extremes.moment], 5),
+      endAt: pick([undefined, ...extremes.moment], 11),
+      cost: pick([undefined, ...extremes.cost], 13),
+      additional_properties: { prompt_tokens: pick(extremes.count, 17), completion_tokens: pick(extremes.count, 19) },
+    };
+    const answer = await world.submit({ sessionId, status, content: { input, output }, ...numbers }, deployId, key);
     const { id } = taken<{ id: string }>(answer, 201);
     return { ...common, operation: "submit", record: { id, sessionId, status, input, output } };
   }

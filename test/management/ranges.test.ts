@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { extremes } from "../extremes.ts";
 import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, taken, toQuery } from "./management.ts";
@@ -83,6 +84,7 @@ test(`after ${steps} steps of several clocks by up to two years, every ranged qu
   const moment = fc.oneof(
     fc.integer({ min: -twoYears, max: twoYears }).map((step) => noon + step),
     fc.constantFrom(...times.slice(0, 2000)),
+    fc.constantFrom(...extremes.moment),
   );
   const bound = fc.option(moment, { nil: undefined });
   for (const [from, to] of fc.sample(fc.tuple(bound, bound), { numRuns: 30, seed })) {

@@ -106,10 +106,19 @@ export const llmConfigs = [promptFile.llmConfig, {}, { model: "Claude-3" }];
 const modelOf = ({ model, version }: Sent): string =>
   (model ?? (llmConfigs[version - 1] as { model?: string }).model ?? "").toLowerCase();
 
+/** The cost that a record names, if it is at most 10^12 USD and has at most 30 decimals. */
+function ownCostOf(cost: string | number): bigint | undefined {
+  const [mantissa, exponent = "0"] = String(cost).toLowerCase().split("e");
+  if (Math.abs(Number(exponent)) > 60) return undefined;
+  // In units of 10^-60 USD, to see digits beyond the last decimal.
+  const fine = toUnits(`${mantissa}e${Number(exponent) + 30}`);
+  return fine % unit === 0n && fine <= 10n ** 12n * unit * unit ? fine / unit : undefined;
+}
+
 /** What a record cost. Undefined if nothing tells it. */
 function costOf(record: Sent, start: number): bigint | undefined {
   const { cost, at, version } = record;
-  if (cost !== undefined) return toUnits(String(cost));
+  if (cost !== undefined) return ownCostOf(cost);
   const tokens = tokensOf(record);
   if (tokens === undefined) return undefined;
   const config = llmConfigs[version - 1] as { model?: string; provider?: string };
@@ -141,8 +150,11 @@ function sumOf(statuses: { records: number }[], all: number) {
   return { records, share: all === 0 ? 0 : records / all };
 }
 
-const latencyOf = ({ latency, startAt, endAt }: Sent) =>
-  latency ?? (startAt !== undefined && endAt !== undefined && endAt >= startAt ? endAt - startAt : undefined);
+function latencyOf({ latency, startAt, endAt }: Sent): number | undefined {
+  const isSpan = startAt !== undefined && endAt !== undefined && endAt >= startAt;
+  const found = latency ?? (isSpan ? endAt - startAt : undefined);
+  return found && Math.min(found, 1e12);
+}
 
 /** The Wilson interval, as textbooks write it. */
 function wilson(count: number, total: number): [number, number] {

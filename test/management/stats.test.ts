@@ -7,6 +7,7 @@ import type { RecordStats, StatsPoint, VersionStats } from "../../src/schema/led
 import { bearer, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { extremes, usually } from "../extremes.ts";
 import { minute } from "./filled-log.ts";
 import { readAll, refused, taken, toQuery } from "./management.ts";
 import {
@@ -35,11 +36,11 @@ type Stats = {
 const readStats = async (world: World, query = "") =>
   taken<Stats>(await world.manage("GET", `/deployments/${world.deployId}/stats${query}`));
 
-const count = fc.oneof(fc.nat({ max: 5000 }), fc.constantFrom(0, -1, 1.5, "7", null, 2 ** 53, 1e12));
+const count = fc.oneof(fc.nat({ max: 5000 }), fc.constantFrom<unknown>(-1, 1.5, "7", null, ...extremes.count));
 const usage = fc.record({ prompt_tokens: count, completion_tokens: count, total_tokens: count }, { requiredKeys: [] });
 const anthropic = fc.record({
   input_tokens: fc.nat({ max: 5000 }),
-  cache_read_input_tokens: fc.nat({ max: 90_000 }),
+  cache_read_input_tokens: usually(fc.nat({ max: 90_000 }), [0, 1e12]),
   output_tokens: fc.nat({ max: 999 }),
 });
 const properties = fc.oneof(
@@ -52,10 +53,15 @@ const properties = fc.oneof(
   fc.record({ deeper: fc.record({ still: usage }) }),
 );
 // Eighths are exact as doubles, so that no half is rounded the wrong way.
-const latency = fc.oneof(fc.nat({ max: 16_000 }), fc.nat({ max: 8_000_000 }), fc.nat({ max: 9e12 })).map((eighths) =>
-  eighths / 8
+const latency = usually(
+  fc.oneof(fc.nat({ max: 16_000 }), fc.nat({ max: 8_000_000 }), fc.nat({ max: 8e12 })).map((eighths) => eighths / 8),
+  extremes.latency,
 );
-const cost = fc.oneof(fc.constantFrom("0.1", "0.0000123", "1e-7", 0.30000000000000004, 1.5e-10, 0, "12345.678"));
+const moment = usually(fc.nat({ max: 1000 }), extremes.moment);
+const cost = usually(
+  fc.constantFrom<string | number>("0.1", "0.0000123", "1e-7", 0.30000000000000004, 1.5e-10, 0, "12345.678"),
+  extremes.cost,
+);
 
 const step = fc.record({
   wait: fc.constantFrom(0, 1, -minute, 7 * minute, 90 * minute, 30 * 60 * minute),
@@ -66,8 +72,8 @@ const step = fc.record({
       nth: fc.constantFrom(0, 1),
       status: fc.constantFrom(0, 1, 1, 2, -5, Number.MIN_SAFE_INTEGER),
       latency: fc.option(latency, { nil: undefined, freq: 3 }),
-      startAt: fc.option(fc.nat({ max: 1000 }), { nil: undefined, freq: 2 }),
-      endAt: fc.option(fc.nat({ max: 1000 }), { nil: undefined, freq: 2 }),
+      startAt: fc.option(moment, { nil: undefined, freq: 2 }),
+      endAt: fc.option(moment, { nil: undefined, freq: 2 }),
       model: fc.option(fc.constantFrom("gpt-4o", "gpt-4o-mini", "claude-x", "shared", "unknown"), {
         nil: undefined,
         freq: 1,
@@ -104,9 +110,11 @@ const filtersOf = (times: number[]): fc.Arbitrary<Filter & { interval?: string }
     to: rarely(fc.constantFrom(Number.MAX_SAFE_INTEGER, ...times)),
     status: rarely(fc.constantFrom("0", "1,2", "failed", "failed,2,-5")),
     failures: rarely(fc.boolean()),
-    slowerThan: rarely(fc.constantFrom(0, 1, 500, 1000, 100_000)),
-    moreTokensThan: rarely(fc.constantFrom(0, 500, 5000)),
-    costlierThan: rarely(fc.constantFrom("0", "0.0000001", "0.30000000000000004", "0.01", "1")),
+    slowerThan: rarely(fc.constantFrom(0, 1, 500, 1000, 100_000, 10 * 366 * 1440 * minute)),
+    moreTokensThan: rarely(fc.constantFrom(0, 500, 5000, 1e12, Number.MAX_SAFE_INTEGER)),
+    costlierThan: rarely(
+      fc.constantFrom("0", "0.0000001", "0.30000000000000004", "0.01", "1", "999999999999.99999999999999999999"),
+    ),
     model: rarely(fc.constantFrom("gpt-4o", "GPT-4o-mini", "claude-x", "Claude-3", "shared")),
     where: rarely(fc.constantFrom("trace=t", "trace=u")),
     keyId: rarely(fc.constantFrom(0, 1)),
@@ -201,7 +209,9 @@ const latencies: [sent: number[], p50: number, p95: number, p99: number, mean: n
   [[0, 0.04, 0.05], 0, 0.1, 0.1, 0],
   [[999.94, 999.96], 999.9, 1000, 1000, 1000],
   [[1234.4, 12_345, 123_456_789], 12_350, 123_500_000, 123_500_000, 41_160_000],
-  [[1e300, 1e308], 1e300, 1e308, 1e308, 5e307],
+  [[1e12, 999_999_999_999], 1e12, 1e12, 1e12, 1e12],
+  [[1.7e308, 1.7e308], 1e12, 1e12, 1e12, 1e12],
+  [[5e-324, Number.MAX_VALUE], 0, 1e12, 1e12, 5e11],
 ];
 
 for (const [sent, p50, p95, p99, mean] of latencies) {
