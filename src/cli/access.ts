@@ -10,7 +10,7 @@ import type { Workspace } from "../management/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
-import { formatValue } from "./format.ts";
+import { formatTime, formatValue } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 
@@ -19,7 +19,7 @@ const storeNow = (noun: string) => `Store the ${noun} now: it is not shown again
 type Lifetime = Pick<ApiKey, "createdAt" | "expiresAt" | "revokedAt" | "overlapEndsAt">;
 
 const describeExpiry = ({ expiresAt }: Lifetime): string =>
-  typeof expiresAt === "number" ? `. It expires at ${new Date(expiresAt).toISOString()}` : "";
+  typeof expiresAt === "number" ? `. It expires at ${formatTime(expiresAt)}` : "";
 
 function describeNew(noun: string, secret: Lifetime): string {
   const isExpired = secret.expiresAt !== null && secret.expiresAt <= secret.createdAt;
@@ -27,9 +27,7 @@ function describeNew(noun: string, secret: Lifetime): string {
 }
 
 function describeRotated(noun: string, secret: Lifetime): string {
-  const old = secret.overlapEndsAt !== null
-    ? `valid until ${new Date(secret.overlapEndsAt).toISOString()}`
-    : "refused from now on";
+  const old = secret.overlapEndsAt !== null ? `valid until ${formatTime(secret.overlapEndsAt)}` : "refused from now on";
   return `${storeNow(noun)}${describeExpiry(secret)}. The old one is ${old}`;
 }
 

@@ -7,9 +7,9 @@ import { cutLines } from "./table.ts";
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar for a share from 0 to 1. Every share above 0 is visible. */
+/** A bar for a share from 0 to 1. Every share above 0 is visible, also where no width is left. */
 export function bar(share: number, width = barWidth): string {
-  const length = Math.round(Math.min(Math.max(share, 0), 1) * width * 8) || (share > 0 ? 1 : 0);
+  const length = Math.round(Math.min(Math.max(share, 0), 1) * Math.max(width, 0) * 8) || (share > 0 ? 1 : 0);
   return "█".repeat(length >> 3) + eighths[length & 7]!;
 }
 
@@ -18,7 +18,8 @@ const levels = "▁▂▃▄▅▆▇█";
 /** A character for each value, as high as its share of the greatest. Without a value it is a space. */
 export function sparkline(values: (number | null)[]): string {
   const max = Math.max(...values.map((value) => value ?? 0));
-  return values.map((value) => value === null ? " " : levels[max === 0 ? 0 : Math.round(7 * value / max)]!).join("");
+  const levelOf = (value: number) => max === 0 ? 0 : value === max ? 7 : Math.round(7 * (value / max));
+  return values.map((value) => value === null ? " " : levels[levelOf(value)]!).join("");
 }
 
 /**

@@ -43,8 +43,8 @@ export function formatValue(name: string, value: unknown): string {
   return typeof value === "object" && !/^[{[]/.test(text) ? formatValue(name, JSON.parse(text)) : oneLine(text);
 }
 
-/** A client may send a time that is out of range for a Date. */
-const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
+/** Formats a time in Unix ms, which may be out of range for a Date: clients send any. */
+export const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
 
 /** As options take it. */
 const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;

@@ -2,12 +2,12 @@
 import { listPrices, setPrice, setPrices } from "../management/prices.ts";
 import type { GivenPrice, Price } from "../management/prices.ts";
 import { show } from "./command.ts";
-import { format } from "./format.ts";
+import { format, formatTime } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 import { readPriceFile } from "./price-files.ts";
 
-const describeStart = ({ validFrom }: Price) => validFrom === 0 ? "always" : new Date(validFrom).toISOString();
+const describeStart = ({ validFrom }: Price) => validFrom === 0 ? "always" : formatTime(validFrom);
 
 /** The most important columns come first, because a narrow terminal hides the last ones. */
 const toRow = (price: Price) => {

@@ -86,7 +86,7 @@ function rangeText(first: number, last: number, interval: string): string {
 
 /** Sparklines of the newest points, below them the versions that became live. */
 function seriesText(series: StatsPoint[], promotions: Stats["promotions"], interval: string, columns: number): string {
-  const points = series.slice(-(columns - labelWidth - 20));
+  const points = series.slice(-Math.max(columns - labelWidth - 20, 1));
   const first = points[0]!.at, last = points.at(-1)!.at;
   const line = (label: string, values: (number | null)[], toText: (value: number) => string) => {
     const max = Math.max(...values.map((value) => value ?? 0));

@@ -86,6 +86,20 @@ limit now  10
   );
 });
 
+test("a month's usage fits any terminal, however narrow", () => {
+  const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-09", reads: 0, submits: 9 }];
+  for (let columns = 1; columns <= 45; columns++) {
+    const lines = usageText({ ...totals, ...none, days }, totals.month, columns).split("\n");
+    assert.ok(lines.every((line) => line.length <= columns), lines.join("\n"));
+  }
+});
+
+test("values up to the greatest number have a bar and a place in a sparkline", () => {
+  assert.is(sparkline([0, Number.MAX_VALUE / 2, 1.7e308, Number.MAX_VALUE]), "▁▅██");
+  assert.is(sparkline([Number.MIN_VALUE, 1, Infinity, null]), "▁▁█ ");
+  assert.is(bar(Infinity), bar(1));
+});
+
 test("a sparkline has a character for each value, and a space for none", () => {
   assert.is(sparkline([0, 1, 2, null, 7, 8]), "▁▂▃ ▇█");
   assert.is(sparkline([0, 0]), "▁▁");

@@ -122,6 +122,30 @@ test("no line is longer than the terminal is wide, and the newest points stay", 
   assert.ok(lines.some((line) => line.endsWith("max 499")));
 });
 
+test("statistics fit any terminal, however narrow, with the newest points", () => {
+  const series = Array.from({ length: 50 }, (_, nth) => point(nth, nth + 1));
+  for (let columns = 1; columns <= 45; columns++) {
+    const text = statsText({ ...stats, series, promotions: [{ at: 0, version: 2 }] }, "hour", columns);
+    assert.ok(text.split("\n").every((line) => line.length <= columns), text);
+  }
+  assert.match(statsText({ ...stats, series }, "hour", 25), /\nrecords {3}█ {2}max 50\n/);
+});
+
+test("statistics of extreme numbers are written without NaN and Infinity", () => {
+  const most = Number.MAX_VALUE,
+    cost = { ...version.cost, total: `1${"0".repeat(300)}`, p50: "0", p95: "0", mean: "0" };
+  const extreme = { ...version, latency: { records: 1, p50: 0, p95: most, p99: most, mean: most }, cost };
+  const series = [0, 1, 2].map((nth) => ({
+    ...point(nth, nth + 1),
+    latency: { p50: 0, p95: nth * (most / 2) },
+    tokens: { records: 1, prompt: nth * (most / 2), completion: 0 },
+    cost: { total: cost.total, unpriced: 0 },
+  }));
+  const text = statsText({ ...stats, versions: [extreme], series }, "hour", 200);
+  assert.not.match(text, /NaN|undefined|Infinity/, text);
+  assert.match(text, "$1.000e+300");
+});
+
 const compared = {
   a: { ...{ deployId: "dep_1" as const, reference: "support/assistant@production" }, ...all, version: 1 },
   b: { ...{ deployId: "dep_2" as const, reference: "support/assistant@staging" }, ...version },
