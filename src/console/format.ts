@@ -33,8 +33,11 @@ export const duration = (ms: number | null | undefined): Part =>
 
 const spans = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"], [1_000, "s"]] as const;
 
-/** The same as text. From two minutes on it has the two largest units: `2 min 30 s`. */
+const mostWritten = 1e16; // ms
+
+/** The same as text. From two minutes on it has the two largest units: `2 min 30 s`. Clients send any number. */
 export function durationText(ms: number): string {
+  if (ms >= mostWritten) return `${(ms / spans[0][0]).toExponential(1)}\u00a0d`;
   if (ms < 1_000) return `${Math.round(ms)}\u00a0ms`;
   if (ms < 120_000) return `${(ms / 1_000).toFixed(1)}\u00a0s`;
   const seconds = 1_000 * Math.round(ms / 1_000);
@@ -56,14 +59,14 @@ export function ageText(ms: number): string {
 /** What stands where nothing is known. */
 export const dash = markup`<span class="none" aria-hidden="true">–</span><span class="hide">none</span>`;
 
-const isDate = (at: number) => Math.abs(at) <= 8.64e15;
+const mostOfDate = 8.64e15; // ms: a Date holds no more, but clients send any number
 
 /** A moment in UTC. The script shows it in the reader's zone. */
 export function time(at: number | null | undefined): Part {
   if (at === null || at === undefined) return dash;
-  if (!isDate(at)) return String(at);
+  if (Math.abs(at) > mostOfDate) return String(at);
   const iso = new Date(at).toISOString();
-  return markup`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " ")} UTC</time>`;
+  return markup`<time datetime="${iso}">${iso.replace(/T(..:..).*/, " $1")} UTC</time>`;
 }
 
 /** A day of UTC as people write it: `24 November 2026`. */

@@ -2,7 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { dollarText, priceText } from "../../src/common/dollars.ts";
-import { durationText } from "../../src/console/format.ts";
+import { durationText, time } from "../../src/console/format.ts";
 import { compareStats } from "../../src/management/compare.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { listPromptVersions } from "../../src/management/versions.ts";
@@ -18,6 +18,20 @@ test("an amount has cents, and four digits where it is small", () => {
     ...["$0.00", "$0.10", "$2.50", "$12.35", "$1,111,111.10"],
     ...["$0.000878", "$0.000000000001", "−$0.0045"],
   ]);
+});
+
+test("amounts, durations and moments have a text, however extreme they are", () => {
+  assert.equal([999_999_999_999_999, 1e15, -1.7e308, 5e-324].map(dollarText), [
+    ...["$999,999,999,999,999.00", "$1.000e+15", "−$1.700e+308", "$0.00"],
+  ]);
+  const durations = [Number.MAX_SAFE_INTEGER, 1e16, 1.7e308, Number.MAX_VALUE].map(durationText);
+  assert.equal(durations.map((text) => text.replaceAll("\u00a0", " ")), [
+    ...["104249991 d 9 h", "1.2e+8 d", "2.0e+300 d", "2.1e+300 d"],
+  ]);
+  assert.equal([8.64e15, 8.64e15 + 1, Number.MAX_SAFE_INTEGER].map((at) => /[^>]*(?=<|$)/.exec(String(time(at)))![0]), [
+    ...["", "8640000000000001", "9007199254740991"],
+  ]);
+  assert.match(String(time(8.64e15)), ">+275760-09-13 00:00 UTC<");
 });
 
 test("a price has all its digits", () => {

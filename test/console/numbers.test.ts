@@ -8,6 +8,7 @@ import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import type { RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
+import { extremes, usually } from "../extremes.ts";
 import { createWorld, noon, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { createDeployment, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
@@ -22,10 +23,18 @@ test.after(() => folder.remove());
 const record = fc.record({
   sessionId: fc.constantFrom("order-1", "order 2/ä"),
   status: fc.constantFrom(0, 1, 2),
-  latency: fc.oneof(fc.constant(undefined), fc.nat(5_000)),
+  latency: fc.oneof(fc.constant(undefined), usually(fc.nat(5_000), extremes.latency)),
+  startAt: fc.option(fc.constantFrom(...extremes.moment), { nil: undefined }),
+  endAt: fc.option(fc.constantFrom(...extremes.moment), { nil: undefined }),
   promptVersion: fc.constantFrom(1, 2),
-  cost: fc.oneof(fc.constant(undefined), fc.nat(1_000).map((mills) => mills / 1_000)),
-  tokens: fc.oneof(fc.constant(undefined), fc.tuple(fc.nat(4_000), fc.nat(500))),
+  cost: fc.oneof(
+    fc.constant(undefined),
+    usually<string | number>(fc.nat(1_000).map((mills) => mills / 1_000), extremes.cost),
+  ),
+  tokens: fc.oneof(
+    fc.constant(undefined),
+    fc.tuple(usually(fc.nat(4_000), extremes.count), usually(fc.nat(500), extremes.count)),
+  ),
 });
 const history = fc.record({ reads: fc.nat(6), records: fc.array(record, { minLength: 1, maxLength: 20 }) });
 

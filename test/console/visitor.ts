@@ -34,6 +34,8 @@ export async function visit(world: World, token: string = adminToken): Promise<V
     async see(path) {
       const { status, text } = await open(`${world.workspaceId}${path}`);
       if (status !== 200) throw new Error(`${path} is ${status}: ${titleOf(text)}`);
+      const [wrong] = /\bNaN\b|\bInfinity\b|\bundefined\b|Invalid Date|\[object /.exec(text) ?? [];
+      if (wrong !== undefined) throw new Error(`${path} shows ${wrong}`);
       return text;
     },
     send: (path, form) =>

@@ -1,5 +1,6 @@
 // A session: its records across all deployments as a tree, oldest first, with a bar for the time that each took.
 import type { RecordId } from "../../common/ids.ts";
+import { boundLatency } from "../../ledger/histogram.ts";
 import { deleteWorkspaceSession, listSessions, showSession } from "../../management/sessions.ts";
 import type { Session } from "../../management/sessions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
@@ -76,9 +77,9 @@ type Entry = { record: Diagnosis; parentId: RecordId | null };
 
 /** The time that a record took, in Unix ms: as it was sent, or up to when it was stored. */
 function spanOf(record: Diagnosis): { start: number; end: number } {
-  const { startAt, endAt, latency } = valuesOf(record);
-  const end = endAt ?? (startAt === null ? record.createdAt : startAt + (latency ?? 0));
-  return { start: Math.min(startAt ?? end - (latency ?? 0), end), end };
+  const { startAt, endAt, latency } = valuesOf(record), took = boundLatency(latency ?? 0);
+  const end = endAt ?? (startAt === null ? record.createdAt : startAt + took);
+  return { start: Math.min(startAt ?? end - took, end), end };
 }
 
 function timelineOf(visit: Visit, entries: readonly Entry[]): Html {

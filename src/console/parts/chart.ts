@@ -84,11 +84,17 @@ const bandOf = (chart: Chart) =>
     .paddingOuter(0.15);
 type Band = ReturnType<typeof bandOf>;
 
+// Within these d3 makes exact ticks. Values may be anything that a client sent, and their sum may be Infinity.
+const leastTop = 1e-30, mostTop = 1e300;
+
 const heightOf = (max: number) =>
-  scaleLinear().domain([0, max || 1]).nice(4).range([height - margin.bottom, margin.top]);
+  scaleLinear().domain([0, max < leastTop ? 1 : Math.min(max, mostTop)]).nice(4)
+    .range([height - margin.bottom, margin.top]).clamp(true);
+
+const mostWritten = 1e15;
 
 function gridOf(y: ReturnType<typeof heightOf>, chart: Chart): Part {
-  const { format = (value: number) => compact.format(value) } = chart;
+  const { format = (value: number) => value < mostWritten ? compact.format(value) : value.toExponential() } = chart;
   return y.ticks(4).map((tick) =>
     markup`<path class="grid" d="M${margin.left} ${round(y(tick))}H${widthOf(chart) - margin.right}" /><text x="${
       margin.left - 8

@@ -1,0 +1,46 @@
+// Charts of any numbers.
+import fc from "fast-check";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { barChart, lineChart } from "../../src/console/parts/chart.ts";
+import type { Chart } from "../../src/console/parts/chart.ts";
+import { dollarText } from "../../src/common/dollars.ts";
+import { extremes } from "../extremes.ts";
+
+const test = suite("charts of pages");
+
+const value = fc.option(
+  fc.oneof(fc.double({ min: 0, noNaN: true }), fc.constantFrom(...extremes.latency, ...extremes.count)),
+);
+const values = fc.tuple(
+  fc.array(value, { minLength: 3, maxLength: 3 }),
+  fc.array(value, { minLength: 3, maxLength: 3 }),
+);
+
+/** The coordinates of a drawing. */
+const coordinatesIn = (html: string): number[] =>
+  Array.from(html.matchAll(/(?:\b(?:cx|cy|x|y)="|[MVHL, ])(-?\d[\d.e+]*)/g), ([, number]) => Number(number));
+
+test("any values, up to the greatest number, are drawn inside of the chart, with an axis that can be read", () => {
+  fc.assert(
+    fc.property(values, fc.constantFrom(undefined, dollarText), (both, format) => {
+      const series = both.map((values, nth) => ({
+        name: `${nth}`,
+        style: nth === 0 ? 1 as const : 2 as const,
+        values,
+      }));
+      const chart: Chart = { title: "T", unit: "u", labels: ["a", "b", "c"], series, ...format && { format } };
+      for (const draw of [barChart, lineChart]) {
+        const [drawing] = String(draw(chart)).split("<details>") as [string];
+        assert.not.match(drawing, /NaN|Infinity|undefined/);
+        for (const at of coordinatesIn(drawing)) assert.ok(at >= -5 && at <= 805, `${at} in ${drawing}`);
+        for (const [, tick] of drawing.matchAll(/text-anchor="end">([^<]*)</g)) {
+          assert.ok(tick!.length <= 32, `${tick} is too long`);
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test.run();
