@@ -283,6 +283,26 @@ export function fits(filter: Filter, record: Sent, start: number): boolean {
 
 const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
+const quantiles = new Map<number, number>();
+
+/** The 97.5 % quantile of Student's t distribution, by integrating its density: with x = √f·tan a it is cos(a)^(f - 1). */
+function quantileOfT(freedom: number): number {
+  const known = quantiles.get(freedom);
+  if (known !== undefined) return known;
+  const steps = 20_000, width = Math.PI / 2 / steps;
+  const density = (step: number) => Math.cos(step * width) ** (freedom - 1);
+  // Simpson's rule, two steps at a time.
+  const sums = [0];
+  for (let step = 0; step < steps; step += 2) {
+    sums.push(sums.at(-1)! + density(step) + 4 * density(step + 1) + density(step + 2));
+  }
+  const wanted = 0.95 * sums.at(-1)!, above = sums.findIndex((sum) => sum > wanted);
+  const part = (wanted - sums[above - 1]!) / (sums[above]! - sums[above - 1]!);
+  const quantile = Math.sqrt(freedom) * Math.tan(2 * (above - 1 + part) * width);
+  quantiles.set(freedom, quantile);
+  return quantile;
+}
+
 /** The 95 % interval of a difference of means by Welch, from 30 values on. */
 function welch(means: [number, number], sides: [number[], number[]]): [number, number] | undefined {
   if (sides.some(({ length }) => length < 30)) return undefined;
@@ -290,11 +310,13 @@ function welch(means: [number, number], sides: [number[], number[]]): [number, n
     const middle = mean(values);
     return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1) / values.length;
   }) as [number, number];
-  const difference = means[1] - means[0], half = 1.959963984540054 * Math.sqrt(one + other);
+  const [m, n] = sides.map(({ length }) => length - 1) as [number, number];
+  const freedom = one + other === 0 ? m + n : (one + other) ** 2 / (one ** 2 / m + other ** 2 / n);
+  const difference = means[1] - means[0], half = quantileOfT(freedom) * Math.sqrt(one + other);
   return [difference - half, difference + half];
 }
 
-const isNear = (a: number, b: number, scale: number) => Math.abs(a - b) <= 1e-9 * Math.max(1e-12, Math.abs(scale));
+const isNear = (a: number, b: number, scale: number) => Math.abs(a - b) <= 1e-6 * Math.max(1e-12, Math.abs(scale));
 
 /** Compares both sides of a comparison and their differences with recounts. */
 export function checkComparison({ a, b, differences }: Comparison, one: Sent[], other: Sent[], start: number): void {
