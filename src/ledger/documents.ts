@@ -1,5 +1,6 @@
-// Reads the documents of records, and searches them: for a text in the input or the output, ignoring the case of all
-// letters, and for values at paths of the additional properties.
+// Reads the documents of records, and searches them: for a text in the input or the output, ignoring case, and for values at
+// paths of the additional properties.
+import { fold } from "../common/fold.ts";
 import { isSameNumber, readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text as textOf } from "../database/row.ts";
@@ -60,18 +61,15 @@ const readSql = `
 
 /** Makes a test of documents. */
 export function matchesDocument({ text, where = [] }: DocumentFilter): (document: string) => boolean {
-  // Compares by simple case folding, which does not depend on a language.
-  const pattern = text === undefined
-    ? undefined
-    : new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16)}`), "iu");
+  const needle = text === undefined ? undefined : fold(text);
   return (document) => {
     const members = readDocument(document);
     if (members === undefined) return false;
     const properties = members.get("additional_properties") ?? "null";
     if (!where.every((value) => hasValue(properties, value))) return false;
-    if (pattern === undefined) return true;
+    if (needle === undefined) return true;
     const { input, output } = JSON.parse(members.get("content") ?? "{}");
-    return [input, output].some((member) => typeof member === "string" && pattern.test(member));
+    return [input, output].some((member) => typeof member === "string" && fold(member).includes(needle));
   };
 }
 

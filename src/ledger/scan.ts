@@ -1,6 +1,7 @@
 // Finds records by the index, in slices of the log. Lists, exports, sessions and statistics all find their records here, so
 // that their filters are the same.
 import type { Amount } from "../common/decimal.ts";
+import { fold } from "../common/fold.ts";
 import type { Database } from "../database/database.ts";
 import type { LogRange } from "./blocks.ts";
 import { isRead, matchesDocument, readDocuments } from "./documents.ts";
@@ -103,8 +104,8 @@ function testsOf({ from, to, slowerThan, moreTokensThan, costlierThan, model }: 
   if (moreTokensThan !== undefined) tests.push(({ input, output }) => (input ?? 0) + (output ?? 0) > moreTokensThan);
   if (costlierThan !== undefined) tests.push(({ cost }) => cost !== undefined && amountOf(cost) > costlierThan);
   if (model !== undefined) {
-    const wanted = model.toLowerCase();
-    tests.push((record) => record.model.toLowerCase() === wanted);
+    const wanted = fold(model);
+    tests.push((record) => fold(record.model) === wanted);
   }
   return tests;
 }

@@ -5,6 +5,7 @@ import { integer, text } from "../database/row.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { searchPrompts } from "./prompt-search.ts";
 import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
@@ -36,16 +37,17 @@ export type RenamedPrompt = Infer<typeof RenamedPrompt>;
 const PromptResult = named("PromptResult", exactly({ ...prompt, changed }));
 type PromptResult = Infer<typeof PromptResult>;
 
-const table = tableOf(
-  Prompt,
-  `select p.id, p.workspace_id, p.name, v.title, v.version as latest_version, p.created_at, p.archived_at
+const select = `
+  select p.id, p.workspace_id, p.name, v.title, v.version as latest_version, p.created_at, p.archived_at
   from prompts p join prompt_versions v on v.prompt_id = p.id
-    and v.version = (select max(version) from prompt_versions where prompt_id = p.id)`,
-);
+    and v.version = (select max(version) from prompt_versions where prompt_id = p.id)`;
+const table = tableOf(Prompt, select);
 
 export const listPrompts = operation({
   id: "listPrompts",
-  summary: "List a workspace's prompts with the title and number of their newest version, newest first",
+  summary:
+    "List a workspace's prompts with the title and number of their newest version, newest first. A page may be short or " +
+    "empty after a long search",
   method: "GET",
   path: "/workspaces/{workspaceId}/prompts",
   role: "viewer",
@@ -55,7 +57,7 @@ export const listPrompts = operation({
     text: optional(
       described(
         v.needle,
-        "Only prompts with this text in the name, or in the title or the messages of the newest version. The case of ASCII letters does not matter",
+        "Only prompts with this text in the name, or in the title or a text of the messages of the newest version. Case does not matter",
       ),
     ),
     ...v.archivable,
@@ -67,16 +69,9 @@ export const listPrompts = operation({
     await requireWorkspace({ database, ...management }, workspaceId);
     const listed = v.isListed(all);
     if (text === undefined) return await table.list(database, { workspaceId }, page, listed);
-    // The messages are JSON, in which a quote or a line break is an escape.
-    const json = JSON.stringify(text).slice(1, -1);
-    return await table.list(database, { workspaceId }, page, `${listed} and ${hasText}`, { text, json });
+    return await searchPrompts(database, { workspaceId, text, select, listed, toItem: table.toItem }, page);
   },
 });
-
-const hasText = `(instr(lower(name), lower(:text)) > 0 or instr(lower(title), lower(:text)) > 0 or exists (
-  select 1 from prompt_versions where prompt_id = id and version = latest_version
-    and instr(lower(messages), lower(:json)) > 0
-))`;
 
 export const renamePrompt = operation({
   id: "renamePrompt",
