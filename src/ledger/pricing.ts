@@ -1,6 +1,8 @@
 // The cost of records, by the operator's prices. Everything is exact: prices are decimal texts, and tokens whole numbers.
+import { createCache } from "../common/cache.ts";
 import { amountDecimals, maxAddend, readAmount } from "../common/decimal.ts";
 import type { Amount } from "../common/decimal.ts";
+import { fold } from "../common/fold.ts";
 
 /** Prices in USD per million tokens, as decimal texts, from a time on in Unix ms. */
 export type Price = {
@@ -66,12 +68,43 @@ function toRate({ input, cachedInput, output }: Price): Rate {
   return { decimals, input: units[0]!, cachedInput: units[1]!, output: units[2]! };
 }
 
-const escape = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+/**
+ * Whether a folded name has these parts one after the other, the first at its start and the last at its end. Each takes its
+ * first place, so that none has to be tried again.
+ */
+function hasParts(name: string, parts: readonly string[]): boolean {
+  const start = parts[0]!, end = parts.at(-1)!, last = name.length - end.length;
+  let at = start.length;
+  if (at > last || !name.startsWith(start) || !name.endsWith(end)) return false;
+  for (let nth = 1; nth < parts.length - 1; nth++) {
+    const found = name.indexOf(parts[nth]!, at);
+    if (found < 0) return false;
+    at = found + parts[nth]!.length;
+  }
+  return at <= last;
+}
 
-/** A pattern as a test of names, which ignores case. */
-function toTest(pattern: string): (name: string) => boolean {
-  const test = new RegExp(`^${pattern.split("*").map(escape).join(".*")}$`, "isu");
-  return (name) => test.test(name);
+/** A price, with what is folded of it: the parts of the model's name between its stars, and the provider. */
+type Known = Price & { rate: Rate; closeness: number; parts: string[]; ofProvider: string };
+
+/** Finds the prices whose pattern fits a folded name, in a few steps for each name and pattern with its start. */
+function createIndex(prices: readonly Known[]): (name: string) => Known[] {
+  const whole = new Map<string, Known[]>(), byStart = new Map<string, Known[]>();
+  for (const price of prices) {
+    const { parts: [start = "", ...others] } = price, index = others.length === 0 ? whole : byStart;
+    const alike = index.get(start) ?? [];
+    index.set(start, alike);
+    alike.push(price);
+  }
+  const lengths = [...new Set([...byStart.keys()].map((start) => start.length))];
+  return (name) => {
+    const found = [...whole.get(name) ?? []];
+    for (const length of lengths) {
+      if (length > name.length) continue;
+      for (const price of byStart.get(name.slice(0, length)) ?? []) if (hasParts(name, price.parts)) found.push(price);
+    }
+    return found;
+  };
 }
 
 /** How closely a price names a model: by its whole name, or else by how much of it, and then by its provider. */
@@ -80,23 +113,26 @@ function closenessOf({ provider, model }: Price): number {
   return (isWhole ? 1e6 : 2 * model.replaceAll("*", "").length) + (provider === "*" ? 0 : 1);
 }
 
+const maxFound = 1_000; // models whose rates are kept. Applications may name any number
+
 /**
  * Finds rates: of the prices that have begun, the closest one counts, and of equally close ones the newest. A model of an
  * unknown provider has the prices of all of them. If the closest ones differ, it has no rate.
  */
 export function createPricing(prices: Price[]): Pricing {
-  const known = prices.map((price) => ({
+  const findNamed = createIndex(prices.map((price) => ({
     ...price,
     rate: toRate(price),
     closeness: closenessOf(price),
-    isOf: toTest(price.model),
-  }));
-  const found = new Map<string, RateAt>();
+    parts: fold(price.model).split("*"),
+    ofProvider: fold(price.provider),
+  })));
+  const found = createCache<RateAt>(maxFound);
 
   function findRates({ model, provider }: Model): RateAt {
-    const matching = known.filter((price) =>
-      price.isOf(model) &&
-      (provider === "" || price.provider === "*" || price.provider.toLowerCase() === provider.toLowerCase())
+    const ofProvider = fold(provider);
+    const matching = findNamed(fold(model)).filter((price) =>
+      provider === "" || price.provider === "*" || price.ofProvider === ofProvider
     );
     const starts = [...new Set(matching.map(({ from }) => from))].sort((a, b) => b - a);
     const dated = starts.map((from) => ({ from, rate: closest(matching.filter((price) => price.from <= from)) }));
@@ -106,23 +142,23 @@ export function createPricing(prices: Price[]): Pricing {
   return ({ model, provider }) => {
     if (model === "") return () => undefined;
     const key = `${provider}\n${model}`;
-    const rates = found.get(key) ?? findRates({ model, provider });
-    found.set(key, rates);
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const rates = findRates({ model, provider });
+    found.set(key, rates, 1);
     return rates;
   };
 }
 
-type Known = Price & { rate: Rate; closeness: number };
-
 function closest(begun: Known[]): Rate | undefined {
-  const most = Math.max(...begun.map(({ closeness }) => closeness));
-  const close = begun.filter(({ closeness }) => closeness === most);
+  const most = begun.reduce((most, { closeness }) => Math.max(most, closeness), 0);
   // Each pattern and provider has its own dates, of which the newest counts.
-  const newest = close.filter((price) =>
-    !close.some(({ provider, model, from }) =>
-      provider === price.provider && model === price.model && from > price.from
-    )
-  );
-  const rates = new Set(newest.map(({ rate }) => JSON.stringify(rate)));
-  return rates.size === 1 ? newest[0]!.rate : undefined;
+  const newest = new Map<string, Known>();
+  for (const price of begun) {
+    const key = `${price.provider}\n${price.model}`, other = newest.get(key);
+    if (price.closeness === most && !(other !== undefined && other.from > price.from)) newest.set(key, price);
+  }
+  const rates = new Map([...newest.values()].map(({ rate }) => [JSON.stringify(rate), rate]));
+  const [rate] = rates.values();
+  return rates.size === 1 ? rate : undefined;
 }

@@ -1,5 +1,6 @@
 // Prices of models, and how they are imported from the files of others.
 import { suite } from "../suite.ts";
+import fc from "fast-check";
 import * as assert from "uvu/assert";
 import { readPriceFile } from "../../src/cli/price-files.ts";
 import { decimalText, readAmount } from "../../src/common/decimal.ts";
@@ -76,6 +77,44 @@ const rates: [
 for (const [name, prices, model, provider, input] of rates) {
   test(`${name}`, () => assert.is(ratesOf(prices, model, provider), input));
 }
+
+test("a pattern fits the names that a regular expression with .* for each star fits", () => {
+  const text = (...letters: string[]) =>
+    fc.array(fc.constantFrom(...letters), { maxLength: 7 }).map((all) => all.join(""));
+  const patterns = fc.array(text("a", "B", ".", "*", "\n").filter((pattern) => pattern !== ""), { maxLength: 4 });
+  fc.assert(
+    fc.property(patterns, text("A", "b", ".", "\n"), (patterns, name) => {
+      const fitting = patterns.map((pattern) =>
+        new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`, "is").test(name)
+      );
+      // Each has a rate of its own, and only one of them has begun.
+      for (const nth of patterns.keys()) {
+        const prices = patterns.map((model, index) => ({ model, input: `${index}`, from: index === nth ? 0 : 11 }));
+        assert.is(
+          ratesOf(prices, name),
+          name !== "" && fitting[nth] ? nth : undefined,
+          JSON.stringify([patterns, name]),
+        );
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a pattern with many stars is compared with a name in a few steps", () => {
+  const name = "a".repeat(200);
+  assert.is(ratesOf([{ model: `${"*a".repeat(49)}b` }], name), undefined);
+  assert.is(ratesOf([{ model: "*a".repeat(50) }], name), 1);
+});
+
+test("the rates of many models are found again, also of those that were found long ago", () => {
+  const pricing = createPricing(["x*", "*y"].map((model, nth) => ({
+    ...{ provider: "*", model, input: String(nth + 1), cachedInput: null, output: "1", from: 0 },
+  })));
+  for (let nth = 0; nth < 3_000; nth++) assert.is(pricing({ model: `x${nth}`, provider: "" })(5)?.input, 1);
+  assert.is(pricing({ model: "x0", provider: "" })(5)?.input, 1);
+  assert.is(pricing({ model: "0y", provider: "" })(5)?.input, 2);
+});
 
 test("decimal texts are read and written without loss", () => {
   for (const text of ["0", "0.1", "123456789.000000000000000000000000000001", "1"]) {
