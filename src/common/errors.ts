@@ -165,6 +165,15 @@ export const ambiguousDeployment = (references: string[]) =>
   conflict(`Several deployments have that name: ${references.join(", ")}. Give the prompt too`, "ambiguous_reference");
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
 export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`, "role_required");
+/** The role suffices for one workspace, but none is named. */
+export const roleOverAllRequired = (role: string) =>
+  roleRequired(`${role} for all workspaces: for one alone, set workspaceId`);
+export const workspaceRequired = () =>
+  new Refusal(
+    "forbidden",
+    "This token is for one workspace: for that one alone, set workspaceId",
+    "all_workspaces_required",
+  );
 export const allWorkspacesRequired = () =>
   new Refusal("forbidden", "This needs a token for all workspaces", "all_workspaces_required");
 export const actorGiven = () =>

@@ -1,7 +1,14 @@
 // Defines operations of management. Each has everything that its HTTP route, its OpenAPI description and its command,
 // local or remote, need.
 import type { Clock, Page } from "../common/domain.ts";
-import { actorGiven, allWorkspacesRequired, managementContended, roleRequired } from "../common/errors.ts";
+import {
+  actorGiven,
+  allWorkspacesRequired,
+  managementContended,
+  roleOverAllRequired,
+  roleRequired,
+  workspaceRequired,
+} from "../common/errors.ts";
 import { withoutSecrets } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Slots } from "../common/slots.ts";
@@ -79,7 +86,7 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   path: string;
   /** The least role that may call it. */
   role: Role;
-  /** The least role that may call it for all workspaces, which is with input that names nothing. */
+  /** The least role that may call it for all workspaces: without the `workspaceId` that its input may have. */
   roleOverAll?: Role;
   /** Whether it requires `protectedRole` to change a protected deployment. */
   guardsProtected?: true;
@@ -165,8 +172,12 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
   const commit = isRead(operation) ? refuseCommit : await openCommit(database, clock, originOf(caller, given));
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
-  if (named.length === 0 && roleOverAll !== undefined) requireRole(caller, roleOverAll);
-  if (named.length === 0 && bound !== undefined && !isScoped) throw allWorkspacesRequired();
+  if (named.length === 0 && bound !== undefined && !isScoped) {
+    throw roleOverAll === undefined ? allWorkspacesRequired() : workspaceRequired();
+  }
+  if (named.length === 0 && roleOverAll !== undefined && !hasRole(caller, roleOverAll)) {
+    throw roleOverAllRequired(roleOverAll);
+  }
   await refuseHidden(database, named, { seesDeleted, bound });
   return await run({ ...session, commit }, members as never);
 }

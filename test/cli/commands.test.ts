@@ -42,6 +42,22 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.equal([await status(second), await status(third)], [401, 200]);
 });
 
+everywhere("a token for one workspace prunes and verifies that one, and is told how", async ({ cli, data, setUp }) => {
+  const { workspaceId } = await setUp();
+  const { token } = await data<{ token: string }>(
+    words`token create --name ann --role admin --workspace ${workspaceId}`,
+  );
+  const ann = (args: string[]) => runIn([...args, "--server", url], { ADMIN_TOKEN: token, USER: "" });
+  for (const command of [words`prune --older-than 90d`, words`verify`]) {
+    const { code, said } = await ann(command);
+    const expected = "promptledger: This token is for one workspace: for that one alone, use --workspace\n";
+    assert.equal([code, said], [1, expected]);
+    assert.is((await ann([...command, "--workspace", workspaceId])).code, 0);
+  }
+  // Without --server a command may do everything.
+  assert.is((await cli(words`verify`)).code, 0);
+});
+
 everywhere("a token authenticates, and its role cannot change a protected deployment", async ({ cli, data, setUp }) => {
   const { workspaceId, deployId } = await setUp();
   const made = await cli(words`token create --name ann --role editor --workspace ${workspaceId} --json`);

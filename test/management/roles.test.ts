@@ -133,6 +133,16 @@ function neededRole(
   return guardsProtected && isProtected ? protectedRole : role;
 }
 
+/** Why a role is too little. If it would do for one workspace, that is said. */
+function refusalOf(needed: Role, isForAll: boolean, isBound: boolean) {
+  const code = isForAll && isBound ? "all_workspaces_required" : "role_required";
+  if (!isForAll) return { error: `This needs the role ${needed}`, code };
+  const error = isBound
+    ? "This token is for one workspace: for that one alone, set workspaceId"
+    : `This needs the role ${needed} for all workspaces: for one alone, set workspaceId`;
+  return { error, code };
+}
+
 const mayAs = (role: Role, needed: Role) => roles.indexOf(role) >= roles.indexOf(needed);
 const codeOf = ({ json }: Answer) => (json as { code?: string } | undefined)?.code;
 
@@ -172,9 +182,11 @@ for (const operation of operations) {
           if (!mayAs(role, needed)) {
             for (const token of who) {
               const answer = await send(world, operation, inputOf(), token);
-              const said = mayAs(role, operation.role) ? needed : operation.role;
-              assert.equal(answer.json, { error: `This needs the role ${said}`, code: "role_required" }, role);
-              assert.is(answer.status, 403);
+              const isEnough = mayAs(role, operation.role);
+              const isForAll = isEnough && isOverAll && operation.roleOverAll !== undefined;
+              const said = isEnough ? needed : operation.role;
+              const expected = refusalOf(said, isForAll, token === tokens.bound[role]);
+              assert.equal([answer.status, answer.json], [403, expected], role);
             }
           }
           if (role === "owner" || !mayAs(role, operation.role)) continue;
