@@ -1,19 +1,13 @@
 // Reads messages out of JSON text: those of a prompt, and those that an application sent as its input or output.
-import { indent, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { indent, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { findConversation } from "../management/conversation.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** A message: its role, and its content as text. `more` is the JSON text of its other members. */
 export type Message = { role: string; content: string; more?: string };
 
-/** The messages in a text that is a message, an array of them, or a request that has one; undefined for any other text. */
-export const readConversation = (text: string): Message[] | undefined =>
-  findConversation(text)?.messages.map(readMessage);
-
-/** The messages in the JSON text of an array. */
-export const readMessages = (text: string): Message[] => readItems(text).map(readMessage);
-
-function readMessage(text: string): Message {
+/** Reads a message from its JSON text. */
+export function readMessage(text: string): Message {
   const members = readMembers(text);
   const role = JSON.parse(members.get("role")!) as string;
   const content = contentText(members.get("content")!);
@@ -32,4 +26,7 @@ function contentText(json: string): string {
 }
 
 /** The content of the last message in a text that holds messages. */
-export const lastMessage = (text: string): string | undefined => readConversation(text)?.at(-1)?.content;
+export function lastMessage(text: string): string | undefined {
+  const last = findConversation(text)?.messages.at(-1);
+  return last === undefined ? undefined : readMessage(last).content;
+}

@@ -3,13 +3,12 @@
 import { invalid } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import { indent, stringify } from "../../common/json-text.ts";
+import { findConversation } from "../../management/conversation.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
 import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { readConversation } from "../conversation.ts";
-import type { Message } from "../conversation.ts";
 import { dash, duration, sizeText } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -18,7 +17,7 @@ import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip, versionLink } from "../parts/chips.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
-import { contentView, messagesView } from "../parts/content.ts";
+import { contentView, messagesView, mostCharacters } from "../parts/content.ts";
 import { exactTime } from "../parts/exact-time.ts";
 import { form, guarded, hiddenField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
@@ -30,7 +29,7 @@ import { statusOf } from "../../http/respond.ts";
 // What stands above, or is of the service.
 const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
 shownMembers.push("deployId", "reference", "keyId", "statusName");
-const mostShown = 65_536; // characters of an input, an output, or all other members
+const mostJson = 8_192; // characters of what is shown as JSON
 
 export const recordPage: Page = {
   path: "/:workspaceId/records/:recordId",
@@ -120,43 +119,31 @@ async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment
 function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
   const text = textOf(record, name);
   if (text === undefined) return markup`<p>${dash}</p>`;
-  const isCut = text.length > mostShown;
-  const messages = readConversation(text);
-  const plain = markup`<article class="message"><pre dir="auto">${text.slice(0, mostShown)}</pre></article>`;
-  return markup`${isCut && cutNotice(visit, record, name, text.length)}${
-    messages === undefined
-      ? plain
-      : markup`${messagesView(fitting(messages))}<details><summary>As text</summary>${plain}</details>`
+  const conversation = findConversation(text), whole = wholeLink(visit, name, text.length);
+  return markup`${cutNotice(text, mostCharacters, whole)}${
+    conversation === undefined
+      ? markup`<article class="message"><pre dir="auto">${text.slice(0, mostCharacters)}</pre></article>`
+      : markup`${messagesView(conversation.messages, whole)}${
+        conversation.rest !== undefined &&
+        markup`<pre class="panel mono">${indent(conversation.rest).slice(0, mostJson)}</pre>`
+      }<p class="hint">${whole} as text</p>`
   }`;
 }
 
-/** The messages that fit, the last one cut. */
-function fitting(messages: readonly Message[]): Message[] {
-  let room = mostShown;
-  return messages.flatMap(({ role, content, more }) => {
-    if (room <= 0) return [];
-    const shown = { role: role.slice(0, 100), content: content.slice(0, room) };
-    room -= content.length;
-    const rest = more?.slice(0, Math.max(room, 0)) ?? "";
-    room -= rest.length;
-    return [rest === "" ? shown : { ...shown, more: rest }];
-  });
-}
+/** A link to a part of the record as plain text. */
+const wholeLink = (visit: Visit, part: PartName | "all", length: number): Html =>
+  markup`<a href="${link(visit, ["records", visit.params.recordId!, "text"], { part })}">Show all ${
+    sizeText(length, "characters")
+  }</a>`;
 
-const cutNotice = (visit: Visit, { id }: Diagnosis, part: string, length: number): Html =>
-  notice(
-    "info",
-    markup`Cut after 64 kB. <a href="${link(visit, ["records", id, "text"], { part })}">Show all ${
-      sizeText(length, "characters")
-    }</a>`,
-  );
+const cutNotice = (text: string, most: number, whole: Html): Part =>
+  text.length > most && notice("info", markup`Cut after ${most / 1024} kB. ${whole}`);
 
-function jsonView(visit: Visit, value: object): Part {
+function jsonView(visit: Visit, value: object): Html {
   const text = indent(stringify(value));
-  const id = visit.params.recordId!;
-  return markup`${
-    text.length > mostShown && cutNotice(visit, { id } as Diagnosis, "all", text.length)
-  }<pre class="panel mono">${text.slice(0, mostShown)}</pre>`;
+  return markup`${cutNotice(text, mostJson, wholeLink(visit, "all", text.length))}<pre class="panel mono">${
+    text.slice(0, mostJson)
+  }</pre>`;
 }
 
 const without = (members: object, names: readonly string[]): object =>

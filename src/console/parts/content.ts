@@ -1,29 +1,64 @@
 // The content of a version: its messages with their variables lit up, and the settings of its model.
-import { indent } from "../../common/json-text.ts";
+import { indent, readItems } from "../../common/json-text.ts";
 import { findPlaceholders } from "../../common/template.ts";
-import type { PromptContent } from "../../management/prompt-text.ts";
 import { variablesOf } from "../../management/prompt-text.ts";
-import { readMessages } from "../conversation.ts";
+import type { PromptVersion } from "../../management/versions.ts";
+import { readMessage } from "../conversation.ts";
 import type { Message } from "../conversation.ts";
+import { number } from "../format.ts";
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { chip, chips } from "./chips.ts";
 
-/** Messages and settings as they are served. */
-export function contentView({ messages, llmConfig }: Pick<PromptContent, "messages" | "llmConfig">): Html {
-  const variables = variablesOf(messages);
-  return markup`${messagesView(readMessages(messages.text))}<dl class="facts"><div><dt>Variables</dt><dd>${
-    variables.length === 0 ? "None" : chips(variables.map((name) => chip(markup`<code>${name}</code>`)))
-  }</dd></div></dl><h3>Model settings</h3><pre class="panel mono">${indent(llmConfig.text)}</pre>`;
+/** How many characters a page shows of a text, or of all messages together. */
+export const mostCharacters = 65_536;
+const mostMessages = 100, mostVariables = 100;
+
+/** Messages and settings of a version as they are served. */
+export function contentView({ name, version, messages, llmConfig }: PromptVersion): Html {
+  const variables = variablesOf(messages), config = indent(llmConfig.text);
+  const whole = markup`<code>promptledger prompt show ${name} --version ${version}</code> shows all.`;
+  return markup`${messagesView(readItems(messages.text), whole)}<dl class="facts"><div><dt>Variables</dt><dd>${
+    variables.length === 0
+      ? "None"
+      : chips(variables.slice(0, mostVariables).map((name) => chip(markup`<code>${name}</code>`)))
+  }${
+    leftOut(variables.length - mostVariables, "variables", whole)
+  }</dd></div></dl><h3>Model settings</h3><pre class="panel mono">${config.slice(0, mostCharacters)}</pre>${
+    leftOut(config.length - mostCharacters, "characters", whole)
+  }`;
 }
 
-/** Messages one below the other. */
-export const messagesView = (messages: readonly Message[]): Part =>
-  messages.map(({ role, content, more }) =>
-    markup`<article class="message ${kindOf(role)}"><h3>${role}</h3><pre dir="auto">${withVariables(content)}</pre>${
-      more !== undefined && markup`<pre class="mono">${more}</pre>`
-    }</article>`
-  );
+/** The first messages, one below the other. Each is given as its JSON text. `whole` says where all of them are. */
+export function messagesView(messages: readonly string[], whole: Part): Html {
+  const shown = fitting(messages);
+  return markup`${
+    shown.map(({ role, content, more }) =>
+      markup`<article class="message ${kindOf(role)}"><h3>${role}</h3><pre dir="auto">${withVariables(content)}</pre>${
+        more !== undefined && markup`<pre class="mono">${more}</pre>`
+      }</article>`
+    )
+  }${leftOut(messages.length - shown.length, "messages", whole)}`;
+}
+
+/** Says how much is not on the page, and where all of it is. */
+const leftOut = (count: number, noun: string, whole: Part): Part =>
+  count > 0 && markup`<p class="hint">${number(count)} more ${noun} are not shown. ${whole}</p>`;
+
+/** The messages that fit, the last one cut. */
+function fitting(texts: readonly string[]): Message[] {
+  const messages: Message[] = [];
+  let room = mostCharacters;
+  for (const text of texts.slice(0, mostMessages)) {
+    if (room <= 0) break;
+    const { role, content, more = "" } = readMessage(text);
+    const shown = { role: role.slice(0, 100), content: content.slice(0, room) };
+    const rest = more.slice(0, Math.max(room - content.length, 0));
+    room -= content.length + rest.length;
+    messages.push(rest === "" ? shown : { ...shown, more: rest });
+  }
+  return messages;
+}
 
 /** A role that has a style. Any other text must not become the name of a class. */
 const kindOf = (role: string): string => ["system", "user", "assistant"].includes(role) ? role : "";

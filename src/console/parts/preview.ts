@@ -1,7 +1,7 @@
 // The messages of a draft with example values filled in.
+import { readItems } from "../../common/json-text.ts";
 import { fillVariables, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
-import { readMessages } from "../conversation.ts";
 import { exact, markup } from "../html.ts";
 import type { Html } from "../html.ts";
 import { messagesView } from "./content.ts";
@@ -25,5 +25,5 @@ export function previewOf(form: URLSearchParams, { messages }: Pick<PromptConten
         }" autocomplete="off"></div>`
       )
     }</div><p></p>`
-  }${messagesView(readMessages(filled.messages.text))}`;
+  }${messagesView(readItems(filled.messages.text), undefined)}`;
 }
