@@ -79,11 +79,16 @@ export function spanOf(visit: Visit): Range {
   return last === undefined ? {} : { from: visit.now - spans[last] };
 }
 
-/** A moment in UTC as a browser sends it, or one with a zone. */
+const moment =
+  /^(?<day>\d{4}-\d\d-\d\d)(?:[T ](?<time>\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(?:Z|(?<hours>[+-]\d\d):?(?<minutes>\d\d))?)?$/;
+
+/** A moment in UTC as a browser sends it or a person types it, or one with a zone. */
 export function momentOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const at = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : text.includes("T") ? `${text}Z` : text);
-  if (Number.isNaN(at) || at < 0 || !/^\d{4}-\d\d-\d\d/.test(text)) {
+  const { day = "", time = "00:00", hours = "+00", minutes = "00" } = moment.exec(text)?.groups ?? {};
+  const at = Date.parse(`${day}T${time}${hours}:${minutes}`);
+  // Date.parse takes 2026-02-30 as a day in March.
+  if (!(at >= 0) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
     throw invalid("A time must look like 2026-11-15T12:00");
   }
   return at;
