@@ -182,6 +182,27 @@ test("any prompt comes back from its form as it was, to the byte", () => {
   fc.assert(property, { numRuns: 300 });
 });
 
+test("each version can be promoted and deployed, also where a choice of all would be too long", async () => {
+  const { world, visitor } = await createVisit();
+  const { admin, deployId, promptId, database } = world;
+  const path = `/deployments/${deployId}/promote`;
+  assert.match(await visitor.see(`${path}?version=1`), '<select id="version"');
+  for (let nth = 2; nth <= 105; nth++) await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: `T${nth}` }));
+  const page = await visitor.see(`${path}?version=3`);
+  assert.match(page, /<input id="version" name="version" type="number" value="3"[^>]* list="version-list"/);
+  assert.match(page, "1 to 105. The newest 100 are suggested.");
+  assert.match(page, '<option value="6">v6</option></datalist>');
+  assert.match(page, "<strong>v1 → v3</strong>");
+  assert.is((await visitor.send(path, { version: "3" })).status, 303);
+  const { currentVersion } = await call(getDeployment, admin, { id: deployId });
+  assert.is(currentVersion, 3);
+  assert.match(
+    await visitor.see(`/prompts/${promptId}?version=2`),
+    /<input id="version" name="version" type="number" value="2"/,
+  );
+  database.close();
+});
+
 test("a deployment is promoted, rolled back, switched off and on, each with its note in the history", async () => {
   const { id } = await makePrompt();
   await pushPrompt(admin, id, toPrompt({ ...promptFile, title: "Second" }));

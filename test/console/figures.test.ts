@@ -7,7 +7,7 @@ import { compareStats } from "../../src/management/compare.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { listPromptVersions } from "../../src/management/versions.ts";
 import { call, createDeployment, pushPrompt } from "../actions.ts";
-import { bearer, promptFile, toPrompt } from "../helpers.ts";
+import { bearer, counting, openMemory, promptFile, toPrompt } from "../helpers.ts";
 import { createVisit, tableIn, visit } from "./visitor.ts";
 
 const test = suite("figures");
@@ -108,6 +108,24 @@ test("before a promotion, the numbers of a new version are those of the deployme
   assert.equal(tableIn(page, "Statistics")[0]!.slice(0, 2), [["1"], ["2"]]);
   await world.submit({ sessionId: "s", status: 1, content: { output: "x" }, promptVersion: 2 });
   assert.match(await visitor.see(path), "What both did here");
+  await world.close();
+});
+
+test("before a promotion, the log is searched until a deployment has records of the version, and compared once", async () => {
+  const memory = await openMemory(), { database, counts } = counting(memory);
+  const { world, visitor } = await createVisit({ database, monthlyLimit: 1e6 });
+  const { admin, deployId, promptId, workspaceId } = world;
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
+  for (let nth = 0; nth < 5; nth++) await createDeployment(admin, workspaceId, { name: `d${nth}`, promptId });
+  await world.submit({ sessionId: "s", status: 1, content: { output: "x" } });
+  const readsOf = async (path: string) => {
+    const before = counts.reads;
+    await visitor.see(`/deployments/${deployId}${path}`);
+    return counts.reads - before;
+  };
+  const shown = await readsOf("");
+  const reads = await readsOf("/promote?version=2");
+  assert.ok(reads - shown <= 50, `${reads} reads, ${shown} without a comparison`);
   await world.close();
 });
 

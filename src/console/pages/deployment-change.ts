@@ -7,6 +7,7 @@ import { listDeploymentChanges, rollBackDeployment } from "../../management/depl
 import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { findRollbackTargets } from "../../management/history.ts";
+import { listDiagnoses } from "../../management/records.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
 import { breakable, isolated, markup } from "../html.ts";
@@ -15,14 +16,12 @@ import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { empty } from "../parts/empty.ts";
-import { filters, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
+import { filters, form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { comparisonView } from "../parts/stats.ts";
 import { variablesNotice } from "../parts/variables.ts";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
-
-const mostVersions = 100;
 
 export const deploymentChangePage: Page = {
   path: "/:workspaceId/deployments/:deployId/:change",
@@ -94,7 +93,7 @@ function changeName({ params }: Visit): ChangeName {
   return name as ChangeName;
 }
 
-/** A version to promote: each of the prompt. */
+/** A version to promote: any of the prompt. */
 async function versionChoice(
   visit: Visit,
   { promptId, currentVersion }: Deployment,
@@ -102,16 +101,11 @@ async function versionChoice(
 ): Promise<Part> {
   const { id: workspaceId } = workspaceOf(visit);
   const { items } = await visit.call(listPromptVersions, { id: promptId, workspaceId, limit: mostVersions });
-  const choice = select({
-    label: "Version",
-    name: "version",
-    value: version ?? "",
-    options: items.map(({ version, note }) => [
-      String(version),
-      `v${version}${version === currentVersion ? " (live)" : ""}${note === "" ? "" : ` — ${note.slice(0, 60)}`}`,
-    ]),
-  });
-  return filters(choice, undefined, "Show");
+  const options = items.map(({ version, note }) => ({
+    version,
+    label: `v${version}${version === currentVersion ? " (live)" : ""}${note === "" ? "" : ` — ${note.slice(0, 60)}`}`,
+  }));
+  return filters(versionField(version, options), undefined, "Show");
 }
 
 async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {
@@ -145,28 +139,27 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
   }`;
 }
 
+/** Compares the live version with another one, by its records in this deployment, or else in another one. */
+async function compareWithLive(visit: Visit, deployment: Deployment, version: number): Promise<Comparison> {
+  const { id, currentVersion } = deployment;
+  const b = await findRecorded(visit, deployment, version) ?? id;
+  return await visit.call(compareStats, { a: id, aVersion: currentVersion, b, bVersion: version });
+}
+
 const mostOthers = 4; // deployments that are searched for records of the version
 
 /**
- * Compares the live version with another one of the same deployment. If that one has no records there, its records come from
- * another deployment of the prompt: first from those in which it is live.
+ * Finds a deployment with records of a version: this one, or another one of the prompt, first of those in which it is live.
+ * The search of one ends at the first record, while a comparison reads all.
  */
-async function compareWithLive(
-  visit: Visit,
-  { id, promptId, currentVersion }: Deployment,
-  version: number,
-): Promise<Comparison> {
-  const compare = (b: DeploymentId) =>
-    visit.call(compareStats, { a: id, aVersion: currentVersion, b, bVersion: version });
-  const here = await compare(id);
-  if (here.b.records > 0) return here;
+async function findRecorded(visit: Visit, { id, promptId }: Deployment, promptVersion: number) {
+  const hasRecords = async (deployId: DeploymentId) =>
+    (await visit.call(listDiagnoses, { deployId, promptVersion, limit: 1 })).items.length > 0;
+  if (await hasRecords(id)) return id;
   const { id: workspaceId } = workspaceOf(visit);
   const all = await listAll((page) => visit.call(listDeployments, { workspaceId, promptId, ...page }));
   const others = all.filter((other) => other.id !== id)
-    .sort((a, b) => Number(b.currentVersion === version) - Number(a.currentVersion === version));
-  for (const other of others.slice(0, mostOthers)) {
-    const found = await compare(other.id);
-    if (found.b.records > 0) return found;
-  }
-  return here;
+    .sort((a, b) => Number(b.currentVersion === promptVersion) - Number(a.currentVersion === promptVersion));
+  for (const other of others.slice(0, mostOthers)) if (await hasRecords(other.id)) return other.id;
+  return undefined;
 }

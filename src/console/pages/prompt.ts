@@ -16,12 +16,11 @@ import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { contentView } from "../parts/content.ts";
 import { mainOf } from "./inputs.ts";
-import { field, form, guarded, hiddenField, noteField, select } from "../parts/form.ts";
+import { field, form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
 import { notice } from "../parts/notice.ts";
 import { numbersLine } from "../parts/stats.ts";
 
-const mostVersions = 100;
 const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
 
 export const promptPage: Page = {
@@ -172,15 +171,13 @@ const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[]
               isRequired: true,
             })
           }${
-            select({
-              label: "Version",
-              name: "version",
-              value: entered(visit, "deploy", "version") ?? version,
-              options: Array.from({ length: Math.min(prompt.latestVersion, mostVersions) }, (_, index) => {
-                const each = String(prompt.latestVersion - index);
-                return [each, `v${each}`] as const;
+            versionField(
+              entered(visit, "deploy", "version") ?? version,
+              Array.from({ length: Math.min(prompt.latestVersion, mostVersions) }, (_, index) => {
+                const version = prompt.latestVersion - index;
+                return { version, label: `v${version}` };
               }),
-            })
+            )
           }`,
         }))
     }</details>`

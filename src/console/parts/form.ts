@@ -14,6 +14,8 @@ type Field = {
   isRequired?: boolean;
   /** Filters give it the room of two fields. */
   isLong?: true;
+  /** Values that a browser suggests. */
+  suggestions?: Html;
   placeholder?: string;
 };
 
@@ -24,7 +26,9 @@ const hintOf = ({ name, hint }: Pick<Field, "name" | "hint">) =>
   hint !== undefined && markup`<p class="hint" id="${hintId(name)}">${hint}</p>`;
 
 /** A field of one line. */
-export const field = ({ label, name, value, hint, type = "text", isRequired, placeholder }: Field): Html =>
+export const field = (
+  { label, name, value, hint, type = "text", isRequired, placeholder, suggestions }: Field,
+): Html =>
   markup`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${
     exact(
       String(value ?? ""),
@@ -33,7 +37,9 @@ export const field = ({ label, name, value, hint, type = "text", isRequired, pla
     type === "number" && markup` min="0" step="1"`
   }${type === "password" ? markup` autocomplete="current-password"` : markup` autocomplete="off"`}${
     described({ name, hint })
-  }>${hintOf({ name, hint })}</div>`;
+  }${suggestions && markup` list="${name}-list"`}>${
+    suggestions && markup`<datalist id="${name}-list">${suggestions}</datalist>`
+  }${hintOf({ name, hint })}</div>`;
 
 /** A field of several lines. A browser drops a line break at its start, so there is one more. */
 export const area = (
@@ -59,11 +65,34 @@ export const select = (
       name,
       hint,
     })
-  }>${
+  }>${optionsOf(options, value)}</select>${hintOf({ name, hint })}</div>`;
+
+const optionsOf = (options: readonly (readonly [value: string, label: string])[], chosen?: Field["value"]): Html =>
+  markup`${
     options.map(([option, text]) =>
-      markup`<option value="${exact(option)}" ${option === String(value ?? "") && markup` selected`}>${text}</option>`
+      markup`<option value="${exact(option)}"${option === String(chosen ?? "") && markup` selected`}>${text}</option>`
     )
-  }</select>${hintOf({ name, hint })}</div>`;
+  }`;
+
+/** How many versions a choice offers. */
+export const mostVersions = 100;
+
+/** A version of a prompt: a choice of all, or its number if `newest`, which begins with the newest one, has not all. */
+export function versionField(
+  value: Field["value"],
+  newest: readonly { version: number; label: string }[],
+): Html {
+  const options = newest.map(({ version, label }) => [String(version), label] as const);
+  const latest = newest[0]?.version ?? 0;
+  const common = { label: "Version", name: "version", value };
+  return latest === newest.length ? select({ ...common, options }) : field({
+    ...common,
+    type: "number",
+    isRequired: true,
+    suggestions: optionsOf(options),
+    hint: `1 to ${latest}. The newest ${newest.length} are suggested.`,
+  });
+}
 
 /** A box to tick. */
 export const checkbox = (label: Part, name: string, isChecked = false): Html =>
