@@ -1,5 +1,5 @@
 // Whatever numbers clients have sent, everything that reads them answers: operations, pages and commands.
-import { suite } from "uvu";
+import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../src/database/migrate.ts";
 import { migrations } from "../src/database/migrations.ts";

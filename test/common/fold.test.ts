@@ -1,6 +1,6 @@
 // Folding of case, on all characters.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { fold } from "../../src/common/fold.ts";
 

@@ -1,6 +1,6 @@
 // Charts of any numbers.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { barChart, lineChart } from "../../src/console/parts/chart.ts";
 import type { Chart } from "../../src/console/parts/chart.ts";

@@ -1,6 +1,6 @@
 // Times that people type into filters and forms.
 import process from "node:process";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { momentOf } from "../../src/console/pages/inputs.ts";
 import { currentRuntime } from "../runtimes.ts";

@@ -1,6 +1,6 @@
 // The search of prompts finds a text in any case, however the JSON of the messages is written.
 import fc from "fast-check";
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Prompt } from "../../src/management/prompts.ts";
 import { createWorld } from "../helpers.ts";
