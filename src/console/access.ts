@@ -1,10 +1,10 @@
 // Who is signed in, and how one signs in: with a token of management, or by a link that works once.
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
-import { newToken, sha256 } from "../common/ids.ts";
+import { newToken } from "../common/ids.ts";
 import type { Gate, ManagementAccess } from "../http/management-access.ts";
 import type { Caller, Store } from "../management/operation.ts";
-import { findTokenHashes } from "../management/tokens.ts";
-import { adminId, openSession, readCookie, sealSession } from "./session-cookie.ts";
+import { readCookie } from "./session-cookie.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** Links that sign in once. Only the process that made them knows them. */
 export type Links = {
@@ -31,25 +31,38 @@ export function createLinks(): Links {
 }
 
 /** What authenticates the people of one service. */
-type Access = Pick<ManagementAccess, "store" | "gate" | "adminToken">;
+type Access = Pick<ManagementAccess, "store" | "gate"> & { sessions: Sessions };
 
-/** The caller whose session a request belongs to. Undefined if there is none, or its token is no longer valid. */
-export async function findCaller({ store, gate, adminToken }: Access, request: Request): Promise<Caller | undefined> {
+const noToken = ""; // the gate counts it as a wrong one, without a query
+
+/**
+ * The caller whose session a request belongs to. Undefined if there is none, it has expired, or its token is no longer valid. A
+ * cookie that is forged, or copied from a session that was signed out, counts as a wrong token.
+ */
+export async function findCaller({ store, gate, sessions }: Access, request: Request): Promise<Caller | undefined> {
   const cookie = readCookie(request);
   if (cookie === undefined) return undefined;
-  const findHashes = async (id: string) => {
-    if (id !== adminId) return await findTokenHashes(store, id);
-    return adminToken === undefined ? [] : [await sha256(adminToken)];
-  };
-  const token = await openSession(cookie, findHashes, store.clock());
-  return token === undefined ? undefined : await callerOf(gate, store, token);
+  const session = await sessions.open(store, cookie);
+  if (session === undefined) return await callerOf(gate, store, noToken);
+  if (session.endsAt <= store.clock()) return undefined;
+  const [hasEnded, caller] = await Promise.all([
+    sessions.hasEnded(store, session),
+    callerOf(gate, store, session.token),
+  ]);
+  return hasEnded ? await callerOf(gate, store, noToken) : caller;
 }
 
 /** The value of the cookie for a token. Throws if the token is not valid. */
-export async function signIn({ store, gate }: Access, token: string): Promise<string> {
-  const caller = await callerOf(gate, store, token);
-  if (caller === undefined) throw invalidAdminToken();
-  return await sealSession(token, caller.tokenId ?? adminId, store.clock());
+export async function signIn({ store, gate, sessions }: Access, token: string): Promise<string> {
+  if (await callerOf(gate, store, token) === undefined) throw invalidAdminToken();
+  return await sessions.begin(store, token);
+}
+
+/** Ends the session that a request belongs to, if there is one. */
+export async function signOut({ store, sessions }: Access, request: Request): Promise<void> {
+  const cookie = readCookie(request);
+  const session = cookie === undefined ? undefined : await sessions.open(store, cookie);
+  if (session !== undefined && !await sessions.hasEnded(store, session)) await sessions.end(store, session);
 }
 
 async function callerOf(gate: Gate, store: Store, token: string): Promise<Caller | undefined> {

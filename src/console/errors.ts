@@ -31,15 +31,24 @@ export function errorView(
     kind,
     body: markup`<h1>${title}</h1><p>${
       code === "path_not_found" ? "There is no page with this address." : `${message}.`
-    }</p>${nextStep(kind, code, caller, id)}<p><a class="button" href="${start}">Go to the start</a></p>`,
+    }</p>${nextStep(kind, code, caller, start, id)}<p><a class="button" href="${start}">Go to the start</a></p>`,
   };
 }
 
-function nextStep(kind: Refusal["kind"], code: string, caller: Caller | undefined, id: string): Html | undefined {
+function nextStep(
+  kind: Refusal["kind"],
+  code: string,
+  caller: Caller | undefined,
+  start: string,
+  id: string,
+): Html | undefined {
   if (kind === "forbidden" && code !== "cross_site" && caller !== undefined) {
     const who = caller.actor === "" ? "the operator" : caller.actor;
     const where = caller.workspaceId === undefined ? "" : " in one workspace";
     return markup`<p>You are signed in as ${who} with the role <strong>${caller.role}</strong>${where}. Ask an admin for a token that may.</p>`;
+  }
+  if (code === "too_many_failures") {
+    return markup`<p>If you have a token, <a href="${start}sign-in">sign in</a>.</p>`;
   }
   if (kind === "overloaded" || kind === "unavailable") {
     return markup`<p>Nothing was changed. Try again in a moment.</p>`;

@@ -12,12 +12,12 @@ import type { ManagementAccess, ManagementFace } from "../http/management-access
 import { decodePart } from "../http/management-input.ts";
 import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
-import type { Answer } from "../http/respond.ts";
+import type { Answer, HeaderValues } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
-import { createLinks, findCaller, signIn } from "./access.ts";
+import { createLinks, findCaller, signIn, signOut } from "./access.ts";
 import type { Links } from "./access.ts";
 import { pageAnswer, redirectTo } from "./answers.ts";
 import { findAsset } from "./asset-paths.ts";
@@ -30,7 +30,9 @@ import type { FramedView } from "./parts/layout.ts";
 import { answerSoon, createProgress } from "./progress.ts";
 import type { Pace, Progress } from "./progress.ts";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
-import { cookieHeader } from "./session-cookie.ts";
+import { cookieHeader, readCookie } from "./session-cookie.ts";
+import { createSessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.ts";
 
 /** Where the console is, below the base path of the service. */
@@ -43,7 +45,12 @@ export type ConsoleFace = Face & {
 };
 
 /** What the pages of one service share. */
-type State = ManagementAccess & { links: Links; base: string; pace: Pace };
+type State = ManagementAccess & {
+  links: Links;
+  sessions: Sessions;
+  base: string;
+  pace: Pace;
+};
 
 const defaultPace: Pace = { quietMs: 500, stepMs: 250 };
 
@@ -65,15 +72,21 @@ export function consolePagesWith(pace: Pace): ConsoleFace {
     mount(basePath) {
       const base = basePath + consolePath;
       const router = createRouter(base);
-      router.get("/a/:file", (ctx: RequestContext) => findAsset(ctx.params.file!) ?? undefined);
-      router.all("/sign-in", guarded(showSignIn)).all("/sign-out", guarded(signOut)).get("/continue", guarded(goOn));
-      for (const page of pages) router.all(page.path, guarded(showPage(page)));
+      const sessions = createSessions();
+      router.all("/a/:file", showAsset);
+      router.all("/sign-in", only("GET, HEAD, POST", showSignIn)).all("/sign-out", only("POST", leave));
+      router.all("/continue", only("GET, HEAD", goOn));
+      for (const page of pages) {
+        router.all(page.path, only("act" in page ? "GET, HEAD, POST" : "GET, HEAD", showPage(page)));
+      }
       router.all("/*", guarded(() => Promise.reject(unknownPath())));
       return (host) => {
         const management = host.faces.find((face): face is ManagementFace => "access" in face);
         return (ctx, context) => {
           const access = management?.access(host);
-          if (access !== undefined) return router.fetch(ctx, context, { ...access, links, base, pace });
+          if (access !== undefined) {
+            return router.fetch(ctx, context, { ...access, links, sessions, base, pace });
+          }
           return Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
         };
       };
@@ -101,17 +114,35 @@ const guarded = (handler: Handler): Handler => async (ctx, context, state) => {
   try {
     return await handler(ctx, context, state);
   } catch (error) {
-    const root = rootOf(ctx, state.base), refusal = refusalOf(ctx, error);
-    return pageAnswer(bareLayout(root, errorView(refusal, undefined, root, ctx.requestId)), refusal.kind);
+    return refusedPage(ctx, state, error);
   }
 };
+
+/** The same for some methods. To any other the answer is 405. */
+const only = (methods: string, handler: Handler): Handler =>
+  guarded(async (ctx, context, state) =>
+    methods.split(", ").includes(ctx.method)
+      ? await handler(ctx, context, state)
+      : refusedPage(ctx, state, methodNotAllowed(), { Allow: methods })
+  );
+
+function refusedPage(ctx: RequestContext, { base }: State, error: unknown, headers?: HeaderValues): Answer {
+  const root = rootOf(ctx, base), refusal = refusalOf(ctx, error);
+  return pageAnswer(bareLayout(root, errorView(refusal, undefined, root, ctx.requestId)), refusal.kind, headers);
+}
 
 function refusalOf(ctx: RequestContext, error: unknown): Refusal {
   if (!(error instanceof Refusal)) ctx.logContext.failure = error;
   return toRefusal(error);
 }
 
-const isChange = ({ method }: RequestContext): boolean => method !== "GET" && method !== "HEAD";
+const isChange = ({ method }: RequestContext): boolean => method === "POST";
+
+/** Answers with an asset. At an address that has none there may be a page. */
+const showAsset = (ctx: RequestContext, context: Context, state: State): Promise<Answer> | undefined => {
+  const asset = findAsset(ctx.params.file!);
+  return asset && only("GET, HEAD", () => Promise.resolve(asset))(ctx, context, state);
+};
 
 async function showSignIn(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
   const { request } = ctx;
@@ -122,8 +153,11 @@ async function showSignIn(ctx: RequestContext, context: Context, state: State): 
     // Programs that check a link send HEAD, which must not use it up.
     const token = code === undefined || request.method === "HEAD" ? undefined : state.links.take(code);
     if (token !== undefined) return await enter(ctx, state, token, "");
-    if (await findCaller(state, request) !== undefined) return redirectTo(root + next);
-    return pageAnswer(bareLayout(root, signInView(next, code === undefined ? undefined : spentLink)));
+    if (await findCaller(state, request).catch(ifRefused) !== undefined) return redirectTo(root + next);
+    // A cookie that signs nobody in would count as a wrong token with each page.
+    const headers = readCookie(request) === undefined ? {} : { "Set-Cookie": cookieHeader(request, undefined) };
+    const view = signInView(next, code === undefined ? undefined : spentLink);
+    return pageAnswer(bareLayout(root, view), undefined, headers);
   }
   requireOwnPage(request);
   const form = new URLSearchParams(await readText(ctx, context));
@@ -139,14 +173,18 @@ async function showSignIn(ctx: RequestContext, context: Context, state: State): 
 const enter = async ({ request }: RequestContext, state: State, token: string, next: string): Promise<Answer> =>
   redirectTo(next === "" ? "./" : next, { "Set-Cookie": cookieHeader(request, await signIn(state, token)) });
 
-// deno-lint-ignore require-await -- a handler returns a promise
-async function signOut(ctx: RequestContext): Promise<Answer> {
-  if (!isChange(ctx)) throw methodNotAllowed();
+/** Nobody, where one was refused: too many were, and the page that signs in must show all the same. */
+function ifRefused(error: unknown): undefined {
+  if (!(error instanceof Refusal)) throw error;
+}
+
+async function leave(ctx: RequestContext, _: Context, state: State): Promise<Answer> {
   requireOwnPage(ctx.request);
+  await signOut(state, ctx.request);
   return redirectTo("sign-in", { "Set-Cookie": cookieHeader(ctx.request, undefined) });
 }
 
-// deno-lint-ignore require-await
+// deno-lint-ignore require-await -- a handler returns a promise
 const goOn = async ({ request }: RequestContext): Promise<Answer> =>
   redirectTo(safeNext(readQuery(request).get("next")) || "./");
 

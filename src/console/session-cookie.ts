@@ -1,55 +1,37 @@
-// The cookie of a person who is signed in. It holds the token of management that signed in and the end of the session,
-// encrypted and authenticated with a key that is derived from the stored hash of the token. So it needs no table, works in
-// every process, and dies with the hash: when the token is revoked, replaced or expires. Neither the cookie alone nor the
-// database alone gives the token away, and who reads a backup cannot make a cookie.
-import { sha256 } from "../common/ids.ts";
+// The cookie of a person who is signed in. It holds the token that signed in and the end of the session, sealed with a key: a
+// browser can neither read nor alter it. Neither the cookie alone nor the database alone gives the token away, and a backup is
+// not enough to make a cookie, because that takes a valid token.
+import { cipherOf, ivBytes } from "../management/service-secret.ts";
+import type { SecretKey } from "../management/service-secret.ts";
 
 /** How long a session lasts, in ms. */
 const sessionTime = 12 * 3_600_000;
 
-/** The id in the cookie of the admin token, which is no token of the database. */
-export const adminId = "admin";
+/** A session. Its id is the random part of its seal. It ends at `endsAt`, in Unix ms, if nothing ends it sooner. */
+export type Session = { id: string; token: string; endsAt: number };
 
-const ivBytes = 12;
+const purpose = "session";
+const ivCharacters = 4 / 3 * ivBytes; // in base 64
 
-/** The value of a cookie for a token. `id` is that of the token, by which its hash is found again. */
-export async function sealSession(token: string, id: string, now: number): Promise<string> {
+/** The value of a cookie for a token. */
+export async function sealSession(key: SecretKey, token: string, now: number): Promise<string> {
   const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
   const text = new TextEncoder().encode(`${now + sessionTime} ${token}`);
-  const sealed = await crypto.subtle.encrypt(algorithmOf(id, iv), await keyOf(await sha256(token)), text);
-  return `${id}.${toBase64(new Uint8Array([...iv, ...new Uint8Array(sealed)]))}`;
+  const sealed = await crypto.subtle.encrypt(cipherOf(iv, purpose), key, text);
+  return toBase64(new Uint8Array([...iv, ...new Uint8Array(sealed)]));
 }
 
-/** The token in a cookie. Undefined if the session has ended, or `findHashes` gives no hash that the cookie was made with. */
-export async function openSession(
-  value: string,
-  findHashes: (id: string) => Promise<string[]>,
-  now: number,
-): Promise<string | undefined> {
-  const [, id, text] = /^(\w{1,64})\.([\w-]{40,400})$/.exec(value) ?? [];
-  const bytes = text === undefined ? undefined : fromBase64(text);
-  if (id === undefined || bytes === undefined) return undefined;
+/** The session in a cookie, which may have ended; undefined if the cookie was not sealed with the key. */
+export async function openSession(key: SecretKey, cookie: string): Promise<Session | undefined> {
+  const bytes = cookiePattern.test(cookie) ? fromBase64(cookie) : undefined;
+  if (bytes === undefined) return undefined;
   const iv = bytes.slice(0, ivBytes), sealed = bytes.slice(ivBytes);
-  for (const hash of await findHashes(id)) {
-    const opened = await crypto.subtle.decrypt(algorithmOf(id, iv), await keyOf(hash), sealed).catch(() => undefined);
-    if (opened === undefined) continue;
-    const [, end, token] = /^(\d+) (.+)$/s.exec(new TextDecoder().decode(opened)) ?? [];
-    return Number(end) > now ? token : undefined;
-  }
-  return undefined;
+  const opened = await crypto.subtle.decrypt(cipherOf(iv, purpose), key, sealed).catch(() => undefined);
+  const [, endsAt, token] = /^(\d+) (.+)$/s.exec(new TextDecoder().decode(opened)) ?? [];
+  return token === undefined ? undefined : { id: cookie.slice(0, ivCharacters), token, endsAt: Number(endsAt) };
 }
 
-const algorithmOf = (id: string, iv: Uint8Array<ArrayBuffer>) => ({
-  name: "AES-GCM",
-  iv,
-  additionalData: new TextEncoder().encode(id),
-});
-
-async function keyOf(hash: string) {
-  const bytes = new TextEncoder().encode(`promptledger console session ${hash}`);
-  const key = await crypto.subtle.digest("SHA-256", bytes);
-  return await crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
-}
+const cookiePattern = /^[\w-]{60,4000}$/;
 
 const toBase64 = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents", "020-create-service-secret", "021-count-older-entries"];
+export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents", "020-create-service-secret", "021-count-older-entries", "022-end-sessions"];
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -720,6 +720,17 @@ insert into service_secret (id, secret) values (1, lower(hex(randomblob(32))));
 alter table audit_head add column older integer not null default 0 check (older >= 0);
 
 update audit_head set older = (select count(*) from audit_log where hash = '');
+`,
+  },
+  {
+    name: "022-end-sessions",
+    checksum: "6fae76f3ce168e608320294e75b2e655eb74ea15553bd568da614c72a5e3b991",
+    sql: `-- Sessions of the console that a person has signed out of, so that no process takes a copy of their cookie. All others are
+-- cookies, not rows. A row may go once the session would have ended anyway.
+create table ended_sessions (
+  id text primary key,
+  ends_at integer not null
+) strict, without rowid;
 `,
   },
 ];

@@ -5,49 +5,32 @@ import { wrongField } from "../common/errors.ts";
 import { fromBase62, sha256, toBase62 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { text } from "../database/row.ts";
 import type { SearchRequest } from "../ledger/blocks.ts";
 import type { Session } from "./operation.ts";
+import { cipherOf, fromHexadecimal, importSecret, ivBytes, readSecret } from "./service-secret.ts";
 import { cursorWords } from "./values.ts";
 
-/** The secret of the database, in hexadecimal. */
-async function readSecret(database: Database): Promise<string> {
-  const [row] = await database.read({ sql: "select secret from service_secret where id = 1" });
-  return text(row!, "secret");
-}
-
-const ivBytes = 12;
 const cursorLength = 60; // digits in base 62 of 44 bytes: the initialization vector, two positions and the tag
-
-const toBytes = (hexadecimal: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(hexadecimal.match(/../g) ?? [], (digits) => parseInt(digits, 16));
 
 const toHexadecimal = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-const importKey = async (database: Database) =>
-  await crypto.subtle.importKey("raw", toBytes(await readSecret(database)), "AES-GCM", false, ["encrypt", "decrypt"]);
-
-const cipherOf = (iv: Uint8Array<ArrayBuffer>, scope: string) => ({
-  name: "AES-GCM",
-  iv,
-  additionalData: new TextEncoder().encode(scope),
-});
 
 /** Encrypts a cursor of the ledger: a position, or two with `_` between them. */
 async function seal(database: Database, scope: string, cursor: string): Promise<string> {
   const [first = 0n, second = 0n] = cursor.split("_").map(BigInt);
   const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
   const positions = new BigUint64Array([first, second]);
-  const sealed = await crypto.subtle.encrypt(cipherOf(iv, scope), await importKey(database), positions);
+  const sealed = await crypto.subtle.encrypt(cipherOf(iv, scope), await importSecret(database), positions);
   const bytes = toHexadecimal(iv) + toHexadecimal(new Uint8Array(sealed));
   return toBase62(BigInt(`0x${bytes}`), cursorLength);
 }
 
 /** Decrypts a cursor. Throws unless it was encrypted for the same scope. */
 async function open(database: Database, scope: string, cursor: string): Promise<string> {
-  const bytes = toBytes(cursor.length === cursorLength ? fromBase62(cursor).toString(16).padStart(88, "0") : "");
-  const key = await importKey(database);
+  const bytes = fromHexadecimal(
+    cursor.length === cursorLength ? fromBase62(cursor).toString(16).padStart(88, "0") : "",
+  );
+  const key = await importSecret(database);
   const positions = await crypto.subtle.decrypt(cipherOf(bytes.slice(0, ivBytes), scope), key, bytes.slice(ivBytes))
     .catch(() => {
       throw wrongField("cursor", cursorWords);

@@ -198,13 +198,4 @@ export async function findHashes({ database, clock }: Store): Promise<Set<string
   return new Set(rows.map((row) => text(row, "hash")));
 }
 
-/** The hashes of a token's secrets that are valid now. */
-export async function findTokenHashes({ database, clock }: Store, id: string): Promise<string[]> {
-  const rows = await database.read({
-    sql: "select hash from management_token_secrets where token_id = :id and (expires_at is null or expires_at > :now)",
-    args: { id, now: clock() },
-  });
-  return rows.map((row) => text(row, "hash"));
-}
-
 export const tokenOperations = [createToken, listTokens, getToken, revokeToken, rotateToken];

@@ -3,11 +3,16 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
 import { consolePages } from "../../src/console.ts";
+import { assetPath } from "../../src/console/asset-paths.ts";
+import { pages } from "../../src/console/pages.ts";
+import { sealSession } from "../../src/console/session-cookie.ts";
+import { importSecret } from "../../src/management/service-secret.ts";
 import { management } from "../../src/management.ts";
 import { createService } from "../../src/index.ts";
 import { createToken, revokeToken, rotateToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
-import { adminToken, captureLog, createWorld, openMemory, serveContext } from "../helpers.ts";
+import { adminToken, bearer, captureLog, counting, createWorld, openMemory, serveContext } from "../helpers.ts";
+import { withManagement } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { cookieOf, origin, ownPage, sendToken, titleOf, visit } from "./visitor.ts";
 
@@ -15,6 +20,9 @@ const test = suite("signing in");
 
 const world = await createWorld();
 test.after(() => world.close());
+
+// Wrong tokens and forged cookies of the test before count no more.
+test.before.each(() => void (world.now += 60_000));
 
 const hour = 3_600_000; // ms
 
@@ -94,14 +102,18 @@ test("a session ends after twelve hours, with its token's revocation, and with t
 test("a cookie that was altered, or made of what the database holds, is none", async () => {
   const { token, id } = await issue();
   const cookie = cookieOf(await sendToken(world, token));
-  const other = await issue("owner");
   const [name, value] = cookie.split("=") as [string, string];
   for (let at = 0; at < value.length; at += 7) {
     const altered = value.slice(0, at) + (value[at] === "A" ? "B" : "A") + value.slice(at + 1);
     assert.equal(await knock(`${name}=${altered}`), asked);
   }
-  const forged = [value.replace(id, other.id), value.replace(id, "admin"), `${id}.${await sha256(token)}`, id, ""];
-  for (const text of forged) assert.equal(await knock(`${name}=${text}`), asked, text);
+  const key = await importSecret(world.database);
+  const sealed = await Promise.all(
+    [id, await sha256(token), "admin", "", " "].map((text) => sealSession(key, text, world.now)),
+  );
+  for (const text of [...sealed, await sha256(token), id, ""]) {
+    assert.equal(await knock(`${name}=${text}`), asked, text);
+  }
 });
 
 test("a wrong token is refused, and so is every token but known ones after thirty failures in a minute", async () => {
@@ -118,6 +130,30 @@ test("a wrong token is refused, and so is every token but known ones after thirt
     303,
   ]);
   guarded.close();
+});
+
+test("forged cookies cost no query, count as wrong tokens, and are refused after thirty in a minute", async () => {
+  const { database, counts } = counting(await openMemory());
+  const guarded = await createWorld({ database });
+  const { token } = await call(createToken, guarded.admin, { name: "Ada", role: "viewer" });
+  const cookie = cookieOf(await sendToken(guarded, token));
+  const forge = (nth: number) => `${cookie.slice(0, -2)}${nth}`.padEnd(cookie.length, "-");
+  counts.reads = 0;
+  for (let nth = 0; nth < 30; nth++) assert.equal(await knock(forge(nth), undefined, guarded), asked);
+  const page = await guarded.send("/console/workspaces", { headers: { Cookie: forge(30) } });
+  assert.equal([page.status, titleOf(page.text)], [429, "Too many attempts"]);
+  assert.match(page.text, '<a href="./sign-in">sign in</a>');
+  const late = { headers: { ...ownPage, Cookie: forge(31) }, method: "POST", body: "name=Late" };
+  assert.is((await guarded.send("/console/workspaces", late)).status, 429);
+  assert.is(counts.reads, 0);
+  assert.is((await guarded.manage("GET", "/workspaces", undefined, bearer("wrong"))).status, 429);
+  // Who has a session, or a token, is not shut out, and the page that signs in takes the useless cookie away.
+  assert.equal(await knock(cookie, undefined, guarded), [200, null]);
+  const { status, headers } = await guarded.send("/console/sign-in", { headers: { Cookie: forge(32) } });
+  assert.is(status, 200);
+  assert.match(headers.get("Set-Cookie")!, /^pl_session=; .*Max-Age=0/);
+  assert.is((await sendToken(guarded, token)).status, 303);
+  await guarded.close();
 });
 
 test("a page that asks to sign in leads back to where one wanted to go, and nowhere else", async () => {
@@ -185,12 +221,90 @@ test("a change needs a page of this console: another origin, and a request with 
   }
 });
 
-test("signing out removes the cookie", async () => {
+const signOut = (cookie: string, { send }: Pick<World, "send"> = world) =>
+  send("/console/sign-out", { method: "POST", headers: { ...ownPage, Cookie: cookie }, body: "" });
+
+test("signing out removes the cookie and ends the session in every process, also for a copy of the cookie", async () => {
+  const other = serveContext(world.database, { clock: () => world.now, faces: withManagement });
+  const elsewhere = { send: (path: string, init: RequestInit) => other.fetch(new Request(origin + path, init)) };
+  for (const { token } of [{ token: adminToken }, await issue()]) {
+    const [cookie, another] = [await visit(world, token), await visit(world, token)].map(({ cookie }) => cookie);
+    const knockElsewhere = async () => {
+      const { status } = await elsewhere.send("/console/workspaces", { headers: { Cookie: cookie! } });
+      return status;
+    };
+    assert.is(await knockElsewhere(), 200);
+    const answer = await signOut(cookie!);
+    assert.equal([answer.status, answer.headers.get("Location")], [303, "sign-in"]);
+    assert.match(answer.headers.get("Set-Cookie")!, /^pl_session=; .*Max-Age=0/);
+    assert.equal([await knock(cookie!), await knockElsewhere()], [asked, 303]);
+    assert.equal(await knock(another!), [200, null]);
+    const change = { method: "POST", headers: { ...ownPage, Cookie: cookie! }, body: "name=Late&monthlyLimit=1" };
+    assert.is((await world.send("/console/workspaces", change)).status, 401);
+  }
+});
+
+test("a session that was signed out is looked up once, and stored for no longer than a day after its end", async () => {
+  const { database, counts } = counting(await openMemory());
+  const own = await createWorld({ database });
+  const count = async () => (await database.read({ sql: "select 1 from ended_sessions" })).length;
+  const { cookie } = await visit(own);
+  for (let nth = 0; nth < 3; nth++) assert.is((await signOut(cookie, own)).status, 303);
+  assert.is(await count(), 1);
+  counts.reads = counts.writes = 0;
+  for (let nth = 0; nth < 3; nth++) assert.equal(await knock(cookie, undefined, own), asked);
+  assert.equal((await signOut("pl_session=forged", own)).status, 303);
+  assert.equal(counts, { reads: 0, writes: 0 });
+  own.now += 36 * hour - 1;
+  await signOut((await visit(own)).cookie, own);
+  assert.is(await count(), 2);
+  own.now++;
+  await signOut((await visit(own)).cookie, own);
+  assert.is(await count(), 2);
+  await own.close();
+});
+
+test("a session that cannot be ended goes on, and the page says that nothing was changed", async () => {
+  let isBroken = false;
+  const memory = await openMemory();
+  const write: typeof memory.write = (statements) =>
+    isBroken ? Promise.reject(new Error("no disk")) : memory.write(statements);
+  const own = await createWorld({ database: { ...memory, write } });
+  const { cookie } = await visit(own);
+  isBroken = true;
+  const { status, headers } = await signOut(cookie, own);
+  assert.equal([status, headers.has("Set-Cookie")], [500, false]);
+  assert.equal(await knock(cookie, undefined, own), [200, null]);
+  await own.close();
+});
+
+test("a change comes by POST: another method gets 405, with those that the page has, and changes nothing", async () => {
   const { cookie } = await visit(world);
-  const headers = { ...ownPage, Cookie: cookie };
-  const answer = await world.send("/console/sign-out", { method: "POST", headers, body: "" });
-  assert.equal([answer.status, answer.headers.get("Location")], [303, "sign-in"]);
-  assert.match(answer.headers.get("Set-Cookie")!, /^pl_session=; .*Max-Age=0/);
+  const headers = { ...ownPage, Cookie: cookie, "X-Request-Id": "test" };
+  const count = async () => (await world.database.read({ sql: "select 1 from api_keys" })).length;
+  const before = await count();
+  const special: Record<string, string> = {
+    "/sign-in": "GET, HEAD, POST",
+    "/sign-out": "POST",
+    "/continue": "GET, HEAD",
+  };
+  const asset = `/${assetPath("console.css")}`;
+  const all = [
+    ...Object.entries({ ...special, [asset]: "GET, HEAD" }),
+    ...pages.map((page) =>
+      [page.path.replace(":workspaceId", world.workspaceId), "act" in page ? "GET, HEAD, POST" : "GET, HEAD"] as const
+    ),
+  ];
+  for (const [path, allowed] of all) {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]) {
+      if (allowed.split(", ").includes(method)) continue;
+      const isBodiless = method === "GET" || method === "HEAD";
+      const init = { method, headers, ...isBodiless ? {} : { body: "name=Late&monthlyLimit=1" } };
+      const response = await world.fetch(new Request(`${origin}/console${path}`, init));
+      assert.equal([response.status, response.headers.get("Allow")], [405, allowed], `${method} ${path}`);
+    }
+  }
+  assert.is(await count(), before);
 });
 
 test("a form that comes after the end of the session changes nothing, and says how to send it again", async () => {

@@ -1,0 +1,31 @@
+// The secret of the database, which all services on it share. With it they encrypt what a caller may hold but not read.
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+
+export type SecretKey = Awaited<ReturnType<typeof importSecret>>;
+
+/** The secret, 32 bytes in hexadecimal. */
+export async function readSecret(database: Database): Promise<string> {
+  const [row] = await database.read({ sql: "select secret from service_secret where id = 1" });
+  return text(row!, "secret");
+}
+
+/** The secret as a key that encrypts. */
+export async function importSecret(database: Database) {
+  const bytes = fromHexadecimal(await readSecret(database));
+  return await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+/**
+ * How to encrypt something for a purpose. What is encrypted for one purpose does not decrypt for another. `iv` is 12 random bytes.
+ */
+export const cipherOf = (iv: Uint8Array<ArrayBuffer>, purpose: string) => ({
+  name: "AES-GCM",
+  iv,
+  additionalData: new TextEncoder().encode(purpose),
+});
+
+export const ivBytes = 12;
+
+export const fromHexadecimal = (digits: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
