@@ -1,46 +1,64 @@
-// A bound on how much of one kind of work runs at once.
+// A bound on how much of one kind of work runs at once, which owners share fairly.
 import type { Refusal } from "./errors.ts";
+import { createShares } from "./shares.ts";
 
-/** Places for work. The rest waits in order of arrival. */
+/** Places for work. The rest waits. */
 export type Slots = {
-  /** Resolves when there is room, with a function that leaves. Rejects after a timeout. */
-  enter(): Promise<() => void>;
+  /** Resolves when there is room for work of this owner, with a function that leaves. Rejects after a timeout. */
+  enter(owner: string): Promise<() => void>;
 };
 
 /**
- * Makes so many slots. Work that waits longer than the timeout, in ms, gets the refusal, and at once if `maxWaiting` wait
- * already.
+ * Makes so many slots, of which one owner gets half. Owners take turns, and the work of each runs in order of arrival. Work
+ * that waits longer than the timeout, in ms, gets the refusal, and at once if its owner has taken half of `maxWaiting`.
  */
-export function createSlots(max: number, timeout: number, refusal: () => Refusal, maxWaiting = 100): Slots {
-  const waiting: (() => void)[] = [];
-  let running = 0;
+export function createSlots(max: number, timeout: number, refusal: () => Refusal, maxWaiting = 200): Slots {
+  const running = createShares(max), waiting = createShares(maxWaiting);
+  const queues = new Map<string, (() => void)[]>(); // of the work that waits, by owner, in the order of their turns
 
-  function leave(): void {
-    const next = waiting.shift();
-    if (next === undefined) running--;
-    else next();
+  /** Starts what there is room for. */
+  function startNext(): void {
+    for (const [owner, queue] of [...queues]) {
+      if (!running.take(owner, 1)) continue;
+      queues.delete(owner);
+      const [next, ...others] = queue;
+      if (others.length > 0) queues.set(owner, others);
+      next?.();
+    }
   }
 
-  return {
-    async enter() {
-      if (running < max) running++;
-      else if (waiting.length < maxWaiting) await waitForRoom();
-      else throw refusal();
-      return leave;
-    },
-  };
-
-  function waitForRoom(): Promise<void> {
+  function waitForRoom(owner: string): Promise<void> {
     return new Promise((resolve, reject) => {
+      const queue = queues.get(owner) ?? [];
+      const leave = () => {
+        clearTimeout(timer);
+        waiting.giveBack(owner, 1);
+      };
       const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(enter), 1);
+        leave();
+        const others = (queues.get(owner) ?? []).filter((other) => other !== enter);
+        if (others.length > 0) queues.set(owner, others);
+        else queues.delete(owner);
         reject(refusal());
       }, timeout);
       function enter(): void {
-        clearTimeout(timer);
+        leave();
         resolve();
       }
-      waiting.push(enter);
+      queues.set(owner, [...queue, enter]);
     });
   }
+
+  return {
+    async enter(owner) {
+      if (queues.has(owner) || !running.take(owner, 1)) {
+        if (!waiting.take(owner, 1)) throw refusal();
+        await waitForRoom(owner);
+      }
+      return () => {
+        running.giveBack(owner, 1);
+        startNext();
+      };
+    },
+  };
 }

@@ -3,8 +3,8 @@ import { methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { describeError } from "../common/log.ts";
-import { readText } from "../http/body.ts";
-import type { Context, RequestContext } from "../http/context.ts";
+import { readText, whileUnread } from "../http/body.ts";
+import type { BodyLimit, Context, RequestContext } from "../http/context.ts";
 import type { Face } from "../http/face.ts";
 import { levelOf, setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
@@ -14,7 +14,9 @@ import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
-import { perform } from "../management/operation.ts";
+import { createReadUnknown } from "../http/unknown-senders.ts";
+import type { ReadUnknown } from "../http/unknown-senders.ts";
+import { ownerOf, perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import { createLinks, findCaller, signIn, signOut } from "./access.ts";
@@ -48,6 +50,7 @@ export type ConsoleFace = Face & {
 type State = ManagementAccess & {
   links: Links;
   sessions: Sessions;
+  readUnknown: ReadUnknown;
   base: string;
   pace: Pace;
 };
@@ -62,8 +65,8 @@ const defaultPace: Pace = { quietMs: 500, stepMs: 250 };
  */
 export const consolePages = (): ConsoleFace => consolePagesWith(defaultPace);
 
-/** The same, with another pace for pages that take long. */
-export function consolePagesWith(pace: Pace): ConsoleFace {
+/** The same, with another pace for pages that take long, and another limit for the form that signs in. */
+export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFace {
   const links = createLinks();
   return {
     path: consolePath,
@@ -82,10 +85,11 @@ export function consolePagesWith(pace: Pace): ConsoleFace {
       router.all("/*", guarded(() => Promise.reject(unknownPath())));
       return (host) => {
         const management = host.faces.find((face): face is ManagementFace => "access" in face);
+        const readUnknown = createReadUnknown(signInLimit);
         return (ctx, context) => {
           const access = management?.access(host);
           if (access !== undefined) {
-            return router.fetch(ctx, context, { ...access, links, sessions, base, pace });
+            return router.fetch(ctx, context, { ...access, links, sessions, readUnknown, base, pace });
           }
           return Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
         };
@@ -144,7 +148,7 @@ const showAsset = (ctx: RequestContext, context: Context, state: State): Promise
   return asset && only("GET, HEAD", () => Promise.resolve(asset))(ctx, context, state);
 };
 
-async function showSignIn(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
+async function showSignIn(ctx: RequestContext, _: Context, state: State): Promise<Answer> {
   const { request } = ctx;
   const root = rootOf(ctx, state.base);
   if (!isChange(ctx)) {
@@ -160,7 +164,7 @@ async function showSignIn(ctx: RequestContext, context: Context, state: State): 
     return pageAnswer(bareLayout(root, view), undefined, headers);
   }
   requireOwnPage(request);
-  const form = new URLSearchParams(await readText(ctx, context));
+  const form = new URLSearchParams(await state.readUnknown(ctx));
   const next = safeNext(form.get("next")), token = (form.get("token") ?? "").trim();
   try {
     return await enter(ctx, state, token, next);
@@ -178,9 +182,9 @@ function ifRefused(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error;
 }
 
-async function leave(ctx: RequestContext, _: Context, state: State): Promise<Answer> {
+async function leave(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
   requireOwnPage(ctx.request);
-  await signOut(state, ctx.request);
+  await whileUnread(ctx, context, () => signOut(state, ctx.request));
   return redirectTo("sign-in", { "Set-Cookie": cookieHeader(ctx.request, undefined) });
 }
 
@@ -194,7 +198,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   const root = rootOf(ctx, state.base);
   const params = Object.fromEntries(Object.entries(encoded).map(([name, value]) => [name, decodePart(value)]));
   if (isChange(ctx)) requireOwnPage(request);
-  const caller = await findCaller(state, request);
+  const caller = await whileUnread(ctx, context, () => findCaller(state, request));
   if (caller === undefined) return askToSignIn(ctx, state, root);
   if (caller.tokenId !== undefined) logContext.tokenId = caller.tokenId;
   for (const id of Object.values(params)) setId(logContext, id);
@@ -204,7 +208,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   let visit: Visit = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams() },
-    download: (exported) => state.exports.send(exported, rawTextHeaders(), ctx, context),
+    download: (exported) => state.exports.send(exported, rawTextHeaders(), ownerOf(caller), ctx, context),
   };
   const enterWorkspace = async () => {
     const id = params.workspaceId as WorkspaceId | undefined;
@@ -219,7 +223,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   try {
     await enterWorkspace();
     if (!isChange(ctx)) return "answer" in page ? await page.answer(visit) : answerWith(root, await show(page, visit));
-    return await change(page, { ...visit, form: new URLSearchParams(await readText(ctx, context)) });
+    return await change(page, { ...visit, form: new URLSearchParams(await readText(ctx, context, ownerOf(caller))) });
   } catch (error) {
     return answerWith(root, refused(error));
   }
@@ -261,7 +265,7 @@ const callerOf =
     if (!operation.isLong) return await perform(operation, { ...store, caller }, toInput(input));
     const isGone = () => progress.hasLeft || ctx.request.signal.aborted || ctx.isGone?.() === true;
     const report = (words: string, share?: number) => void Object.assign(progress, { words, share });
-    const leave = await longWork.enter();
+    const leave = await longWork.enter(ownerOf(caller));
     try {
       const database = untilGone(longStore.database, isGone);
       return await perform(operation, { ...store, database, caller, report }, toInput(input));

@@ -1,16 +1,36 @@
-// Reads request bodies as UTF-8, bounded in bytes, chunks and time. All bodies of a service share one budget. The rest of a
-// body is never cancelled before the response is sent: cancelling may never settle (a cloned Request), may reset the
-// connection before the response, or may throw inside the host's adapter.
+// Reads request bodies as UTF-8, bounded in bytes, chunks and time. All bodies of a service share one budget, in which no
+// workspace can shut out another. The rest of a body is never cancelled before the response is sent: cancelling may never
+// settle (a cloned Request), may reset the connection before the response, or may throw inside the host's adapter.
 import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../common/errors.ts";
 import { bodyTooSlow, Refusal } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
-import type { BodyBudget, BodyLimit, Context, RequestContext } from "./context.ts";
+import type { BodyLimit, Context, RequestContext } from "./context.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The body as text. Its bytes count against the budget until the request is answered. */
-export async function readText(ctx: RequestContext, context: Context): Promise<string> {
-  const bytes = await readBytes(ctx, context);
+const bodyOverhead = 4_096; // bytes that a request is counted for besides its body: many empty bodies cost memory too
+
+/**
+ * The body as text. Its bytes count against the budget until the request is answered. `owner` is the workspace, or another
+ * name, that the request was authenticated for.
+ */
+export async function readText(ctx: RequestContext, { bodyLimit, bodies }: Context, owner: string): Promise<string> {
+  const reserve = (bytes: number) => {
+    if (!bodies.take(owner, bytes, ctx.bodyBytes)) throw bodiesOverloaded();
+    ctx.bodyOwner = owner;
+    ctx.bodyBytes += bytes;
+  };
+  reserve(bodyOverhead);
+  return await readBounded(ctx, bodyLimit, reserve);
+}
+
+/** The body as text. Calls `reserve` with the number of bytes before it holds them. */
+export async function readBounded(
+  ctx: RequestContext,
+  limit: BodyLimit,
+  reserve: (bytes: number) => void,
+): Promise<string> {
+  const bytes = await readBytes(ctx, limit, reserve);
   ctx.isBodyRead = true;
   try {
     return utf8.decode(bytes);
@@ -23,11 +43,14 @@ export async function readText(ctx: RequestContext, context: Context): Promise<s
 // cut into chunks, and some runtimes keep an object for each chunk.
 const maxReadAtOnce = 65_536; // bytes
 
-async function readBytes(ctx: RequestContext, { bodyLimit: limit, bodyBudget }: Context): Promise<Uint8Array> {
+async function readBytes(
+  ctx: RequestContext,
+  limit: BodyLimit,
+  reserve: (bytes: number) => void,
+): Promise<Uint8Array> {
   const { request } = ctx;
   const declared = declaredLength(request);
   if (declared !== undefined && declared > limit.bytes) throw bodyTooLarge(limit.bytes);
-  const reserve = (bytes: number) => reserveBytes(ctx, bodyBudget, bytes);
   const bytes = await orConsumed(request, async () => {
     if (isSmall(request)) {
       reserve(declared!);
@@ -70,12 +93,6 @@ async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Pr
 }
 
 const consumed = "The body was read before the request reached the service. Mount the service before body parsers";
-
-function reserveBytes(ctx: RequestContext, budget: BodyBudget, bytes: number): void {
-  if (budget.used + bytes > budget.limit) throw bodiesOverloaded();
-  budget.used += bytes;
-  ctx.bodyBytes += bytes;
-}
 
 /** Bounds the time of a read. Every failure except a TypeError is caused by the client. */
 function within<T>(time: number, reading: Promise<T>): Promise<T> {
@@ -136,15 +153,20 @@ function growingBuffer(max: number, reserve: (bytes: number) => void) {
   };
 }
 
+const mayHaveBody = ({ method }: Request): boolean => method !== "GET" && method !== "HEAD";
+
 const assumedLength = 12_288; // bytes that a runtime usually buffers of a body of unknown length
+const leastFree = 8; // times a body's bytes
 
 /**
  * Runs `work` while the request's body is unread. The runtime may buffer what it has received of it, so that too many such
- * requests at once are refused.
+ * requests at once are refused: the less is free, the smaller a body must be. So strangers who announce large bodies do not
+ * keep out a small one whose sender is not known yet. A lone body may have any size.
  */
 export async function whileUnread<T>({ request }: RequestContext, { unreadBodies }: Context, work: () => Promise<T>) {
-  const bytes = Math.min(declaredLength(request) ?? assumedLength, unreadBodies.limit);
-  if (unreadBodies.used + bytes > unreadBodies.limit) throw bodiesOverloaded();
+  if (!mayHaveBody(request)) return await work();
+  const bytes = declaredLength(request) ?? assumedLength, { limit, used } = unreadBodies;
+  if (used > 0 && bytes > (limit - used) / leastFree) throw bodiesOverloaded();
   unreadBodies.used += bytes;
   try {
     return await work();
@@ -162,7 +184,7 @@ const maxDiscards = 8; // at once: dropped bytes wait for garbage collection, up
  */
 export async function discardBody(ctx: RequestContext, context: Context): Promise<boolean> {
   const { request, isBodyRead, bodyReader } = ctx;
-  if (isBodyRead || request.method === "GET" || request.method === "HEAD") return true;
+  if (isBodyRead || !mayHaveBody(request)) return true;
   if (context.discards.count >= maxDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
   // Deno never closes a connection after `bodyUsed` was read, so this check comes last.
   if (request.bodyUsed && bodyReader === undefined) return false;

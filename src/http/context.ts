@@ -4,6 +4,7 @@ import type { Clock } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Log } from "../common/log.ts";
 import type { Refusal } from "../common/errors.ts";
+import type { Shares } from "../common/shares.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -23,8 +24,10 @@ export type RequestContext = {
   isGone: (() => boolean) | undefined;
   /** Whether the ledger has found this request's key valid. */
   isKeyValid: boolean;
-  /** The body's share of the budget, whether the body was read to its end, and the reader of its stream. */
+  /** The body's share of the budget, in bytes, and whose it is. */
   bodyBytes: number;
+  bodyOwner: string;
+  /** Whether the body was read to its end, and the reader of its stream. */
   isBodyRead: boolean;
   bodyReader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   route?: string;
@@ -35,9 +38,6 @@ export type CallContext = Pick<RequestContext, "logContext" | "isGone" | "isKeyV
 
 /** The limits of one body: its bytes, and the ms that it may take to arrive. */
 export type BodyLimit = { bytes: number; time: number };
-
-/** How many bytes of bodies the service may hold at once, and how many it holds. */
-export type BodyBudget = { readonly limit: number; used: number };
 
 export type Context = {
   ledger: Ledger;
@@ -54,9 +54,10 @@ export type Context = {
   telemetry: Telemetry;
   /** The largest body that the service accepts, and how long it may take to arrive. */
   bodyLimit: BodyLimit;
-  bodyBudget: BodyBudget;
-  /** The same for unread bodies, while their key is looked up. */
-  unreadBodies: BodyBudget;
+  /** The bytes of bodies that the service holds, by the workspaces that they are for. */
+  bodies: Shares;
+  /** How many bytes of unread bodies it may hold while their senders are authenticated, and how many it holds. */
+  unreadBodies: { readonly limit: number; used: number };
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
   inFlight: InFlight;

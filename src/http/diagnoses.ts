@@ -26,7 +26,11 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
   if (readIdempotencyKey(ctx.request) !== undefined) throw keyOfBatch();
   const items = await readAuthorized(ctx, context, keyHash, async () => {
-    const { value: { records }, members } = parse(DiagnosisBatch, await readText(ctx, context), maxBatchLevels);
+    const { value: { records }, members } = parse(
+      DiagnosisBatch,
+      await readText(ctx, context, workspaceId),
+      maxBatchLevels,
+    );
     const texts = readItems(members.get("records")!);
     return await Promise.all(records.map((record, index) => readItem(record, texts[index]!)));
   });

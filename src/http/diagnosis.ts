@@ -12,7 +12,11 @@ export async function submitDiagnosis(ctx: RequestContext, context: Context): Pr
   const key = await readValidKey(ctx, context);
   const decision = await admitSubmit(ctx, context, key, async () => {
     const deployId = readDeployId(ctx);
-    return { deployId, text: await readText(ctx, context), idempotencyKey: readIdempotencyKey(ctx.request) };
+    return {
+      deployId,
+      text: await readText(ctx, context, key.workspaceId),
+      idempotencyKey: readIdempotencyKey(ctx.request),
+    };
   });
   if (decision.outcome !== "recorded") return refuseDecision(decision, context.clock());
   const body = { id: decision.recordId, status: "success", message: "Diagnosis data recorded successfully" };

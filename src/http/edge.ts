@@ -17,7 +17,7 @@ export type Handler = (request: Request, isGone?: () => boolean) => Promise<Resp
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
 export function handlerOf(route: Route, context: Context, basePath: string): Handler {
-  const { secrets, faces, corsOrigins, inFlight, bodyBudget } = context;
+  const { secrets, faces, corsOrigins, inFlight, bodies } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
   /** Whether a refusal has a `code`: those of faces do, those of the specification do not. */
@@ -39,6 +39,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       isGone,
       isKeyValid: false,
       bodyBytes: 0,
+      bodyOwner: "",
       isBodyRead: false,
       bodyReader: undefined,
     };
@@ -58,7 +59,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       }
       return toResponse(answer, ctx.method === "HEAD", context);
     } finally {
-      bodyBudget.used -= ctx.bodyBytes;
+      bodies.giveBack(ctx.bodyOwner, ctx.bodyBytes);
       end();
     }
   };

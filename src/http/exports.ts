@@ -1,6 +1,7 @@
 // Sends exports: few at once, as they are made. The log tells why one breaks off.
 import { exportsOverloaded, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
+import { createShares } from "../common/shares.ts";
 import type { Export } from "../management/export.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { streamed } from "./respond.ts";
@@ -8,21 +9,30 @@ import type { Answer, HeaderValues } from "./respond.ts";
 
 /** The exports that a service sends. */
 export type Exports = {
-  /** Answers with an export as a file to keep. Throws if too many are being sent. `ended` is called when it has been sent. */
-  send(exported: Export, headers: HeaderValues, ctx: RequestContext, context: Context, ended?: () => void): Answer;
+  /**
+   * Answers with an export of this owner as a file to keep. Throws if too many are being sent. `ended` is called when it has
+   * been sent.
+   */
+  send(
+    exported: Export,
+    headers: HeaderValues,
+    owner: string,
+    ctx: RequestContext,
+    context: Context,
+    ended?: () => void,
+  ): Answer;
 };
 
-const maxExports = 4; // at once: each holds a page of records, however slowly its client reads
+const maxExports = 8; // at once, of which one owner gets half: each holds a page of records, however slow its reader
 
 export function createExports(): Exports {
-  let count = 0;
+  const running = createShares(maxExports);
   return {
-    send({ name, format, text }, headers, ctx, context, ended = () => {}) {
-      if (count >= maxExports) throw exportsOverloaded();
-      count++;
+    send({ name, format, text }, headers, owner, ctx, context, ended = () => {}) {
+      if (!running.take(owner, 1)) throw exportsOverloaded();
       const disposition = `attachment; filename="${name}.${format}"`;
       return streamed(logStreamErrors(text, ctx, context), { ...headers, "Content-Disposition": disposition }, () => {
-        count--;
+        running.giveBack(owner, 1);
         ended();
       });
     },

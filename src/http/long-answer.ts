@@ -4,7 +4,7 @@ import { stringify } from "../common/json-text.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { ExportText, isExport } from "../management/export.ts";
 import type { ExportFormat } from "../management/export.ts";
-import { perform } from "../management/operation.ts";
+import { ownerOf, perform } from "../management/operation.ts";
 import type { AnyOperation, Caller } from "../management/operation.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import type { Context, RequestContext } from "./context.ts";
@@ -33,7 +33,7 @@ export function createLongAnswer({ longStore, longWork, exports }: ManagementAcc
     const leave = () => void (hasLeft = true);
     const database = untilGone(longStore.database, () => hasLeft || ctx.request.signal.aborted);
     const run = async () => {
-      const end = await longWork.enter();
+      const end = await longWork.enter(ownerOf(caller));
       return await perform(operation, { ...longStore, database, caller }, input).finally(end);
     };
     const output = run();
@@ -44,7 +44,8 @@ export function createLongAnswer({ longStore, longWork, exports }: ManagementAcc
       return streamed(text, { ...unbuffered(), "Content-Type": "application/json" }, leave);
     }
     if (!isExport(found)) return ok(found, {});
-    return exports.send(found, { "Content-Type": mediaTypes[found.format] }, ctx, context, leave);
+    const headers = { "Content-Type": mediaTypes[found.format] };
+    return exports.send(found, headers, ownerOf(caller), ctx, context, leave);
   };
 }
 

@@ -9,13 +9,21 @@ import type { Context, RequestContext } from "./context.ts";
 import { pathMembers } from "./management-openapi.ts";
 import { readQuery } from "./query.ts";
 
-/** The input of an operation as the text of a JSON object. JSON that the client sent stays as written. */
-export async function readInput(operation: AnyOperation, ctx: RequestContext, context: Context): Promise<Unchecked> {
+/**
+ * The input of an operation as the text of a JSON object. JSON that the client sent stays as written. `owner` is whose share
+ * of the room for bodies it takes.
+ */
+export async function readInput(
+  operation: AnyOperation,
+  owner: string,
+  ctx: RequestContext,
+  context: Context,
+): Promise<Unchecked> {
   const { request, params } = ctx;
   const { method, input: { schema } } = operation;
   const sent: Unchecked = method === "GET" || method === "DELETE"
     ? { value: readQueryMembers(operation, request) }
-    : parseObject(await readText(ctx, context) || "{}");
+    : parseObject(await readText(ctx, context, owner) || "{}");
   const inUrl = pathMembers(operation);
   for (const name of inUrl) if (Object.hasOwn(sent.value, name)) throw fieldInUrl(name);
   if (Object.hasOwn(sent.value, "ifRevision")) throw revisionInBody();

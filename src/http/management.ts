@@ -15,8 +15,9 @@ import type { Slots } from "../common/slots.ts";
 import { adminOf } from "../management/admin.ts";
 import type { Admin } from "../management/admin.ts";
 import { groups, operations } from "../management/index.ts";
-import { perform } from "../management/operation.ts";
+import { ownerOf, perform } from "../management/operation.ts";
 import type { AnyOperation, Caller, Store } from "../management/operation.ts";
+import { whileUnread } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { createExports } from "./exports.ts";
 import type { FaceDescription, FaceHost } from "./face.ts";
@@ -38,9 +39,9 @@ type Shared = { store: Store; answerLong: LongAnswer };
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
 
-const maxLongWork = 8; // at once
+const maxLongWork = 16; // at once, of which one owner gets half
 const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
-const maxWaitingChanges = 1_000;
+const maxWaitingChanges = 2_000; // of which one owner gets half
 // ms after which a response starts even if it is not ready. Clients, proxies and Bun close a connection that is silent
 // for a minute or longer.
 const defaultQuietMs = 20_000;
@@ -142,8 +143,9 @@ function reasonOf({ kind, code }: Refusal): string | undefined {
 
 /** Every path below `adminPath` requires a token, even one that does not exist. */
 function addOperations(router: RouterType, authenticate: Gate): void {
-  router.all(`${adminPath}/*`, async ({ request, requestId, logContext }: RequestContext, _: Context, state: State) => {
-    const authenticated = await authenticate(tokenOf(request), state.store);
+  router.all(`${adminPath}/*`, async (ctx: RequestContext, context: Context, state: State) => {
+    const { request, requestId, logContext } = ctx;
+    const authenticated = await whileUnread(ctx, context, () => authenticate(tokenOf(request), state.store));
     if ("retryAfter" in authenticated) {
       return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
     }
@@ -164,7 +166,7 @@ function addOperations(router: RouterType, authenticate: Gate): void {
 /** Makes the handler of an operation. */
 const manage = (operation: AnyOperation) => async (ctx: RequestContext, context: Context, state: State) => {
   for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
-  const input = await readInput(operation, ctx, context);
+  const input = await readInput(operation, ownerOf(state.caller), ctx, context);
   if (operation.isLong) return await state.answerLong(operation, input, state.caller, ctx, context);
   const output = await perform(operation, { ...state.store, caller: state.caller }, input);
   const headers: HeaderValues = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};

@@ -30,6 +30,7 @@ import { readinessOf } from "../database/readiness.ts";
 import { endOfTick } from "../database/yielding.ts";
 import { createPromptCache } from "../ledger/prompt-cache.ts";
 import type { PromptCache } from "../ledger/prompt-cache.ts";
+import { createShares } from "../common/shares.ts";
 import { createTelemetry } from "../common/telemetry.ts";
 import { withTimeout } from "../common/timeout.ts";
 
@@ -39,7 +40,7 @@ export type ServiceSettings<Faces extends readonly Face[] = readonly Face[]> = {
   basePath?: `/${string}` | "" | undefined;
   /** The largest request body that the service accepts, in bytes. Default: 1 MiB. */
   maxBodyBytes?: number | undefined;
-  /** How many bytes of request bodies may be held at once. Beyond it requests get 503. Default: 64 MiB. */
+  /** How many bytes of request bodies may be held at once, half of them of one workspace. Beyond it: 503. Default: 64 MiB. */
   bodyBudgetBytes?: number | undefined;
   /** What the service has besides the data plane. Default: nothing. */
   faces?: Faces | undefined;
@@ -229,11 +230,11 @@ export function createContext(
   const { gauge } = metrics;
   const observed = onError(database, (error) => telemetry.databaseErrors(failureOf(error)));
   const ledger = createLedger(observed, clock, groupLimits, telemetry, prompts);
-  const bodyBudget = { limit: bodyBudgetBytes, used: 0 };
+  const bodies = createShares(bodyBudgetBytes);
   gauge("promptledger_http_requests_in_flight", "Requests in flight", inFlight.count);
   gauge("promptledger_waiting_requests", "Requests that wait for a transaction", ledger.countWaiting);
-  gauge("promptledger_body_bytes", "Bytes of request bodies held", () => bodyBudget.used);
-  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudget.limit);
+  gauge("promptledger_body_bytes", "Bytes of request bodies held", bodies.used);
+  gauge("promptledger_body_budget_bytes", "Bytes of request bodies that may be held at once", () => bodyBudgetBytes);
   const hasMetrics = metricsToken !== undefined;
   const host: FaceHost = { database: observed, clock, metrics, faces, hasMetrics, run: runIn(inFlight) };
   return {
@@ -247,9 +248,9 @@ export function createContext(
     log,
     telemetry,
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
-    bodyBudget,
-    // A runtime buffers no more of a body than it declares, so the largest body is admitted when it is alone.
-    unreadBodies: { limit: Math.max(maxUnreadBytes, maxBodyBytes), used: 0 },
+    bodies,
+    // A runtime buffers no more of a body than it declares.
+    unreadBodies: { limit: maxUnreadBytes, used: 0 },
     stallTimeout,
     discards: { count: 0 },
     corsOrigins,

@@ -55,6 +55,9 @@ export function requireRole(caller: Pick<Caller, "role">, least: Role): void {
   if (!hasRole(caller, least)) throw roleRequired(least);
 }
 
+/** Whose share of the service's room a caller takes: that of their workspace, or their own if they may see all. */
+export const ownerOf = ({ workspaceId, tokenId }: Caller): string => workspaceId ?? tokenId ?? "";
+
 /** What operations work on. */
 export type Store = {
   database: Database;
@@ -141,7 +144,7 @@ export async function perform<Output>(
   if (isRead(operation)) return await runOnce(operation, session, given);
   if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
   // Long work commits first and then goes on for seconds, in which nobody should wait for it.
-  const leave = operation.isLong ? undefined : await changes?.enter();
+  const leave = operation.isLong ? undefined : await changes?.enter(ownerOf(caller));
   try {
     return await runUntilFirst(operation, session, given);
   } finally {

@@ -35,7 +35,7 @@ test("long work has one bound for both", async () => {
   const Cookie = cookieOf(await send("/console/sign-in", { method: "POST", headers: ownPage, body }));
   const viaApi = () => send(`/admin/v1/workspaces/${workspaceId}/usage/2026-11`, { headers: bearer(adminToken) });
   const viaConsole = () => send(`/console/${workspaceId}/usage`, { headers: { Cookie } });
-  const leave = await longWork.enter();
+  const leave = await longWork.enter("");
   assert.is((await viaApi()).status, 503);
   const { status, text } = await viaConsole();
   assert.equal([status, titleOf(text).split(" · ")[0]], [503, "The service is busy"]);

@@ -103,7 +103,7 @@ if (currentRuntime === "Node") {
         const { url, token, end } = await serve(files, `${folder}/${index}.db`);
         await liveThroughWeek(browser, { url: `${url}/console`, token }, hasScripts).finally(end);
       };
-      lived.set(name, room.enter().then((leave) => live().finally(leave)));
+      lived.set(name, room.enter(name).then((leave) => live().finally(leave)));
     }
     // A test awaits each of them. All have ended when the browser does.
     void Promise.allSettled(lived.values()).then(() => Promise.all([browser.close(), remove()]));

@@ -24,6 +24,7 @@ import { lookersSettings, startLookers } from "./lookers.ts";
 import { oddAnswers } from "./odd-answers.ts";
 import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
+import { stalledBodies } from "./stalled-bodies.ts";
 import { stopped } from "./stopped.ts";
 
 /** Starts a service on a libSQL server behind a proxy, under load. `end` stops all of it, and returns the audit. */
@@ -248,6 +249,7 @@ export const faults: Record<string, Fault> = {
   "disk full": fullDisk,
   "file removed, replaced or written over": lostFile,
   "hostile bodies": hostileBodies,
+  "stalled bodies": stalledBodies,
   "1,000 slow clients": slowClients,
   "out of file descriptors": outOfDescriptors,
   "the log's reader stalls": logStalls,

@@ -21,10 +21,10 @@ const mebibyte = 1024 * 1024;
 type Target = { url: string; tenant: Tenant };
 
 /** Connects, and writes the parts as fast as possible, until the server answers or closes, or all are written. */
-async function pour(
+export async function pour(
   url: string,
   head: string,
-  parts: () => Iterable<Buffer>,
+  parts: () => Iterable<Uint8Array>,
 ): Promise<{ socket: Socket; received: () => string }> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -43,7 +43,7 @@ async function pour(
   return { socket, received: () => received };
 }
 
-const headOf = (target: string, lines: string[]) =>
+export const headOf = (target: string, lines: string[]) =>
   `POST ${target} HTTP/1.1\r\nHost: a\r\n${lines.join("\r\n")}\r\n\r\n`;
 
 function* zeros(bytes: number): Iterable<Buffer> {

@@ -129,8 +129,8 @@ test("answers 400 to a body in many tiny chunks, and drops the rest", async () =
   assert.is((await send(world, streamOf(bodyOf(100_000), 64).stream)).status, 201);
 });
 
-test("holds no more bytes of bodies than the budget, and answers 503 to more", async () => {
-  const world = await createWorld({ maxBodyBytes: 100_000, bodyBudgetBytes: 250_000, servesMetrics: true });
+test("holds no more bytes of a workspace's bodies than half of the budget, and answers 503 to more", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000, bodyBudgetBytes: 450_000, servesMetrics: true });
   assert.is((await world.submit()).status, 201);
   const held = [1, 2].map(() => heldBody(new TextDecoder().decode(bodyOf(99_000)), 98_000));
   const answers = held.map(({ stream }) => send(world, stream));

@@ -9,7 +9,7 @@ import { adminToken, bearer, captureLog, createTenant, managementOf } from "../h
 import { noon, openMemory, readAnswer, serveContext } from "../helpers.ts";
 
 /**
- * Makes such a service. It runs `atOnce` long operations at once. More wait for `timeout` ms, as changes do. Responses start
+ * Makes such a service. It runs `atOnce` long operations of one owner at once. More wait for `timeout` ms, as changes do. Responses start
  * after `quietMs`.
  */
 export async function openGated(atOnce: number, timeout: number, quietMs?: number) {
@@ -25,10 +25,10 @@ export async function openGated(atOnce: number, timeout: number, quietMs?: numbe
     },
   };
   const { log, logged } = captureLog("info");
-  const work = createSlots(atOnce, timeout, managementOverloaded);
+  const work = createSlots(2 * atOnce - 1, timeout, managementOverloaded);
   const longWork: Slots = {
-    async enter() {
-      const leave = await work.enter();
+    async enter(owner) {
+      const leave = await work.enter(owner);
       state.begun++;
       return leave;
     },

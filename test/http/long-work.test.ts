@@ -35,12 +35,12 @@ test("waits while too many are running, and is 503 with Retry-After after a time
   for (const path of longPaths(gated)) assert.is((await gated.send(path)).status, 200, path);
 });
 
-test("runs in order of arrival when there is room, and never more at once than allowed", async () => {
-  const work = createSlots(2, 10_000, managementOverloaded);
+test("runs in order of arrival when there is room, and no owner has more than half of the slots", async () => {
+  const work = createSlots(4, 10_000, managementOverloaded);
   const order: number[] = [];
   let running = 0, most = 0;
   await Promise.all(Array.from({ length: 20 }, async (_, index) => {
-    const leave = await work.enter();
+    const leave = await work.enter("one");
     order.push(index);
     most = Math.max(most, ++running);
     await new Promise((resolve) => setTimeout(resolve));
@@ -52,11 +52,36 @@ test("runs in order of arrival when there is room, and never more at once than a
 
 test("is refused at once where a hundred wait already", async () => {
   const work = createSlots(1, 10_000, managementOverloaded);
-  const leave = await work.enter();
-  const waiting = Array.from({ length: 100 }, () => work.enter().then((leave) => leave()));
-  await work.enter().then(() => assert.unreachable(), ({ kind }) => assert.is(kind, "overloaded"));
+  const leave = await work.enter("one");
+  const waiting = Array.from({ length: 100 }, () => work.enter("one").then((leave) => leave()));
+  await work.enter("one").then(() => assert.unreachable(), ({ kind }) => assert.is(kind, "overloaded"));
   leave();
   await Promise.all(waiting);
+});
+
+test("owners take turns, however much work of another one waits", async () => {
+  const work = createSlots(1, 10_000, managementOverloaded);
+  const leave = await work.enter("one");
+  const order: string[] = [];
+  const queue = ["one", "one", "one", "other", "other", "third"];
+  const waiting = queue.map(async (owner) => {
+    const leave = await work.enter(owner);
+    order.push(owner);
+    leave();
+  });
+  leave();
+  await Promise.all(waiting);
+  assert.equal(order, ["one", "other", "third", "one", "other", "one"]);
+});
+
+test("work that waited too long frees its place, and the work behind it keeps its turn", async () => {
+  const work = createSlots(1, 20, managementOverloaded, 4);
+  const leave = await work.enter("one");
+  const late = [work.enter("one"), work.enter("one")];
+  for (const each of late) await each.then(() => assert.unreachable(), ({ kind }) => assert.is(kind, "overloaded"));
+  const waiting = [work.enter("one"), work.enter("one")];
+  leave();
+  for (const each of waiting) (await each)();
 });
 
 test("stops at the next slice when its client disconnects, and makes room for the next", async () => {

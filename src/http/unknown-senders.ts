@@ -1,0 +1,36 @@
+// Reads bodies before their sender is known, as a form that signs in must be. They are small, must arrive soon, and have room
+// of their own, so that they never take that of requests whose sender is known.
+import { bodiesOverloaded } from "../common/errors.ts";
+import { readBounded } from "./body.ts";
+import type { BodyLimit, RequestContext } from "./context.ts";
+
+/** Reads a body as text. Throws as `readText` does. */
+export type ReadUnknown = (ctx: RequestContext) => Promise<string>;
+
+const defaultLimit: BodyLimit = { bytes: 4_096, time: 5_000 };
+const maxBodies = 256; // at once: 1 MiB in all
+
+/**
+ * Makes the function for a service. If too many bodies are arriving, the one that has taken longest is refused: a form arrives
+ * at once, while bodies that should keep others out have to stay.
+ */
+export function createReadUnknown(limit = defaultLimit): ReadUnknown {
+  const arriving = new Set<() => void>();
+  return async (ctx) => {
+    let giveWay = () => {};
+    const refused = new Promise<never>((_, reject) => {
+      giveWay = () => {
+        arriving.delete(giveWay);
+        reject(bodiesOverloaded());
+      };
+    });
+    const [longest] = arriving;
+    if (arriving.size >= maxBodies) longest?.();
+    arriving.add(giveWay);
+    try {
+      return await Promise.race([readBounded(ctx, limit, () => {}), refused]);
+    } finally {
+      arriving.delete(giveWay);
+    }
+  };
+}
