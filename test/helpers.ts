@@ -66,7 +66,7 @@ export type World = Tenant & {
   submit(body?: unknown, deployId?: string, key?: string, headers?: Record<string, string>): Promise<Answer>;
   /** Sends a request to a path of the management API, with its token unless other headers are given. */
   manage(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  close(): Promise<void>;
+  close(options?: { timeout: number }): Promise<void>;
 };
 
 /** A service on a database, as a context whose parts may be replaced, and its fetch handler. */

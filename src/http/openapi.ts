@@ -76,7 +76,7 @@ const readRevisions: Described = {
   responses: {
     [statusOf.ok]: answer("The deployments of the key's workspace", ["ETag"], json(refer(Revisions))),
     [statusOf.not_modified]: answer("Nothing has changed", ["ETag"]),
-    ...refusalsOf("unauthorized", "internal", "overloaded"),
+    ...refusalsOf("unauthorized", "forbidden", "internal", "overloaded"),
   },
 };
 

@@ -1,5 +1,6 @@
 // GET /v1/revisions: which version of each deployment is live, so that a client need not read a prompt that has not changed.
-// It costs nothing.
+// It costs nothing. It is for keys that may read: an application that only submits needs no list of deployments.
+import { readForbidden } from "../common/errors.ts";
 import { jsonText } from "../common/json-text.ts";
 import { checkKey } from "./admit.ts";
 import type { Context, RequestContext } from "./context.ts";
@@ -9,7 +10,8 @@ import type { Answer } from "./respond.ts";
 
 export async function readRevisions(ctx: RequestContext, context: Context): Promise<Answer> {
   const { revisions } = await checkKey(ctx, context, "revisions");
-  const tag = await tagOf(revisions!);
+  if (revisions === null) throw readForbidden();
+  const tag = await tagOf(revisions);
   const headers = { ETag: tag, "Cache-Control": "private, no-cache" };
-  return isAmong(tag, ctx.request) ? notModified(headers) : ok({ deployments: jsonText(revisions!) }, headers);
+  return isAmong(tag, ctx.request) ? notModified(headers) : ok({ deployments: jsonText(revisions) }, headers);
 }

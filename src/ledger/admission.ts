@@ -62,7 +62,7 @@ export type Refused =
 /** `prompt` is the prompt as the specification serves it. */
 export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
 export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
-/** `revisions` is a JSON object of deployments by id, or null if the request was a `check`. */
+/** `revisions` is a JSON object of deployments by id, or null if the request was a `check` or the key may not read. */
 export type Checked = { outcome: "checked"; usage: QuotaState; revisions: string | null; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 

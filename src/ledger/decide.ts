@@ -120,7 +120,7 @@ export type BatchState = {
   original: { recordId: RecordId; fingerprint: string } | null;
   workspaceId: WorkspaceId;
   keyId: KeyId;
-  /** The visible deployments as JSON text, if the operation is `revisions`. */
+  /** The visible deployments as JSON text, if the operation is `revisions` and the key may read. */
   revisions: string | null;
 };
 
@@ -165,7 +165,7 @@ const stateMembers = {
     ) end`,
   workspaceId: "w.id",
   keyId: "k.api_key_id",
-  revisions: `case when b.operation = 'revisions' then (
+  revisions: `case when b.operation = 'revisions' and not k.submit_only then (
       select json_group_object(id, ${jsonObject(revisionMembers)}) || '' from (
         select d.id, p.name || '@' || d.name as reference, d.revision, d.current_version, d.is_active
         from ${visibleDeployments} order by d.id

@@ -5,7 +5,10 @@ import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import { operations } from "../../src/management/index.ts";
-import { adminToken, createWorld } from "../helpers.ts";
+import type { WorkspaceId } from "../../src/common/ids.ts";
+import { createToken } from "../../src/management/tokens.ts";
+import { call } from "../actions.ts";
+import { adminToken, bearer, createTenant, createWorld } from "../helpers.ts";
 import { openGated } from "./gated.ts";
 
 const test = suite("long management work");
@@ -133,6 +136,27 @@ test("a cancelled export reads no further, even if it has found nothing to send"
   };
   assert.ok(await read(false) > 1);
   assert.is(await read(true), 1);
+});
+
+test("exports of a workspace that nobody reads leave room for those of others", async () => {
+  const world = await createWorld();
+  const open = async (token: string, deployId: string) => {
+    const path = `http://ledger.test/admin/v1/deployments/${deployId}/diagnoses/export`;
+    return await world.fetch(new Request(path, { headers: bearer(token) }));
+  };
+  const issue = async (workspaceId: WorkspaceId) =>
+    (await call(createToken, world.admin, { name: "Ada", role: "viewer", workspaceId })).token;
+  const own = await issue(world.workspaceId), second = await issue(world.workspaceId);
+  const tenant = await createTenant(world.admin, 1000, "Other"), other = await issue(tenant.workspaceId);
+  const unread = [];
+  for (let nth = 0; nth < 4; nth++) unread.push(await open(own, world.deployId));
+  assert.equal(unread.map(({ status }) => status), [200, 200, 200, 200]);
+  for (const token of [own, second]) assert.is((await open(token, world.deployId)).status, 503);
+  const read = await open(other, tenant.deployId);
+  assert.equal([read.status, await read.text()], [200, ""]);
+  await unread[0]!.body!.cancel();
+  assert.is((await open(second, world.deployId)).status, 200);
+  await world.close({ timeout: 1 });
 });
 
 test("a short write is made even if its client has disconnected", async () => {

@@ -8,6 +8,7 @@ import { consolePagesWith } from "../../src/console/face.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { management } from "../../src/management.ts";
 import { call } from "../actions.ts";
+import { holding } from "../console/holding.ts";
 import { cookieOf, ownPage, sendToken } from "../console/visitor.ts";
 import { adminToken, bearer, captureLog, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
 import { serveContext } from "../helpers.ts";
@@ -130,6 +131,24 @@ test("a workspace that stalls as many bodies as it may holds half of the budget,
   assert.is((await world.submit(goodBody, other.deployId, other.key)).status, 201);
   for (const { finish } of small) finish();
   await Promise.all(small.map(({ answered }) => answered));
+  await world.close();
+});
+
+test("strangers who announce large bodies do not keep out the first submit of a new key", async () => {
+  const held = holding(await openMemory());
+  const world = await createWorld({ database: held.database, maxBodyBytes: 1_048_576 });
+  const path = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
+  held.hold();
+  const strangers = Array.from({ length: 40 }, () => {
+    const headers = { ...bearer(newApiKey()), "Content-Length": "1048576" };
+    return world.fetch(new Request(path, { method: "POST", headers, body: "x" })).then(({ status }) => status);
+  });
+  await held.untilOneWaits();
+  const own = world.submit();
+  held.release();
+  assert.is((await own).status, 201);
+  const statuses = await Promise.all(strangers);
+  assert.equal([...new Set(statuses)].sort(), [401, 503]);
   await world.close();
 });
 

@@ -23,6 +23,8 @@ export const powerCases: Case[] = [
     const own = await withKey(tenant, { submitOnly: true });
     isRecorded(await submit(own));
     isRefusal(await read(own), 403, "This key may not read");
+    const tagged = { headers: [bearer(own.key), "If-None-Match: *"] };
+    isRefusal(await own.send("/v1/revisions", tagged), 403, "This key may not read");
     assert.is((await usageOf(own)).used, 1);
   }),
   ownCase("a key for one deployment does not see the others", async (tenant) => {
