@@ -13,7 +13,7 @@ import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrationNames } from "../src/database/migrations.ts";
 import { createFolder, startProgram, until } from "./conformance/processes.ts";
-import { blocksOf, documentAt, sectionOf } from "./documents.ts";
+import { blocksOf, documentAt, linksOf, sectionOf } from "./documents.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite("package");
@@ -154,6 +154,8 @@ if (currentRuntime === "Node") {
     for (const name of ["src", "package.json", "tsconfig.json", "LICENSE", "README.md"]) {
       await cp(pathOf(name), `${checkout}/${name}`, { recursive: true });
     }
+    // Of the tests only their documents are packed.
+    await cp(pathOf("test"), `${checkout}/test`, { recursive: true, filter: (path) => !/\.(ts|js)$/.test(path) });
     await symlink(pathOf("node_modules"), `${checkout}/node_modules`);
     await run(checkout, "npm", "pack", "--silent", "--pack-destination", folder.path);
     const [tarball] = (await readdir(folder.path)).filter((name) => name.endsWith(".tgz"));
@@ -383,6 +385,19 @@ if (currentRuntime === "Node") {
       assert.equal(problems, []);
     }
   });
+
+  for (const own of [`${app}/node_modules/promptledger`, `${page}/node_modules/promptledger-client`]) {
+    test(`the links in the documents of ${own.split("/").at(-1)} lead to files that it has`, async () => {
+      const files = (await readdir(own, { recursive: true })).filter((file) => file.endsWith(".md"));
+      assert.ok(files.includes("README.md"));
+      for (const file of files) {
+        const paths = linksOf(await readFile(`${own}/${file}`, "utf8")).map((link) => link.split("#")[0]!);
+        for (const path of paths.filter((path) => path !== "")) {
+          await access(join(own, dirname(file), path)).catch(() => assert.unreachable(`${file} links to ${path}`));
+        }
+      }
+    });
+  }
 
   test("its source maps and those of its types lead to sources that are there", async () => {
     const own = `${app}/node_modules/promptledger`;

@@ -6,7 +6,9 @@ package=.cache/promptledger-client
 rm -rf "$package"
 esbuild src/client/index.ts --bundle --format=esm --target=es2023 --sourcemap --log-level=warning --outfile="$package/index.js"
 tsc -p src/client/tsconfig.pack.json --outDir "$package/types"
-cp src/client/README.md LICENSE "$package"
+cp LICENSE "$package"
+# Without its links to other files of the repository, which the package does not have.
+sed -E 's/\[([^]]+)\]\([^)#:][^):]*\)/\1/g' src/client/README.md > "$package/README.md"
 node --input-type=module > "$package/package.json" <<'SCRIPT'
 import { readFileSync } from "node:fs";
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
