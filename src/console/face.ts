@@ -159,7 +159,9 @@ async function showSignIn(ctx: RequestContext, _: Context, state: State): Promis
     if (token !== undefined) return await enter(ctx, state, token, "");
     if (await findCaller(state, request).catch(ifRefused) !== undefined) return redirectTo(root + next);
     // A cookie that signs nobody in would count as a wrong token with each page.
-    const headers = readCookie(request) === undefined ? {} : { "Set-Cookie": cookieHeader(request, undefined) };
+    const headers: HeaderValues = readCookie(request) === undefined
+      ? {}
+      : { "Set-Cookie": cookieHeader(request, undefined) };
     const view = signInView(next, code === undefined ? undefined : spentLink);
     return pageAnswer(bareLayout(root, view), undefined, headers);
   }
