@@ -45,12 +45,17 @@ function hashOf(before: string, entry: StoredEntry): Promise<string> {
   return sha256(JSON.stringify([before, ...members, note, requestId]));
 }
 
-/** The statements that add entries after a head. They break a constraint if another entry follows it already. */
+/**
+ * The statements that add entries after a head: none without entries. They break a constraint if another entry follows it
+ * already.
+ */
 export async function addEntries(
   database: Database,
   head: Head,
   entries: Omit<StoredEntry, "position">[],
 ): Promise<Statement[]> {
+  // Without the constraint of an entry, the head could go back behind those that others have added.
+  if (entries.length === 0) return [];
   const statements: Statement[] = [];
   let last = head.hash === "" ? { ...head, hash: (await walk(database, head, head.position)).head.hash } : head;
   for (const entry of entries) {

@@ -5,6 +5,7 @@ import * as assert from "uvu/assert";
 import { newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
+import { openCommit } from "../../src/management/commit.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { dump, readAll, refused, taken, toLines } from "./management.ts";
@@ -55,6 +56,20 @@ test("each change has an entry: who made it, what it changed, and why", async ()
   assert.match(promoted!.hash, /^[0-9a-f]{64}$/);
   assert.equal([pushed!.action, pushed!.targetId, pushed!.before], ["prompt.pushed", promptId, { latestVersion: 1 }]);
   assert.equal([madeToken!.action, madeToken!.actor, madeToken!.tokenId], ["token.created", "", null]);
+});
+
+test("a commit without changes leaves the log as another change has left it", async () => {
+  const world = await createWorld();
+  const { database } = world;
+  const origin = { source: "api", actor: "", tokenId: null, note: "", requestId: null };
+  const commit = await openCommit(database, () => noon, origin);
+  await change(world, `/deployments/${world.deployId}/deactivate`);
+  await commit([], [{ sql: "update workspaces set name = 'Other' where id = ?", args: [world.workspaceId] }]);
+  const [workspace] = await database.read({ sql: "select name from workspaces" });
+  assert.is(workspace!.name, "Other");
+  await change(world, `/deployments/${world.deployId}/activate`);
+  const { isIntact, entries } = await check(world);
+  assert.equal([isIntact, entries], [true, (await list(world)).length]);
 });
 
 test("an item that changes together with another has its own entry", async () => {
