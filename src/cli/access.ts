@@ -21,10 +21,7 @@ type Lifetime = Pick<ApiKey, "createdAt" | "expiresAt" | "revokedAt" | "overlapE
 const describeExpiry = ({ expiresAt }: Lifetime): string =>
   typeof expiresAt === "number" ? `. It expires at ${formatTime(expiresAt)}` : "";
 
-function describeNew(noun: string, secret: Lifetime): string {
-  const isExpired = secret.expiresAt !== null && secret.expiresAt <= secret.createdAt;
-  return isExpired ? `The ${noun} is already expired` : `${storeNow(noun)}${describeExpiry(secret)}`;
-}
+const describeNew = (noun: string, secret: Lifetime): string => `${storeNow(noun)}${describeExpiry(secret)}`;
 
 function describeRotated(noun: string, secret: Lifetime): string {
   const old = secret.overlapEndsAt !== null ? `valid until ${formatTime(secret.overlapEndsAt)}` : "refused from now on";

@@ -7,7 +7,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, pageOf } from "./operation.ts";
-import { expiresAt, prefix, rotation, secretDates, secretsOf } from "./secrets.ts";
+import { expiresAt, prefix, requireFuture, rotation, secretDates, secretsOf } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -89,6 +89,7 @@ export const createApiKey = operation({
     const deployment = deployId === undefined ? undefined : await requireDeployment(management, deployId);
     if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);
     const createdAt = management.clock();
+    requireFuture(expiresAt, createdAt);
     const id: KeyId = newId("key", createdAt);
     const { secret: key, prefix, secretHash, added } = await secrets.issue(id);
     const scope = { readOnly, submitOnly, deployId: deployment?.id ?? null };

@@ -29,6 +29,11 @@ type Holder = {
   overlapEndsAt: number | null;
 };
 
+/** Refuses an expiry of a new secret that has passed already. */
+export function requireFuture(expiresAt: number | null, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) throw invalid("Field expiresAt must be in the future");
+}
+
 /** Input members of a rotation, besides the id. */
 export const rotation = {
   overlapMs: optional(

@@ -3,13 +3,14 @@
 import { invalid } from "../common/errors.ts";
 import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
+import { withTimeout } from "../common/timeout.ts";
 import { text } from "../database/row.ts";
 import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, requireRole, roles } from "./operation.ts";
 import type { Caller, Management, Store } from "./operation.ts";
-import { expiresAt, prefix, rotation, secretDates, secretsOf } from "./secrets.ts";
+import { expiresAt, prefix, requireFuture, rotation, secretDates, secretsOf } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -77,6 +78,7 @@ export const createToken = operation({
     }
     if (workspaceId !== null) await requireWorkspace(management, workspaceId);
     const createdAt = clock();
+    requireFuture(expiresAt, createdAt);
     const id: TokenId = newId("token", createdAt);
     const { secret, prefix, secretHash, added } = await secrets.issue(id);
     const stored = { name, role, prefix, createdAt, expiresAt };
@@ -165,6 +167,7 @@ async function requireRoleOf(management: Management, id: TokenId): Promise<void>
 }
 
 const hour = 3_600_000; // ms
+const useTimeout = 1_000; // ms that a request waits until its use of the token is stored
 
 /** The caller whose token has a secret with this hash; undefined if there is none, or it is not valid now. */
 export async function findTokenCaller({ database, clock }: Store, hash: string): Promise<Caller | undefined> {
@@ -179,12 +182,14 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
   const { id: tokenId, name: actor, role, workspaceId, lastUsedAt } = table.toItem(row);
   const hourNow = now - now % hour;
   if (lastUsedAt === null || lastUsedAt < hourNow) {
-    // The request does not wait for this. If it fails, the next one tries again.
-    database.write([{
+    const written = database.write([{
       sql: `update management_tokens set last_used_at = :hourNow
         where id = :tokenId and coalesce(last_used_at, 0) < :hourNow`,
       args: { tokenId, hourNow },
-    }]).catch(() => {});
+    }]);
+    // The request waits for this, because a Worker may be stopped once it has answered, but not for long. If it fails, the next
+    // request tries again.
+    await withTimeout<unknown>(useTimeout, written, () => {}).catch(() => {});
   }
   return { source: "api", actor, role, tokenId, workspaceId: workspaceId ?? undefined };
 }

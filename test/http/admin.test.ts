@@ -69,7 +69,8 @@ test("paths that only begin with the same characters are not management paths", 
 });
 
 const other = await createTenant(world.admin);
-const expired = await createApiKey(world.admin, world.workspaceId, { expiresAt: world.now });
+const expired = await createApiKey(world.admin, world.workspaceId, { expiresAt: world.now + 1 });
+world.now++;
 const revoked = await createApiKey(world.admin, world.workspaceId, {});
 await revokeApiKey(world.admin, revoked.id);
 

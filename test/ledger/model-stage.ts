@@ -169,6 +169,7 @@ export async function createStage() {
       const workspace = at(workspaces, command.workspace);
       const expiry = momentOf(now, command.lifetime);
       const answer = await world.manage("POST", `/workspaces/${workspace.id}/keys`, { expiresAt: toJson(expiry) });
+      if (expiry <= now) return refused(answer, 400, "Field expiresAt must be in the future");
       const { id, key } = taken<{ id: KeyId; key: string }>(answer, 201);
       keys.push({ id, workspace, expiry, isRevoked: false, secrets: [{ key, until: expiry }] });
     } else if ("revoke" in command) {

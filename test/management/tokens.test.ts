@@ -8,6 +8,7 @@ import { createGate } from "../../src/http/management-access.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
+import { until } from "../conformance/processes.ts";
 import { dump, readAll, refused, taken } from "./management.ts";
 
 const test = suite("management tokens");
@@ -89,6 +90,37 @@ test("a rotated token has a new secret, and the old one stays valid only for the
   assert.equal([await use(world, second), await use(world, third)], [401, 200]);
   taken(await world.manage("POST", `/tokens/${id}/revoke`));
   assert.is(await use(world, third), 401);
+});
+
+test("a token must expire in the future when it is created", async () => {
+  const world = await createWorld();
+  for (const expiresAt of [noon, 0]) {
+    const answer = await world.manage("POST", "/tokens", { name: "Ann", role: "viewer", expiresAt });
+    refused(answer, 400, "Field expiresAt must be in the future");
+  }
+  assert.equal(await readAll(world, "/tokens"), []);
+});
+
+// A Worker may be stopped once it has answered.
+test("the last use of a token is stored before its request is answered", async () => {
+  const memory = await openMemory();
+  let isHeld = false;
+  const waiting: (() => void)[] = [];
+  const write: typeof memory.write = async (statements) => {
+    if (isHeld) await new Promise<void>((resolve) => waiting.push(resolve));
+    return await memory.write(statements);
+  };
+  const world = await createWorld({ database: { ...memory, write } });
+  const { id, token } = await make(world);
+  isHeld = true;
+  const order: string[] = [];
+  const answering = use(world, token).then(() => order.push("answered"));
+  await until(() => waiting.length === 1);
+  order.push("stored");
+  isHeld = false;
+  waiting.pop()!();
+  await answering;
+  assert.equal([order, (await show(world, id)).lastUsedAt], [["stored", "answered"], noon]);
 });
 
 test("a token shows when it was last used, to the hour", async () => {

@@ -6,12 +6,18 @@ import { isNotFound, isRefusal } from "../answers.ts";
 import { bearer, read, submit } from "../target.ts";
 import type { Case, Target } from "../target.ts";
 
-const makeKey = ({ manage, workspaceId }: Target, settings: object = {}) =>
-  manage<{ key: string; id: string }>("POST", `/workspaces/${workspaceId}/keys`, settings);
+const makeKey = ({ manage, workspaceId }: Target) =>
+  manage<{ key: string; id: string }>("POST", `/workspaces/${workspaceId}/keys`, {});
 
 async function revokedKey(target: Target): Promise<string> {
   const { key, id } = await makeKey(target);
   await target.manage("POST", `/keys/${id}/revoke`);
+  return key;
+}
+
+async function replacedKey(target: Target): Promise<string> {
+  const { key, id } = await makeKey(target);
+  await target.manage("POST", `/keys/${id}/rotate`, {});
   return key;
 }
 
@@ -33,7 +39,7 @@ const refusals: Record<string, [name: string, headers: Headers][]> = {
     ["a text that is no key", () => [bearer("x")]],
     ["a key with a typing error", ({ key }) => [bearer(key.slice(0, -1) + (key.endsWith("a") ? "b" : "a"))]],
     ["a key that was never issued", () => [bearer(newApiKey())]],
-    ["an expired key", async (target) => [bearer((await makeKey(target, { expiresAt: 1 })).key)]],
+    ["a key that was replaced without an overlap", async (target) => [bearer(await replacedKey(target))]],
     ["a revoked key", async (target) => [bearer(await revokedKey(target))]],
     ["two Authorization headers", ({ key }) => [bearer(key), bearer(key)]],
     ["a key and more text", ({ key }) => [`${bearer(key)} x`]],
