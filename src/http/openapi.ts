@@ -34,6 +34,21 @@ const readPrompt: Described = {
   },
 };
 
+const record = {
+  sessionId: "order-4711",
+  status: 1,
+  content: { input: "Where is it?", output: "Here." },
+  latency: 840,
+  additional_properties: { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } },
+};
+const records = [{ deployId: "support/assistant@production", idempotencyKey: "4bf92f35", ...record }];
+
+/** A body with an example. Examples are here, because the core has the schemas. */
+const bodyOf = (struct: object, value: object): Part => ({
+  required: true,
+  content: json(refer(struct), { record: { value } }),
+});
+
 const submitDiagnosis: Described = {
   ...forApplications,
   path: "/v1/diagnosis",
@@ -41,7 +56,7 @@ const submitDiagnosis: Described = {
   operationId: "submitDiagnosis",
   summary: "Submit a record of what a model answered to a prompt",
   parameters: [parameterNamed("deployId"), parameterNamed("Idempotency-Key")],
-  requestBody: { required: true, content: json(refer(DiagnosisRequest)) },
+  requestBody: bodyOf(DiagnosisRequest, record),
   responses: {
     [statusOf.created]: answer("The record is stored", rateLimitHeaders, json(refer(DiagnosisResponse))),
     ...refusalsOf("invalid", "unauthorized", "forbidden", "not_found", "timeout", "too_large", "key_reused"),
@@ -55,7 +70,7 @@ const submitDiagnoses: Described = {
   method: "post",
   operationId: "submitDiagnoses",
   summary: "Submit many records at once. Each is accepted or refused, and counted, as if it came alone, in order",
-  requestBody: { required: true, content: json(refer(DiagnosisBatch)) },
+  requestBody: bodyOf(DiagnosisBatch, { records }),
   responses: {
     [statusOf.ok]: answer(
       "The result of each record, in order. The headers are those after the last one",

@@ -28,22 +28,10 @@ const diagnosis = {
   ),
 };
 
-const diagnosisExample = {
-  sessionId: "order-4711",
-  status: 1,
-  content: { input: "Where is it?", output: "Here." },
-  latency: 840,
-  additional_properties: { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } },
-};
-
 /** The body of a submit. Members that are not named here are stored too. */
 export const DiagnosisRequest = named(
   "DiagnosisRequest",
-  described(
-    object(diagnosis),
-    "The outcome of a prompt. Further members are stored, and returned with the record",
-    { examples: [diagnosisExample] },
-  ),
+  described(object(diagnosis), "The outcome of a prompt. Further members are stored, and returned with the record"),
 );
 export type DiagnosisRequest = Infer<typeof DiagnosisRequest>;
 
@@ -57,7 +45,6 @@ export const DiagnosisItem = named(
       ...diagnosis,
     }),
     "The body of a submit, with its query parameter and header as members",
-    { examples: [{ deployId: "support/assistant@production", idempotencyKey: "4bf92f35", ...diagnosisExample }] },
   ),
 );
 export type DiagnosisItem = Infer<typeof DiagnosisItem>;

@@ -204,7 +204,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   createApiKey: {
     201: [
       ofWorkspace,
-      (world) => ({ ...ofWorkspace(world), body: { name: "CI", expiresAt: world.now, readOnly: true } }),
+      (world) => ({ ...ofWorkspace(world), body: { name: "CI", expiresAt: world.now + 1, readOnly: true } }),
       (world) => ({ ...ofWorkspace(world), body: { submitOnly: true, deployId: world.deployId } }),
     ],
     400: [(world) => ({ ...ofWorkspace(world), body: { readOnly: true, submitOnly: true } })],
@@ -225,7 +225,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   createToken: {
     201: [
       () => ({ body: { name: "Ann", role: "owner" } }),
-      ({ workspaceId, now }) => ({ body: { name: "Ann", role: "viewer", workspaceId, expiresAt: now } }),
+      ({ workspaceId, now }) => ({ body: { name: "Ann", role: "viewer", workspaceId, expiresAt: now + 1 } }),
     ],
     404: [() => ({ body: { name: "Ann", role: "viewer", workspaceId: "nothing" } })],
   },
