@@ -85,7 +85,7 @@ export function groupCommit<Item, Result, Attempt>(
     while (room.hasNext()) {
       await untilNoneArrives();
       await untilOthersFollow();
-      const { group, gone } = room.takeGroup(({ item }) => decider.isGone(item));
+      const { group, gone } = room.takeGroup(isGone);
       underWay = group.length;
       for (const { reject } of gone) reject(clientGone());
       if (group.length > 0) {
@@ -99,6 +99,15 @@ export function groupCommit<Item, Result, Attempt>(
     }
     clearInterval(sweeper);
     isRunning = false;
+  }
+
+  /** It is the host that tells. If it throws, the loop that decides all groups must go on. */
+  function isGone({ item }: Pending<Item, Result>): boolean {
+    try {
+      return decider.isGone(item);
+    } catch {
+      return false;
+    }
   }
 
   /** Items of the same tick of the event loop join the group. It starts after a tick without a new item. */

@@ -66,7 +66,7 @@ export function createLedger(
       const key = idempotencyOf(admission)?.key;
       return key && `${admission.workspaceId ?? ""} ${key}`;
     },
-    isGone: ({ isGone }) => isGone !== undefined && isGone(),
+    isGone: ({ isGone }) => isGone?.() === true,
     isReadOnly,
   }, { ...groupLimits, ...limits });
   return {

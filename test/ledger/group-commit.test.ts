@@ -44,7 +44,10 @@ function start(
       sizeOf: (item) => item.length,
       ownerOf: (item) => /^(.*)\//.exec(item)?.[1] ?? "",
       conflictKey: (item) => /^(.*):/.exec(item)?.[1],
-      isGone: (item) => item.startsWith("gone"),
+      isGone(item) {
+        if (item === "odd") throw new Error("nobody knows");
+        return item.startsWith("gone");
+      },
       isReadOnly: (item) => item.startsWith("read"),
     },
     { ...wide, ...limits },
@@ -216,6 +219,12 @@ for (
     assert.equal(groups, ["a", waiting.join(" "), tooMuch]);
   });
 }
+
+test("an item of which it cannot be told whether it is gone is decided, and so are later ones", async () => {
+  const { submit, submitAll } = start();
+  assert.equal(await submitAll("a odd b"), ["A", "ODD", "B"]);
+  assert.is(await submit("c"), "C");
+});
 
 test("items with one conflict key are decided one after the other, and delay no others", async () => {
   const { submitAll, groups } = start();
