@@ -20,6 +20,23 @@ export function isDeeper(text: string, levels: number): boolean {
   return false;
 }
 
+/** The text with 0 in the place of each array and object that is nested deeper than `levels`. */
+export function cutDeeper(text: string, levels: number): string {
+  let cut = "", from = 0;
+  for (let at = 0, depth = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at) - 1;
+    else if (isClosing(code)) depth--;
+    else if (isOpening(code) && ++depth > levels) {
+      cut += `${text.slice(from, at)}0`;
+      from = endOfValue(text, at);
+      at = from - 1;
+      depth--;
+    }
+  }
+  return cut + text.slice(from);
+}
+
 /** Counts a character in a text, up to one more than `max`. */
 function countUpTo(max: number, text: string, character: string): number {
   let count = 0;

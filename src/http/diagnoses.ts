@@ -1,8 +1,9 @@
 // POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in order.
 import { keyOfBatch, Refusal } from "../common/errors.ts";
+import { cutDeeper, isDeeper } from "../common/json-scan.ts";
 import { jsonText, readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
-import { maxLevels, parse, parsePart } from "../schema/parse.ts";
+import { maxLevels, parse, parsePart, requireLevels } from "../schema/parse.ts";
 import { DiagnosisBatch, DiagnosisItem } from "../schema/submits.ts";
 import { admit, checkKey } from "./admit.ts";
 import { readAuthorized, readValidKey } from "./authorization.ts";
@@ -16,7 +17,7 @@ import type { Answer } from "./respond.ts";
 type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency" | "run">;
 type Result = { status: number; id: string } | { status: number; error: string; code: string };
 
-const maxBatchLevels = maxLevels + 2; // a record is in an array in an object
+const levelsAround = 2; // a record is in an array in an object
 
 /**
  * Responds with the result of each record. If every record failed because of overload or the database, the request
@@ -26,13 +27,13 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   const { keyHash, workspaceId } = await readValidKey(ctx, context);
   if (readIdempotencyKey(ctx.request) !== undefined) throw keyOfBatch();
   const items = await readAuthorized(ctx, context, keyHash, async () => {
-    const { value: { records }, members } = parse(
-      DiagnosisBatch,
-      await readText(ctx, context, workspaceId),
-      maxBatchLevels,
-    );
+    const body = await readText(ctx, context, workspaceId);
+    // A record that is nested too deep stays so by one level, and is refused alone.
+    const isDeep = isDeeper(body, levelsAround + maxLevels);
+    const text = isDeep ? cutDeeper(body, levelsAround + maxLevels + 1) : body;
+    const { value: { records }, members } = parse(DiagnosisBatch, text, Infinity);
     const texts = readItems(members.get("records")!);
-    return await Promise.all(records.map((record, index) => readItem(record, texts[index]!)));
+    return await Promise.all(records.map((record, index) => readItem(record, texts[index]!, isDeep)));
   });
   const failures: unknown[] = [];
   const decide = (item: Item | Refusal) =>
@@ -62,10 +63,11 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
 
 /**
  * Checks a record, which was parsed with the batch. `text` is its JSON text. Returns a refusal if it is invalid, and a promise
- * only if it has an idempotency key, which must be hashed.
+ * only if it has an idempotency key, which must be hashed. `isDeep` says whether a record of the batch is nested too deep.
  */
-function readItem(source: object, text: string): Item | Refusal | Promise<Item> {
+function readItem(source: object, text: string, isDeep: boolean): Item | Refusal | Promise<Item> {
   try {
+    if (isDeep) requireLevels(text, "Record");
     const { value, members } = parsePart(DiagnosisItem, source, text);
     const { deployId, idempotencyKey: key } = value;
     members.delete("deployId");

@@ -17,7 +17,7 @@ export type Unchecked = { value: object; members?: Map<string, string> };
  */
 export function parseObject(source: string, whole = "Request body", levels = maxLevels) {
   const text = makeWellFormed(source);
-  if (isDeeper(text, levels)) throw wrongWhole(whole, `nested at most ${levels} levels deep`);
+  requireLevels(text, whole, levels);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -26,6 +26,11 @@ export function parseObject(source: string, whole = "Request body", levels = max
   }
   if (!isObject(value)) throw wrongWhole(whole, "an object");
   return { value, members: readMembers(text) };
+}
+
+/** Refuses a JSON text that is nested too deep. `whole` names it. */
+export function requireLevels(text: string, whole: string, levels = maxLevels): void {
+  if (isDeeper(text, levels)) throw wrongWhole(whole, `nested at most ${levels} levels deep`);
 }
 
 /** Parses the JSON text of an object and checks it. Returns what `parseObject` does. */

@@ -15,7 +15,7 @@ import {
   readValue,
   stringify,
 } from "../../src/common/json-text.ts";
-import { isDeeper } from "../../src/common/json-scan.ts";
+import { cutDeeper, isDeeper } from "../../src/common/json-scan.ts";
 import { isJson } from "./is-json.ts";
 
 const test = suite("json-text");
@@ -58,6 +58,20 @@ test("the members of an object are the texts that JSON.parse reads them from", (
     assert.is(JSON.stringify(parsed), JSON.stringify(value));
   }));
   assert.is(readMembers(" {\n} ").size, 0);
+});
+
+test("what is nested too deep is cut to a text that is as deep as allowed, and nothing else is", () => {
+  fc.assert(fc.property(fc.array(anyJson, { minLength: 1 }), fc.integer({ min: 2, max: 6 }), (items, levels) => {
+    const text = `[${items.join(",")}]`, cut = cutDeeper(text, levels);
+    assert.ok(isJson(cut) && !isDeeper(cut, levels));
+    for (const [index, item] of readItems(cut).entries()) {
+      const own = items[index]!.trim();
+      if (isDeeper(own, levels - 1)) assert.ok(isDeeper(item, levels - 2));
+      else assert.is(item, own);
+    }
+  }));
+  assert.is(cutDeeper(nested(1_000_000), 2), "[[0]]");
+  assert.is(cutDeeper("[".repeat(1_000_000), 2), "[[0");
 });
 
 test("a member's text keeps every digit, its spaces and its order", () => {

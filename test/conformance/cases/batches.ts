@@ -115,14 +115,21 @@ export const batchCases: Case[] = [
     ]);
     assert.equal(statusesOf(answer), [404, 201, 429]);
   }, { monthlyLimit: 1 }),
-  ownCase("a record may be nested as deep in a batch as alone", async (target) => {
-    const nested = (levels: number) =>
-      `{"deployId":"${target.deployId}","sessionId":"s","status":1,` +
-      `"content":{"input":""},"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
-    assert.equal(statusesOf(await submitAll(target, [], `{"records":[${nested(999)}]}`)), [201]);
-    const tooDeep = await submitAll(target, [], `{"records":[${nested(1000)}]}`);
-    isRefusal(tooDeep, 400, "Request body must be nested at most 1002 levels deep");
-  }),
+  ownCase(
+    "a record may be nested as deep in a batch as alone, and one that is deeper is refused alone",
+    async (target) => {
+      const nested = (levels: number) =>
+        `{"deployId":"${target.deployId}","sessionId":"s","status":1,` +
+        `"content":{"input":"]}"},"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+      const answer = await submitAll(target, [], `{"records":[${[1, 1000, 999, 100_000].map(nested)}]}`);
+      assert.equal(statusesOf(answer), [201, 400, 201, 400]);
+      const refused = { status: 400, error: "Record must be nested at most 1000 levels deep", code: "invalid" };
+      assert.equal(JSON.parse(answer.text).results[3], refused);
+      assert.equal((await recordsOf(target)).map(({ x }) => JSON.stringify(x).length), [1998, 2]);
+      const unclosed = `{"records":[${nested(1)},{"x":${"[".repeat(100_000)}]}`;
+      isRefusal(await submitAll(target, [], unclosed), 400, "Request body must be valid JSON");
+    },
+  ),
   ownCase("a batch without a valid record has quota headers too", async (target) => {
     quotaHeaders(await submitAll(target, [{}]), limit, 0);
   }),
