@@ -2,6 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readStats } from "../../src/management/stats.ts";
+import { createToken } from "../../src/management/tokens.ts";
 import { call, createApiKey, updateWorkspace } from "../actions.ts";
 import { createVisit, linksIn, tableIn } from "./visitor.ts";
 
@@ -150,6 +151,28 @@ test("a query that no form of a page sends is refused in place of the page", asy
     assert.is(status, 400, path);
     assert.match(text, `<h1>This cannot be shown</h1><p>${sentence}.</p>`, path);
   }
+});
+
+test("so is the word for a change that no page makes", async () => {
+  const { id: tokenId } = await call(createToken, admin, { name: "Ada", role: "viewer" });
+  const paths: Record<string, string> = {
+    [`prompts/${promptId}`]: "rename",
+    [`deployments/${deployId}`]: "promote",
+    [`keys/${keyId}`]: "revoke",
+    [`tokens/${tokenId}`]: "revoke",
+    settings: "stored",
+    prices: "removed",
+  };
+  for (const [path, word] of Object.entries(paths)) {
+    const said = await visitor.open(`${workspaceId}/${path}?done=${word}`);
+    assert.match(said.text, '<div class="notice done" role="status">', path);
+    for (const wrong of ["nothing", "toString", "__proto__"]) {
+      const { status, text } = await visitor.open(`${workspaceId}/${path}?done=${wrong}`);
+      assert.equal([status, text.includes("<p>Field done must be ")], [400, true], path);
+    }
+  }
+  const { status } = await visitor.send(`/prompts/${promptId}`, { do: "nothing" });
+  assert.is(status, 400);
 });
 
 test("an unknown month is refused, and the page shows the current one", async () => {

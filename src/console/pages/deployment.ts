@@ -14,7 +14,7 @@ import type { Page, Visit } from "../page.ts";
 import { chip, stateOf, versionLink } from "../parts/chips.ts";
 import { field, form, guarded, noteField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
+import { doneNotice } from "../parts/notice.ts";
 import { facts, pager, table } from "../parts/table.ts";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
@@ -38,7 +38,7 @@ export const deploymentPage: Page = {
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
     return {
       title: reference,
-      body: markup`${doneNotice(visit, deployment)}${
+      body: markup`${doneNotice(visit, textsOf(deployment))}${
         heading({
           title: breakable(reference),
           trail: [{ label: "Deployments", href: link(visit, ["deployments"]) }],
@@ -83,23 +83,19 @@ export const deploymentPage: Page = {
   },
 };
 
-function doneNotice(visit: Visit, { reference, currentVersion }: Deployment): Part {
-  const done = asked(visit, "done") ?? "";
-  const texts: Record<string, Part> = {
-    created: markup`The deployment is there. Applications read it as <code>${reference}</code>.`,
-    renamed: markup`It is renamed. Applications read it as <code>${reference}</code> from now on.`,
-    promote: markup`Version ${currentVersion} is live from now on.`,
-    rollback: markup`Version ${currentVersion} is live again.`,
-    deactivate: "It is off. Requests are refused from the next one on.",
-    activate: markup`It is on. Version ${currentVersion} is live.`,
-    archive: "It is archived. Requests are refused from the next one on.",
-    unarchive: "It is no longer archived.",
-    protect: "It is protected. Changes need the role publisher.",
-    unprotect: "It is no longer protected.",
-    unchanged: "Nothing had to be changed.",
-  };
-  return Object.hasOwn(texts, done) && notice("done", texts[done]);
-}
+const textsOf = ({ reference, currentVersion }: Deployment) => ({
+  created: markup`The deployment is there. Applications read it as <code>${reference}</code>.`,
+  renamed: markup`It is renamed. Applications read it as <code>${reference}</code> from now on.`,
+  promote: markup`Version ${currentVersion} is live from now on.`,
+  rollback: markup`Version ${currentVersion} is live again.`,
+  deactivate: "It is off. Requests are refused from the next one on.",
+  activate: markup`It is on. Version ${currentVersion} is live.`,
+  archive: "It is archived. Requests are refused from the next one on.",
+  unarchive: "It is no longer archived.",
+  protect: "It is protected. Changes need the role publisher.",
+  unprotect: "It is no longer protected.",
+  unchanged: "Nothing had to be changed.",
+});
 
 function actionsOf(
   visit: Visit,

@@ -5,10 +5,10 @@ import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys
 import type { ApiKey } from "../../management/api-keys.ts";
 import { time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
+import { link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { heading } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
+import { doneNotice } from "../parts/notice.ts";
 import { isRevoked, stateChip } from "../parts/secret.ts";
 import { facts } from "../parts/table.ts";
 import { findReferences } from "./inputs.ts";
@@ -24,7 +24,7 @@ export const keyPage: Page = {
     const references = await findReferences(visit, [deployId]);
     return {
       title: `Key ${name || prefix}`,
-      body: markup`${asked(visit, "done") === "revoke" && notice("done", "The key is revoked.")}${
+      body: markup`${doneNotice(visit, { revoke: "The key is revoked." })}${
         heading({ title: isolated(name || "Unnamed key"), trail: [{ label: "Keys", href: link(visit, ["keys"]) }] })
       }${
         facts([

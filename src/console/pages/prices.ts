@@ -10,7 +10,7 @@ import type { Page, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
 import { field, form, guarded, hiddenField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
+import { doneNotice } from "../parts/notice.ts";
 import { pager, table } from "../parts/table.ts";
 import { momentOf } from "./inputs.ts";
 
@@ -24,11 +24,10 @@ export const pricesPage: Page = {
     return {
       title: "Prices",
       body: markup`${
-        asked(visit, "done") !== undefined &&
-        notice(
-          "done",
-          `The price is ${asked(visit, "done") === "removed" ? "removed" : "stored"}. Costs follow at once.`,
-        )
+        doneNotice(visit, {
+          stored: "The price is stored. Costs follow at once.",
+          removed: "The price is removed. Costs follow at once.",
+        })
       }${
         heading({
           title: "Prices",

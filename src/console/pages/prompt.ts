@@ -1,4 +1,5 @@
 // A prompt: the content of a version, its other versions, and where it is live.
+import { invalid } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
@@ -11,14 +12,14 @@ import type { VersionSummary } from "../../management/versions.ts";
 import { time } from "../format.ts";
 import { breakable, exact, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import { askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { contentView } from "../parts/content.ts";
 import { mainOf } from "./inputs.ts";
 import { field, form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
+import { doneNotice, notice } from "../parts/notice.ts";
 import { numbersLine } from "../parts/stats.ts";
 
 const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
@@ -42,7 +43,7 @@ export const promptPage: Page = {
     const isArchived = prompt.archivedAt !== null;
     return {
       title: `${prompt.name} v${version}`,
-      body: markup`${doneNotice(visit, prompt)}${
+      body: markup`${doneNotice(visit, textsOf(prompt))}${
         heading({
           title: breakable(prompt.name),
           trail: [{ label: "Prompts", href: link(visit, ["prompts"]) }],
@@ -83,21 +84,18 @@ export const promptPage: Page = {
     if (action === "rename") await visit.call(renamePrompt, { id, workspaceId, name: sent(visit, "name") ?? "" });
     else if (action === "archive") await visit.call(archivePrompt, { id, workspaceId, note });
     else if (action === "unarchive") await visit.call(unarchivePrompt, { id, workspaceId, note });
+    else throw invalid("Field do must be one of deploy, rename, archive, unarchive");
     return { redirect: link(visit, ["prompts", id], { done: action }) };
   },
 };
 
-function doneNotice(visit: Visit, { latestVersion }: Prompt): Part {
-  const done = asked(visit, "done");
-  const texts: Record<string, Part> = {
-    published: markup`Version ${latestVersion} is published. It is not live yet: promote it where it should be served.`,
-    same: markup`Nothing differs from version ${latestVersion}, so no version was made.`,
-    rename: "The prompt is renamed. Its references have changed.",
-    archive: "The prompt is archived.",
-    unarchive: "The prompt is no longer archived.",
-  };
-  return done !== undefined && Object.hasOwn(texts, done) && notice("done", texts[done]);
-}
+const textsOf = ({ latestVersion }: Prompt) => ({
+  published: markup`Version ${latestVersion} is published. It is not live yet: promote it where it should be served.`,
+  same: markup`Nothing differs from version ${latestVersion}, so no version was made.`,
+  rename: "The prompt is renamed. Its references have changed.",
+  archive: "The prompt is archived.",
+  unarchive: "The prompt is no longer archived.",
+});
 
 const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version: number): Part =>
   deployments.filter(({ currentVersion }) => currentVersion !== version).slice(0, 4).map(({ id, name }) =>

@@ -5,11 +5,11 @@ import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, number, time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, sent, workspaceOf } from "../page.ts";
+import { link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { checkbox, field, form, guarded } from "../parts/form.ts";
 import { heading, section } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
+import { doneNotice } from "../parts/notice.ts";
 import { facts } from "../parts/table.ts";
 import { daysIn, numberIn, withLabels } from "./inputs.ts";
 import { statusesForm, statusesIn, statusLabel } from "./statuses.ts";
@@ -34,7 +34,7 @@ export const settingsPage: Page = {
     const { id, name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt } = workspace;
     return {
       title: "Settings",
-      body: markup`${asked(visit, "done") !== undefined && notice("done", "The settings are stored.")}${
+      body: markup`${doneNotice(visit, { stored: "The settings are stored." })}${
         heading({
           title: "Settings",
         })

@@ -3,11 +3,11 @@ import type { TokenId } from "../../common/ids.ts";
 import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
 import { time } from "../format.ts";
 import { isolated, markup } from "../html.ts";
-import { asked, link } from "../page.ts";
+import { link } from "../page.ts";
 import type { Page } from "../page.ts";
 import { chip } from "../parts/chips.ts";
 import { heading } from "../parts/heading.ts";
-import { notice } from "../parts/notice.ts";
+import { doneNotice, notice } from "../parts/notice.ts";
 import { isRevoked, stateChip } from "../parts/secret.ts";
 import { facts } from "../parts/table.ts";
 import { changeSecret, rotationForms } from "./secrets.ts";
@@ -21,9 +21,9 @@ export const tokenPage: Page = {
     const { id, name, role, workspaceId, prefix, createdAt, lastUsedAt, rotatedAt } = token;
     return {
       title: `Token ${name}`,
-      body: markup`${
-        asked(visit, "done") === "revoke" && notice("done", "The token is revoked, and its sessions have ended.")
-      }${heading({ title: isolated(name), trail: [{ label: "Tokens", href: link(visit, ["tokens"]) }] })}${
+      body: markup`${doneNotice(visit, { revoke: "The token is revoked, and its sessions have ended." })}${
+        heading({ title: isolated(name), trail: [{ label: "Tokens", href: link(visit, ["tokens"]) }] })
+      }${
         id === visit.caller.tokenId &&
         notice("info", "You are signed in with this token. Changing it ends your session.")
       }${

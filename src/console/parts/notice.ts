@@ -1,6 +1,8 @@
 // A sentence that must not be missed. A word tells its kind, not the colour alone.
 import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
+import { askedWord } from "../page.ts";
+import type { Visit } from "../page.ts";
 
 const words = { done: "Done", info: "Note", warning: "Careful", error: "Not done" } as const;
 
@@ -8,3 +10,9 @@ export const notice = (kind: keyof typeof words, content: Part): Html =>
   markup`<div class="notice ${kind}" role="${kind === "error" ? "alert" : "status"}"><p><strong>${
     words[kind]
   }</strong> ${content}</p></div>`;
+
+/** Says what a change did that led to this page. `texts` has a text for each word that the query may have. */
+export function doneNotice(visit: Visit, texts: Readonly<Record<string, Part>>): Part {
+  const done = askedWord(visit, "done", Object.keys(texts));
+  return done !== undefined && notice("done", texts[done]);
+}
