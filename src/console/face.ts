@@ -29,7 +29,7 @@ import type { Call, Page, Resource, Visit } from "./page.ts";
 import { pages } from "./pages.ts";
 import { bareLayout, documentOf, layout } from "./parts/layout.ts";
 import type { FramedView } from "./parts/layout.ts";
-import { answerSoon, createProgress } from "./progress.ts";
+import { answerSoon, createProgress, partOf } from "./progress.ts";
 import type { Pace, Progress } from "./progress.ts";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
 import { cookieHeader, readCookie } from "./session-cookie.ts";
@@ -263,10 +263,10 @@ async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
  */
 const callerOf =
   (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller, progress: Progress): Call =>
-  async (operation, input) => {
+  async (operation, input, part) => {
     if (!operation.isLong) return await perform(operation, { ...store, caller }, toInput(input));
     const isGone = () => progress.hasLeft || ctx.request.signal.aborted || ctx.isGone?.() === true;
-    const report = (words: string, share?: number) => void Object.assign(progress, { words, share });
+    const report = (words: string, share?: number) => void Object.assign(progress, partOf(part, words, share));
     const leave = await longWork.enter(ownerOf(caller));
     try {
       const database = untilGone(longStore.database, isGone);

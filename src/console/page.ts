@@ -49,9 +49,11 @@ export type Visit = {
   download(exported: Export): Answer;
 };
 
+/** `part` is where the progress of the page is when a long operation begins and ends, from 0 to 1, if it has several. */
 export type Call = <Input extends object, Output>(
   operation: Operation<Input, Output>,
   input: Input,
+  part?: readonly [from: number, to: number],
 ) => Promise<Output>;
 
 /** What a page shows. The title tells its tab apart from others. */

@@ -5,6 +5,7 @@ import { withTimeout } from "../common/timeout.ts";
 import { unbuffered } from "../http/long-answer.ts";
 import { streamed } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
+import { percent } from "../management/operation.ts";
 import { pageAnswer } from "./answers.ts";
 import { markup } from "./html.ts";
 import { documentOf, readyPart, waitingPart } from "./parts/layout.ts";
@@ -15,6 +16,13 @@ import { pageHeaders } from "./safety.ts";
 export type Progress = { words: string; share?: number | undefined; hasLeft: boolean };
 
 export const createProgress = (): Progress => ({ words: "Still reading", hasLeft: false });
+
+/** The progress of a page of which one operation is a part. */
+export function partOf(part: readonly [from: number, to: number] | undefined, words: string, share?: number) {
+  if (part === undefined || share === undefined) return { words, share };
+  const whole = part[0] + (part[1] - part[0]) * share;
+  return { words: `Read ${percent(whole)}`, share: whole };
+}
 
 /** How long a response waits for its page before it begins, and the least time between two of its steps, in ms. */
 export type Pace = { quietMs: number; stepMs: number };

@@ -28,5 +28,6 @@ export function holding(database: Database) {
       for (const pass of waiting.splice(0)) pass();
     },
     countReads: () => reads,
+    countWaiting: () => waiting.length,
   };
 }

@@ -8,7 +8,7 @@ import { consolePagesWith } from "../../src/console/face.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { managementWith } from "../../src/http/management.ts";
 import { migrate } from "../../src/migrate.ts";
-import { adminToken, bearer, captureLog, createTenant, managementOf, noon, openMemory } from "../helpers.ts";
+import { adminToken, bearer, captureLog, createTenant, goodBody, managementOf, noon, openMemory } from "../helpers.ts";
 import { readAnswer, serveContext } from "../helpers.ts";
 import { createFolder, startSqld, until } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
@@ -128,6 +128,27 @@ test("what is reported while a step is being sent is the next step", async () =>
   await page.readPart();
   assert.is(stepsIn(page.text()).length, before + 1);
   await release(service, page);
+});
+
+test("a page that reads the log twice shows one progress", async () => {
+  const service = serve(), page = await openHeld(service, `${workspaceId}/session?id=${goodBody.sessionId}`);
+  let isOver = false;
+  const reading = (async () => {
+    while (await page.readPart());
+    isOver = true;
+  })();
+  while (!isOver) {
+    await until(() => isOver || service.countWaiting() > 0);
+    if (!isOver) await service.passOne();
+  }
+  await reading;
+  assert.is(titleOf(page.text()), "Session session-1 · Acme");
+  const [, ...steps] = stepsIn(page.text()).map(([words, share]) => [words, Number(share)] as const);
+  assert.ok(steps.length > 3);
+  for (const [nth, [words, share]] of steps.entries()) {
+    assert.is(words, `Read ${Math.round(100 * share)} %`);
+    assert.ok(nth === 0 || share >= steps[nth - 1]![1], JSON.stringify(steps));
+  }
 });
 
 test("without news it sends only spaces", async () => {

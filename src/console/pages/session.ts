@@ -27,8 +27,9 @@ export const sessionPage: Page = {
   async show(visit) {
     const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
     const cursor = asked(visit, "cursor");
-    const { items, nextCursor } = await visit.call(showSession, { workspaceId, sessionId, limit: pageSize, cursor });
-    const { items: [totals] } = await visit.call(listSessions, { workspaceId, sessionId });
+    const page = { workspaceId, sessionId, limit: pageSize, cursor };
+    const { items, nextCursor } = await visit.call(showSession, page, [0, 0.5]);
+    const { items: [totals] } = await visit.call(listSessions, { workspaceId, sessionId }, [0.5, 1]);
     const isPart = cursor !== undefined || nextCursor !== null;
     return {
       title: `Session ${sessionId.slice(0, 60)}`,
