@@ -26,7 +26,8 @@ export async function openLocal(
   );
   if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
   const caller: Caller = { source: "command line", actor: userOf(terminal) ?? "", role: "owner" };
-  const management = { database, clock: Date.now, caller, report };
+  const secrets = config.adminToken === undefined ? [] : [config.adminToken];
+  const management = { database, clock: Date.now, caller, report, secrets };
   return {
     call: (operation, input) => perform(operation, management, { value: input }),
     applied,

@@ -84,9 +84,15 @@ function isSecret(text: string, wanted: SecretPrefix): boolean {
 export const isApiKey = (text: string): boolean => isSecret(text, "pl_");
 export const isToken = (text: string): boolean => isSecret(text, "plm_");
 
-/** Masks API keys and management tokens in a text, and nothing that only begins like one. */
-export const withoutSecrets = (text: string): string =>
-  text.replace(/(plm?_)[0-9A-Za-z]{49}/g, (found, prefix) => isApiKey(found) || isToken(found) ? `${prefix}…` : found);
+/** Masks API keys, management tokens and `others` in a text, and nothing that only begins like a key or token. */
+export const withoutSecrets = (text: string, others: readonly string[] = []): string =>
+  others.reduce(
+    (masked, secret) => masked.replaceAll(secret, "…"),
+    text.replace(
+      /(plm?_)[0-9A-Za-z]{49}/g,
+      (found, prefix) => isApiKey(found) || isToken(found) ? `${prefix}…` : found,
+    ),
+  );
 
 /** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
 export const hashApiKey = (key: string): Promise<string> => sha256(key);

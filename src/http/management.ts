@@ -74,12 +74,13 @@ export function managementWith(
   const isOn = adminToken !== undefined || tokens;
   const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
   if (fault !== undefined) throw invalidTokenOption(fault);
+  const secrets = adminToken === undefined ? [] : [adminToken];
   const opened = new WeakMap<FaceHost, ManagementAccess>();
 
   /** Opens a service for the requests and the code that manage it, which share this. */
   function open(host: FaceHost, gate: Gate): ManagementAccess {
     const { database, clock } = host;
-    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock });
+    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets });
     const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
     const stores = { store: { ...openStore(), changes }, longStore: openStore() };
     const access = { adminToken, gate, ...stores, longWork: boundLongWork(), exports: createExports() };
@@ -90,7 +91,7 @@ export function managementWith(
   return {
     path: adminPath,
     access: (host) => isOn ? opened.get(host) : undefined,
-    secrets: adminToken === undefined ? [] : [adminToken],
+    secrets,
     mount(basePath) {
       const router = createRouter(basePath);
       const gate = createGate(adminToken);

@@ -36,8 +36,17 @@ export type Commit = (changes: Change[], statements: Statement[]) => Promise<Row
 /** Thrown if another change was made first. */
 export const overtaken = new Error("Another change was made first");
 
-/** Opens a commit. All that is read from now on belongs to it. Refuses a token that was revoked since its request came. */
-export async function openCommit(database: Database, clock: Clock, origin: Origin): Promise<Commit> {
+/**
+ * Opens a commit. All that is read from now on belongs to it. Refuses a token that was revoked since its request came. The log
+ * gets no key, no token and none of `secrets`.
+ */
+export async function openCommit(
+  database: Database,
+  clock: Clock,
+  { actor, note, ...origin }: Origin,
+  secrets: readonly string[] = [],
+): Promise<Commit> {
+  const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);
   const head = await readHead(database);
   if (origin.tokenId !== null) await requireUnrevoked(database, origin.tokenId);
   let isCommitted = false;
@@ -46,9 +55,9 @@ export async function openCommit(database: Database, clock: Clock, origin: Origi
     isCommitted = true;
     const createdAt = clock();
     const entries = changes.map(({ action, id: targetId, workspaceId, before, after }) => ({
-      ...{ ...origin, createdAt, action, targetId, workspaceId },
-      before: before === undefined ? null : toDifference(before, after),
-      after: after === undefined ? null : toDifference(after, before),
+      ...{ ...origin, actor: mask(actor), note: mask(note), createdAt, action, targetId, workspaceId },
+      before: before === undefined ? null : toDifference(mask, before, after),
+      after: after === undefined ? null : toDifference(mask, after, before),
     }));
     const added = await addEntries(database, head, entries);
     try {
@@ -66,8 +75,9 @@ async function requireUnrevoked(database: Database, tokenId: string): Promise<vo
 }
 
 /** The members of a thing that another one has otherwise, as JSON. */
-function toDifference(thing: object, other: object = {}): string {
+function toDifference(mask: (text: string) => string, thing: object, other: object = {}): string {
   const others = new Map(Object.entries(other));
   const differing = Object.entries(thing).filter(([name, value]) => others.get(name) !== value);
-  return withoutSecrets(JSON.stringify(Object.fromEntries(differing)));
+  const masked = (_: string, value: unknown) => typeof value === "string" ? mask(value) : value;
+  return JSON.stringify(Object.fromEntries(differing), masked);
 }

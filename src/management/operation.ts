@@ -9,7 +9,6 @@ import {
   roleRequired,
   workspaceRequired,
 } from "../common/errors.ts";
-import { withoutSecrets } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
@@ -66,6 +65,8 @@ export type Store = {
   report?: ((progress: string, share?: number) => void) | undefined;
   /** Changes by one process enter one after the other, so that they do not overtake each other. */
   changes?: Slots | undefined;
+  /** Secrets besides keys and tokens that the audit log must not have: the admin token. */
+  secrets?: readonly string[] | undefined;
 };
 
 /** What operations work on, and who calls them. */
@@ -170,9 +171,10 @@ async function runUntilFirst<Output>(operation: Performed<Output>, session: Sess
 
 async function runOnce<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {
   const { input, roleOverAll, isScoped, seesDeleted, run } = operation;
-  const { database, clock, caller } = session;
+  const { database, clock, caller, secrets } = session;
   const bound = caller.workspaceId;
-  const commit = isRead(operation) ? refuseCommit : await openCommit(database, clock, originOf(caller, given));
+  const open = () => openCommit(database, clock, originOf(caller, given), secrets);
+  const commit = isRead(operation) ? refuseCommit : await open();
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
   if (named.length === 0 && bound !== undefined && !isScoped) {
@@ -194,8 +196,7 @@ const originOf = (
   { source, actor: name, tokenId, requestId }: Caller,
   { actor = name, note = "" }: { actor?: string; note?: string },
 ): Origin => ({
-  ...{ source, actor: withoutSecrets(actor.toWellFormed()), note: withoutSecrets(note.toWellFormed()) },
-  ...{ tokenId: tokenId ?? null, requestId: requestId ?? null },
+  ...{ source, actor, note, tokenId: tokenId ?? null, requestId: requestId ?? null },
 });
 
 /** Describes the role that an operation requires. */

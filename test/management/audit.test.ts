@@ -6,7 +6,9 @@ import { newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { openCommit } from "../../src/management/commit.ts";
-import { adminToken, counting, createTenant, createWorld, noon, openMemory, promptFile } from "../helpers.ts";
+import { management } from "../../src/management.ts";
+import { adminToken, counting, createTenant, createWorld, managementOf, noon, openMemory } from "../helpers.ts";
+import { promptFile, readAnswer, serveContext } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { dump, readAll, refused, taken, toLines } from "./management.ts";
 
@@ -126,6 +128,27 @@ test("a key that stands in a name, a note or an actor is masked", async () => {
   const names = [other, created].map((entry) => (entry!.after as { name: string }).name);
   assert.equal(names, ["pl_greetingsinpolandandelsewhere", "plm_…"]);
   assert.equal([deactivated!.note, deactivated!.actor], ["Instead of pl_…", "pl_…"]);
+});
+
+test("so is the admin token, whatever characters it has", async () => {
+  for (const secret of [adminToken, `"\\${"x".repeat(30)}`]) {
+    const faces = [management({ adminToken: secret })];
+    const database = await openMemory();
+    const { deployId, workspaceId } = await createTenant(managementOf(database));
+    const { fetch } = serveContext(database, { faces, clock: () => noon });
+    const send = async (method: string, path: string, body?: object) => {
+      const init = { method, headers: as(secret), ...body === undefined ? {} : { body: JSON.stringify(body) } };
+      return await readAnswer(await fetch(new Request(`http://ledger.test/admin/v1${path}`, init)));
+    };
+    const body = { note: `With ${secret}.`, actor: secret };
+    taken(await send("POST", `/deployments/${deployId}/deactivate`, body));
+    taken(await send("PATCH", `/workspaces/${workspaceId}`, { name: `Acme ${secret}` }));
+    const { items } = taken<{ items: AuditEntry[] }>(await send("GET", "/audit?limit=2"));
+    const [renamed, deactivated] = items;
+    assert.equal([deactivated!.note, deactivated!.actor], ["With ….", "…"]);
+    assert.equal(renamed!.after, { name: "Acme …" });
+    await database.close();
+  }
 });
 
 test("a deleted session is not named, but can be found by its hash", async () => {
