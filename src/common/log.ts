@@ -19,10 +19,14 @@ const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
  * @example
  * const log = createLog({ level: "info", format: "json", clock: Date.now, write: (line) => console.log(line) });
  */
-export function createLog(
+export const createLog = (
   { level, format, clock, write }: { level: LogLevel; format: LogFormat; clock: Clock; write: (line: string) => void },
-): Log {
-  const formatLine = format === "json" ? jsonLine : textLine;
+): Log => logOf(level, format === "json" ? jsonLine : textLine, clock, write);
+
+type FormatLine = (time: string, level: LogLevel, message: string, fields: LogFields) => string;
+
+/** The formats are apart from this, so that the core, which logs text to the console, has only that one. */
+function logOf(level: LogLevel, formatLine: FormatLine, clock: Clock, write: (line: string) => void): Log {
   let time = { at: NaN, text: "" };
 
   const at = (eventLevel: LogLevel) => (message: string, fields: LogFields = {}) => {
@@ -50,12 +54,7 @@ export function fromPino(logger: PinoLike): Log {
 }
 
 /** Writes warnings and errors to the console. */
-export const consoleLog: Log = createLog({
-  level: "warn",
-  format: "text",
-  clock: Date.now,
-  write: (line) => console.error(line),
-});
+export const consoleLog: Log = logOf("warn", textLine, Date.now, (line) => console.error(line));
 
 /** An error's name, code and message, and those of its causes. This is for the log, never for a client. */
 export function describeError(error: unknown, depth = 0): string {

@@ -155,6 +155,7 @@ function growingBuffer(max: number, reserve: (bytes: number) => void) {
 
 const mayHaveBody = ({ method }: Request): boolean => method !== "GET" && method !== "HEAD";
 
+const maxUnread = 16 * 1024 * 1024; // bytes: a runtime buffers no more of a body than it declares
 const assumedLength = 12_288; // bytes that a runtime usually buffers of a body of unknown length
 const leastFree = 8; // times a body's bytes
 
@@ -163,15 +164,15 @@ const leastFree = 8; // times a body's bytes
  * requests at once are refused: the less is free, the smaller a body must be. So strangers who announce large bodies do not
  * keep out a small one whose sender is not known yet. A lone body may have any size.
  */
-export async function whileUnread<T>({ request }: RequestContext, { unreadBodies }: Context, work: () => Promise<T>) {
+export async function whileUnread<T>({ request }: RequestContext, { unread }: Context, work: () => Promise<T>) {
   if (!mayHaveBody(request)) return await work();
-  const bytes = declaredLength(request) ?? assumedLength, { limit, used } = unreadBodies;
-  if (used > 0 && bytes > (limit - used) / leastFree) throw bodiesOverloaded();
-  unreadBodies.used += bytes;
+  const bytes = declaredLength(request) ?? assumedLength, { bytes: used } = unread;
+  if (used > 0 && bytes > (maxUnread - used) / leastFree) throw bodiesOverloaded();
+  unread.bytes += bytes;
   try {
     return await work();
   } finally {
-    unreadBodies.used -= bytes;
+    unread.bytes -= bytes;
   }
 }
 

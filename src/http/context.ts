@@ -56,8 +56,8 @@ export type Context = {
   bodyLimit: BodyLimit;
   /** The bytes of bodies that the service holds, by the workspaces that they are for. */
   bodies: Shares;
-  /** How many bytes of unread bodies it may hold while their senders are authenticated, and how many it holds. */
-  unreadBodies: { readonly limit: number; used: number };
+  /** How many bytes of unread bodies the runtime may hold, while their senders are authenticated. */
+  unread: { bytes: number };
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
   inFlight: InFlight;

@@ -3,9 +3,11 @@ import { overloaded, stopping } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 
 export type InFlight = {
-  /** Counts a request. Returns a function that ends it. */
-  begin(): () => void;
+  /** Counts a request, or the response to one that is still being sent. Returns a function that ends it. */
+  begin(isAnswered?: boolean): () => void;
   count(): number;
+  /** Whether too many requests are unanswered. Clients that do not read their responses keep nobody else out. */
+  isFull(): boolean;
   isDraining(): boolean;
   isClosing(): boolean;
   /** Announces that the service will stop. Resolves when every request that is in flight now has been answered. */
@@ -17,11 +19,11 @@ export type InFlight = {
 const maxInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
 
 /** Why no request is accepted now; undefined if one is. */
-export const findRefusal = ({ isClosing, count }: InFlight): Refusal | undefined =>
-  isClosing() ? stopping() : count() > maxInFlight ? overloaded() : undefined;
+export const findRefusal = ({ isClosing, isFull }: InFlight): Refusal | undefined =>
+  isClosing() ? stopping() : isFull() ? overloaded() : undefined;
 
 export function createInFlight(): InFlight {
-  let total = 0;
+  let total = 0, answered = 0;
   // Requests that arrive after a wait has begun do not prolong it.
   let generation = { count: 0, end() {} };
   let drained: Promise<void> | undefined;
@@ -39,17 +41,20 @@ export function createInFlight(): InFlight {
   const drain = () => drained ??= untilAnswered();
 
   return {
-    begin() {
-      const own = generation;
+    begin(isAnswered = false) {
+      const own = generation, sent = Number(isAnswered);
       own.count++;
       total++;
+      answered += sent;
       return () => {
         own.count--;
         total--;
+        answered -= sent;
         if (own.count === 0) own.end();
       };
     },
     count: () => total,
+    isFull: () => total - answered > maxInFlight,
     isDraining: () => drained !== undefined,
     isClosing: () => closed !== undefined,
     drain,

@@ -2,13 +2,14 @@
 import { DiagnosisResponse, DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
 import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest } from "../schema/submits.ts";
 import { refer } from "../schema/struct.ts";
+import { overloaded } from "../common/errors.ts";
 import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
 import type { Described, Part } from "./openapi-components.ts";
 import { openApiPath } from "./face.ts";
 import type { Face } from "./face.ts";
-import { okBytes, statusOf } from "./respond.ts";
+import { okBytes, refuse, statusOf } from "./respond.ts";
 import { addReads, createRouter, routeOf } from "./router.ts";
 
 /** The HEAD method of a path, from its GET method. */
@@ -132,6 +133,9 @@ const readRoot: Described = {
   },
 };
 
+// Strangers may ask for the description and not read it, and each such response costs memory.
+const maxInFlight = 1_000; // requests, beyond which it is refused
+
 const describe: Described = {
   tags: ["Description"],
   security: [],
@@ -141,7 +145,7 @@ const describe: Described = {
   summary: "Read this description",
   responses: {
     [statusOf.ok]: answer("OpenAPI 3.1", [], json({ type: "object" })),
-    ...refusalsOf("invalid"),
+    ...refusalsOf("invalid", "overloaded"),
   },
 };
 
@@ -203,7 +207,8 @@ export const openapi = (): Face => ({
       const router = createRouter(basePath);
       addReads(router, {
         // deno-lint-ignore require-await -- a handler returns a promise
-        [openApiPath]: async () => {
+        [openApiPath]: async (_, { inFlight }) => {
+          if (inFlight.count() > maxInFlight) return refuse(overloaded());
           const bytes = bytesOf.get(faces) ??
             new TextEncoder().encode(JSON.stringify(describeService(faces, hasMetrics)));
           bytesOf.set(faces, bytes);

@@ -161,7 +161,6 @@ export type Shared = {
   prompts: PromptCache;
 };
 
-const maxUnreadBytes = 16 * 1024 * 1024; // of bodies whose key is being looked up
 const maxKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
 const maxValidKeys = 16_000;
 
@@ -249,8 +248,7 @@ export function createContext(
     telemetry,
     bodyLimit: { bytes: maxBodyBytes, time: bodyTimeout },
     bodies,
-    // A runtime buffers no more of a body than it declares.
-    unreadBodies: { limit: maxUnreadBytes, used: 0 },
+    unread: { bytes: 0 },
     stallTimeout,
     discards: { count: 0 },
     corsOrigins,

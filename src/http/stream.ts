@@ -22,7 +22,7 @@ export function toStream(
   { inFlight, stallTimeout }: Sending,
   ended = () => {},
 ): ReadableStream<Uint8Array> {
-  const leave = inFlight.begin();
+  const leave = inFlight.begin(true);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;
 

@@ -126,6 +126,18 @@ const describing: Record<number, Ask[]> = {
   400: [() => ({ url: "http://a b/openapi.json" })],
 };
 
+const description: Record<number, Ask[]> = {
+  ...describing,
+  // Others do not read what they have asked for.
+  503: [
+    async ({ fetch }) => {
+      const ask = () => fetch(new Request("http://ledger.test/openapi.json"));
+      await Promise.all(Array.from({ length: 1_001 }, ask));
+      return {};
+    },
+  ],
+};
+
 const readiness: Record<number, Ask[]> = {
   ...describing,
   503: [
@@ -157,8 +169,8 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   probeQuota: { 200: [() => ({})] },
   readRoot: describing,
   probeRoot: describing,
-  describe: describing,
-  probeDescription: describing,
+  describe: description,
+  probeDescription: description,
   checkHealth: { ...describing, 200: [() => ({})] },
   probeHealth: { ...describing, 200: [() => ({})] },
   checkReadiness: readiness,

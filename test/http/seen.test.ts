@@ -216,7 +216,7 @@ test("a closing service refuses new requests, and waits for earlier ones", async
   assert.is(inFlight.count(), 0);
 });
 
-test("refuses requests while 20,000 are in flight, except to the paths of probes", async () => {
+test("refuses requests while 20,000 are unanswered, except to the paths of probes", async () => {
   const settings = { log: silentLog, metricsToken: adminToken, basePath: "/llm" } as const;
   const { context, fetch } = serveContext(await openMemory(), settings);
   const statuses = (paths: string[]) =>
@@ -232,6 +232,15 @@ test("refuses requests while 20,000 are in flight, except to the paths of probes
   assert.equal(await statuses(likeProbes), [503, 503, 200, 200]);
   for (const end of ends) end();
   assert.equal(await statuses(paths), [401, 404, 200, 200, 200]);
+});
+
+test("responses that their clients do not read keep nobody else out", async () => {
+  const { context: { inFlight }, fetch } = serveContext(await openMemory(), { log: silentLog });
+  const ends = Array.from({ length: 20_000 }, () => inFlight.begin(true));
+  assert.is((await fetch(new Request("http://ledger.test/v1/prompts"))).status, 401);
+  assert.is(inFlight.count(), 20_000);
+  for (const end of ends) end();
+  assert.is(inFlight.count(), 0);
 });
 
 test("answers even if the log fails, and the request is no longer in flight", async () => {
