@@ -66,11 +66,11 @@ export function createListener(
   const exchanges = trackExchanges();
   return {
     listener(request: Incoming, response: Outgoing): Promise<void> {
-      // Streams of HTTP/2 end on their own.
-      if (request.httpVersionMajor === 1) exchanges.add({ request, response } as Exchange);
       // No Request can have this method. UNKNOWN, which no route has, is refused in the same way.
       if (request.method === "TRACE") Object.assign(request, { method: "UNKNOWN" });
-      return answer(request, response);
+      // Streams of HTTP/2 end on their own.
+      if (request.httpVersionMajor !== 1) return answer(request, response);
+      return exchanges.run({ request, response } as Exchange, () => answer(request, response));
     },
     refuseRest: exchanges.refuseRest,
   };
@@ -111,16 +111,26 @@ function joinChunks(incoming: Incoming): ReadableStream<Uint8Array> {
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** Tracks the unanswered requests of each connection: several, if the client pipelines them. */
+const maxPipelined = 32; // unanswered requests of a connection, beyond which it is closed
+
+/**
+ * Tracks the unanswered requests of each connection: several, if the client pipelines them. They are answered one after the
+ * other. A client that reads no response would otherwise make the service hold many at once.
+ */
 function trackExchanges() {
   const all = new WeakMap<Socket, Exchange[]>();
   const openOn = (socket: Socket) => all.get(socket)?.filter(({ response }) => !response.writableFinished) ?? [];
 
   return {
-    add(exchange: Exchange): void {
-      const { socket } = exchange.request;
+    /** Answers a request when those before it on its connection are answered. */
+    run(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
+      const { socket } = exchange.request, open = openOn(socket), before = open.at(-1);
       if (!all.has(socket)) socket.once("close", () => openOn(socket).forEach(endUnsent));
-      all.set(socket, [...openOn(socket), exchange]);
+      all.set(socket, [...open, exchange]);
+      if (before === undefined) return answer();
+      if (open.length >= maxPipelined) socket.destroy();
+      return new Promise<void>((resolve) => void before.response.once("close", resolve))
+        .then(() => socket.destroyed ? undefined : answer());
     },
     /** Nothing is read after bytes that are not a request. The requests before them are answered first. */
     refuseRest(error: NodeJS.ErrnoException, socket: Socket): void {

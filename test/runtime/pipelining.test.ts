@@ -114,13 +114,28 @@ async function countInFlight(): Promise<number> {
   }
 }
 
-test("unread answers are no longer in flight when their client has disconnected", async () => {
+const describe = "GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n";
+
+test("one request of a connection is answered at a time, and none is in flight when its client has disconnected", async () => {
   const sockets = await Promise.all(Array.from({ length: 20 }, open));
-  for (const socket of sockets) socket.pause().write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30));
+  for (const socket of sockets) socket.pause().write(describe.repeat(30));
   await new Promise((resolve) => setTimeout(resolve, 300));
+  const count = await readMetric(service.url, "promptledger_http_requests_in_flight");
+  assert.ok(count <= 21, `${count} in flight`);
   for (const socket of sockets) socket.destroy();
   assert.is(await countInFlight(), 1);
 });
+
+if (currentRuntime === "Node") {
+  test("a connection with more than 32 unanswered requests is closed", async () => {
+    const socket = await open();
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.resume().write(describe.repeat(33));
+    await closed;
+    assert.is(await countInFlight(), 1);
+    assert.equal(await exchange(read().repeat(32), 32), Array(32).fill(200));
+  });
+}
 
 const chunked = "Transfer-Encoding: chunked\r\n\r\n";
 const unfinished: [name: string, bytes: () => string][] = [
