@@ -9,7 +9,7 @@ import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-compone
 import type { Described, Part } from "./openapi-components.ts";
 import { openApiPath } from "./face.ts";
 import type { Face } from "./face.ts";
-import { okBytes, refuse, statusOf } from "./respond.ts";
+import { okText, refuse, statusOf } from "./respond.ts";
 import { addReads, createRouter, routeOf } from "./router.ts";
 
 /** The HEAD method of a path, from its GET method. */
@@ -212,7 +212,7 @@ export const openapi = (): Face => ({
           const bytes = bytesOf.get(faces) ??
             new TextEncoder().encode(JSON.stringify(describeService(faces, hasMetrics)));
           bytesOf.set(faces, bytes);
-          return okBytes(bytes);
+          return okText(bytes, {});
         },
       });
       return routeOf(router);

@@ -76,10 +76,10 @@ export const text = (body: string, type: string): Answer => ({
   body,
 });
 
-/** 200 with JSON as bytes. */
-export const okBytes = (body: Uint8Array): Answer => ({
+/** 200 with a JSON text, or its bytes. */
+export const okText = (body: string | Uint8Array, headers: HeaderValues): Answer => ({
   status: statusOf.ok,
-  headers: { "Content-Type": "application/json" },
+  headers: { "Content-Type": "application/json", ...headers },
   body,
 });
 
