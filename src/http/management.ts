@@ -34,7 +34,7 @@ import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
 
 /** The state of the face in one service. */
-type Shared = { store: Store; answerLong: LongAnswer };
+type Shared = { store: Store; answerLong: LongAnswer; authenticate: Gate };
 
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
@@ -95,26 +95,18 @@ export function managementWith(
     mount(basePath) {
       const router = createRouter(basePath);
       const gate = createGate(adminToken);
-      if (isOn) addOperations(router, gate);
+      if (isOn) addOperations(router);
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return (host) => {
-        const access = open(host, gate);
-        const shared: Shared = { store: access.store, answerLong: createLongAnswer(access, quietMs) };
-        if (!isOn) return (ctx, context) => router.fetch(ctx, context, shared);
-        const count = host.metrics.counter(
-          "promptledger_management_refusals_total",
-          "Management requests refused for their token: missing, invalid, a role too low, or too many failures",
-          ["reason"],
-          ["missing", "invalid", "forbidden", "limited"],
-        );
+        const count = isOn ? countRefusals(host) : () => {};
+        const access = open(host, counted(gate, count));
+        const { store } = access, answerLong = createLongAnswer(access, quietMs);
+        const shared: Shared = { store, answerLong, authenticate: access.gate };
         return async (ctx, context) => {
           try {
-            const answer = await router.fetch(ctx, context, { ...shared });
-            if (answer?.error === "rate_limited") count("limited");
-            return answer;
+            return await router.fetch(ctx, context, { ...shared });
           } catch (error) {
-            const reason = error instanceof Refusal ? reasonOf(error) : undefined;
-            if (reason !== undefined) count(reason);
+            if (error instanceof Refusal && error.kind === "forbidden") count("forbidden");
             throw error;
           }
         };
@@ -136,17 +128,34 @@ const embedder: Caller = { source: "embedded", actor: "", role: "owner" };
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 
-/** The label of a refusal in the metrics. */
-function reasonOf({ kind, code }: Refusal): string | undefined {
-  if (kind === "unauthorized") return code === "invalid_token" ? "invalid" : "missing";
-  return kind === "forbidden" ? "forbidden" : undefined;
-}
+/** Why management, or the console, refused somebody. */
+type Reason = "missing" | "invalid" | "forbidden" | "limited";
+
+const countRefusals = ({ metrics }: FaceHost): (reason: Reason) => void =>
+  metrics.counter(
+    "promptledger_management_refusals_total",
+    "Requests refused for their token or session: missing, invalid, a role too low, or too many failures",
+    ["reason"],
+    ["missing", "invalid", "forbidden", "limited"] satisfies Reason[],
+  );
+
+/** Counts what a gate refuses, for all faces that use it. */
+const counted = (gate: Gate, count: (reason: Reason) => void): Gate => async (token, store) => {
+  try {
+    const authenticated = await gate(token, store);
+    if ("retryAfter" in authenticated) count("limited");
+    return authenticated;
+  } catch (error) {
+    if (error instanceof Refusal) count(token === undefined ? "missing" : "invalid");
+    throw error;
+  }
+};
 
 /** Every path below `adminPath` requires a token, even one that does not exist. */
-function addOperations(router: RouterType, authenticate: Gate): void {
+function addOperations(router: RouterType): void {
   router.all(`${adminPath}/*`, async (ctx: RequestContext, context: Context, state: State) => {
     const { request, requestId, logContext } = ctx;
-    const authenticated = await whileUnread(ctx, context, () => authenticate(tokenOf(request), state.store));
+    const authenticated = await whileUnread(ctx, context, () => state.authenticate(tokenOf(request), state.store));
     if ("retryAfter" in authenticated) {
       return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
     }

@@ -134,7 +134,7 @@ test("a wrong token is refused, and so is every token but known ones after thirt
 
 test("forged cookies cost no query, count as wrong tokens, and are refused after thirty in a minute", async () => {
   const { database, counts } = counting(await openMemory());
-  const guarded = await createWorld({ database });
+  const guarded = await createWorld({ database, servesMetrics: true });
   const { token } = await call(createToken, guarded.admin, { name: "Ada", role: "viewer" });
   const cookie = cookieOf(await sendToken(guarded, token));
   const forge = (nth: number) => `${cookie.slice(0, -2)}${nth}`.padEnd(cookie.length, "-");
@@ -147,6 +147,10 @@ test("forged cookies cost no query, count as wrong tokens, and are refused after
   assert.is((await guarded.send("/console/workspaces", late)).status, 429);
   assert.is(counts.reads, 0);
   assert.is((await guarded.manage("GET", "/workspaces", undefined, bearer("wrong"))).status, 429);
+  const { text: metrics } = await guarded.send("/metrics", { headers: bearer(adminToken) });
+  for (const [reason, count] of [["missing", 0], ["invalid", 30], ["forbidden", 0], ["limited", 3]] as const) {
+    assert.match(metrics, `promptledger_management_refusals_total{reason="${reason}"} ${count}\n`);
+  }
   // Who has a session, or a token, is not shut out, and the page that signs in takes the useless cookie away.
   assert.equal(await knock(cookie, undefined, guarded), [200, null]);
   const { status, headers } = await guarded.send("/console/sign-in", { headers: { Cookie: forge(32) } });
