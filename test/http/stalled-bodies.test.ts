@@ -1,6 +1,6 @@
 // Bodies that stop before their last byte: sent by strangers and by another workspace to everything that has a path, they keep
 // no application from submitting, and nobody from signing in.
-import { suite } from "uvu";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
 import { consolePages } from "../../src/console.ts";
