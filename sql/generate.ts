@@ -23,8 +23,8 @@ async function migrationsModule(): Promise<string> {
     "// Generated from sql/ by `npm run generate`; edit the files there.\n",
     "// deno-fmt-ignore-file\n",
     'import type { Migration } from "./migrate.ts";\n\n',
-    "/** The names alone, for modules that need no SQL. */\n",
-    `export const migrationNames: readonly string[] = [${entries.map(({ name }) => `"${name}"`).join(", ")}];\n\n`,
+    "/** The name of the last one, for modules that need no SQL. */\n",
+    `export const latestMigration = "${entries.at(-1)!.name}";\n\n`,
     "/** All migrations, in order. */\n",
     `export const migrations: readonly Migration[] = [\n${entries.map(({ text }) => text).join("")}];\n`,
   ].join("");

@@ -9,6 +9,7 @@ import * as assert from "uvu/assert";
 import { createService } from "../src/index.ts";
 import type { Service, ServiceOptions } from "../src/index.ts";
 import { migrate } from "../src/migrate.ts";
+import { latestMigration } from "../src/database/migrations.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { usedIn } from "./balanced.ts";
 import { createFolder, until } from "./conformance/processes.ts";
@@ -267,8 +268,8 @@ const schemas: [name: string, sql: string, error: string][] = [
   ["is missing", "drop table promptledger_migrations", "Database has no schema: run promptledger migrate"],
   [
     "is out of date",
-    "delete from promptledger_migrations where name like '002%'",
-    "Database lacks migration 002-create-ledger: run promptledger migrate",
+    "delete from promptledger_migrations where name > '002'",
+    `Database lacks migration ${latestMigration}: run promptledger migrate`,
   ],
   [
     "is newer",

@@ -11,7 +11,7 @@ import type { BuildOptions } from "esbuild";
 import { publint } from "publint";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
-import { migrationNames } from "../src/database/migrations.ts";
+import { migrations } from "../src/database/migrations.ts";
 import { createFolder, startProgram, until } from "./conformance/processes.ts";
 import { blocksOf, documentAt, linksOf, sectionOf } from "./documents.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
@@ -243,7 +243,7 @@ if (currentRuntime === "Node") {
   for (const [name, command, ...args] of runs) {
     test(`is embedded on ${name}`, async () => {
       await rm(`${app}/ledger.db`, { force: true });
-      assert.is(await run(app, command!, ...args), expected(migrationNames.length));
+      assert.is(await run(app, command!, ...args), expected(migrations.length));
     });
   }
 
@@ -301,7 +301,7 @@ if (currentRuntime === "Node") {
 
   test("is bundled by esbuild, and brings its own migrations", async () => {
     const folder = await bundle({ platform: "node", target: "node20", external: ["libsql", "@libsql/client"] });
-    assert.is(await run(`${folder}/dist`, "node", "embed.js"), expected(migrationNames.length));
+    assert.is(await run(`${folder}/dist`, "node", "embed.js"), expected(migrations.length));
   });
 
   if (process.platform === "linux") {
@@ -316,7 +316,7 @@ if (currentRuntime === "Node") {
     const folder = `${app}/compiled`;
     await mkdir(folder);
     await run(app, pathOf("node_modules/.bin/bun"), "build", "--compile", "embed.ts", "--outfile", `${folder}/program`);
-    assert.is(await run(folder, `${folder}/program`), expected(migrationNames.length));
+    assert.is(await run(folder, `${folder}/program`), expected(migrations.length));
   });
 
   test("is typed for a strict TypeScript project", async () => {

@@ -4,12 +4,14 @@ import { build } from "esbuild";
 import { management } from "../src/management.ts";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
-import { migrationNames } from "../src/database/migrations.ts";
+import { migrations } from "../src/database/migrations.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createFolder, startSqld } from "./conformance/processes.ts";
 import { findSqld } from "./conformance/sqld.ts";
 import { createTenant, goodBody, managementOf, readAnswer } from "./helpers.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
+
+const migrationNames = migrations.map(({ name }) => name);
 
 const test = suite("worker");
 

@@ -6,7 +6,7 @@ import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { listMissing } from "../database/migrate.ts";
-import { migrationNames, migrations } from "../database/migrations.ts";
+import { migrations } from "../database/migrations.ts";
 import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
@@ -75,7 +75,9 @@ const serviceCommands: Command[] = [
 async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
   const { database: location } = readConfig(env);
   const path = fileOf(location);
-  const missing = path === undefined || await exists(path) ? await listMissingIn(location) : migrationNames;
+  const missing = path === undefined || await exists(path)
+    ? await listMissingIn(location)
+    : migrations.map(({ name }) => name);
   return {
     data: { missing },
     note: missing.length === 0 ? "The schema is up to date" : "The schema is out of date: run promptledger migrate",

@@ -63,7 +63,7 @@ type TransportOptions = {
  */
 const meanings: [pattern: RegExp, kind: typeof PromptLedgerError, code: string][] = [
   [
-    /^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Request body must be (at most|nested) |Idempotency-Key )/,
+    /^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Re(quest body|cord) must be (at most|nested) |Idempotency-Key)/,
     InvalidRequestError,
     "invalid_request",
   ],

@@ -94,6 +94,22 @@ export const withoutSecrets = (text: string, others: readonly string[] = []): st
     ),
   );
 
+/** Whether a text may be what `withoutSecrets` made this of, whatever the other secrets were. Takes linear time. */
+export function isMaskOf(masked: string, text: string): boolean {
+  if (withoutSecrets(text) === masked) return true;
+  const [first = "", ...parts] = masked.split("…");
+  const last = parts.pop();
+  if (last === undefined || !text.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of parts) {
+    // A secret has at least one character.
+    const found = text.indexOf(part, at + 1);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.endsWith(last) && at < text.length - last.length;
+}
+
 /** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
 export const hashApiKey = (key: string): Promise<string> => sha256(key);
 

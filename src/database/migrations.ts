@@ -2,8 +2,8 @@
 // deno-fmt-ignore-file
 import type { Migration } from "./migrate.ts";
 
-/** The names alone, for modules that need no SQL. */
-export const migrationNames: readonly string[] = ["001-create-catalog", "002-create-ledger", "003-index-commits-by-time", "004-index-version-times", "005-name-prompts", "006-extend-deployment-history", "007-count-pruned-calls-by-key", "008-keep-for-a-time", "009-delete-workspaces", "010-limit-keys", "011-create-management-tokens", "012-protect-deployments", "013-create-audit-log", "014-name-statuses", "015-reindex-records", "016-create-prices", "017-name-sources", "018-read-names-from-documents", "019-read-damaged-documents", "020-create-service-secret", "021-count-older-entries", "022-end-sessions"];
+/** The name of the last one, for modules that need no SQL. */
+export const latestMigration = "022-end-sessions";
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [

@@ -6,8 +6,8 @@ import { schemaMissing, schemaNewer, schemaOutdated } from "../common/errors.ts"
 import { failureOf, hasCode, isFileFault } from "./database.ts";
 import type { Database } from "./database.ts";
 import { isMigrated } from "./migrate.ts";
-import { migrationNames } from "./migrations.ts";
-import { text } from "./row.ts";
+import { latestMigration } from "./migrations.ts";
+import { textOrNull } from "./row.ts";
 import { withTimeout } from "../common/timeout.ts";
 
 const timeoutMs = 2_000;
@@ -32,12 +32,11 @@ export function readinessOf(database: Database, clock: Clock): () => Promise<Ref
 async function findObstacle(database: Database): Promise<Refusal | undefined> {
   try {
     if (!await isMigrated(database)) return schemaMissing();
-    const rows = await database.read({ sql: "select name from promptledger_migrations order by name" });
-    const applied = rows.map((row) => text(row, "name"));
-    const missing = migrationNames.find((name) => !applied.includes(name));
-    if (missing !== undefined) return schemaOutdated(missing);
-    const unknown = applied.find((name) => !migrationNames.includes(name));
-    if (unknown !== undefined) return schemaNewer(unknown);
+    // Migrations are applied in the order of their names.
+    const [row] = await database.read({ sql: "select max(name) as latest from promptledger_migrations" });
+    const latest = textOrNull(row!, "latest") ?? "";
+    if (latest < latestMigration) return schemaOutdated(latestMigration);
+    if (latest > latestMigration) return schemaNewer(latest);
     await database.probe?.();
     return undefined;
   } catch (error) {

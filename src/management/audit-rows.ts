@@ -1,7 +1,7 @@
 // Compares the rows of the catalog with what the audit log says of them. A row that was changed, added or removed without an
 // entry disagrees with its entries. The log has no text of a prompt and no secret, but it has their hashes.
 import { managementContended } from "../common/errors.ts";
-import { withoutSecrets } from "../common/ids.ts";
+import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { apiKeyTable } from "./api-keys.ts";
@@ -227,7 +227,7 @@ function differingMembers(
     // What no entry has named is null since the creation.
     const text = expected.get(name) ?? (isCreated ? "null" : undefined);
     const isCompared = name !== "id" && !unlogged.includes(name) && text !== undefined;
-    return isCompared && withoutSecrets(JSON.stringify(value)) !== text;
+    return isCompared && !isMaskOf(text, JSON.stringify(value));
   }).map(([name]) => name);
 }
 

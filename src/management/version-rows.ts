@@ -1,7 +1,7 @@
 // Compares the versions of prompts with the audit log, which has the hash of the content of each.
-import { withoutSecrets } from "../common/ids.ts";
+import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
-import { integer, integerOrNull, text } from "../database/row.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import type { RowFault } from "./audit-faults.ts";
 import { contentHash } from "./versions.ts";
 
@@ -58,6 +58,6 @@ async function differingMembers(row: Row): Promise<string[]> {
   const [title, description, messages, llmConfig] = ["title", "description", "messages", "llm_config"]
     .map((column) => text(row, column)) as [string, string, string, string];
   const isSame = await contentHash({ title, description, messages, llmConfig }) === row.logged_hash;
-  const isSameNote = withoutSecrets(text(row, "note")) === row.logged_note;
+  const isSameNote = isMaskOf(textOrNull(row, "logged_note") ?? "", text(row, "note"));
   return [...isSame ? [] : ["content"], ...isSameNote ? [] : ["note"]];
 }

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { describeCreated } from "../../src/cli/local.ts";
-import { migrationNames } from "../../src/database/migrations.ts";
+import { migrations } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { openPlaces, runIn, words } from "./places.ts";
 import type { Data } from "./places.ts";
+
+const migrationNames = migrations.map(({ name }) => name);
 
 const test = suite("command line");
 

@@ -94,9 +94,11 @@ everywhere("lists keys with their state, even on a narrow terminal", async ({ cl
   const { workspaceId, keyId } = await setUp();
   const scope = ["--workspace", workspaceId];
   await cli(words`key revoke ${keyId}`);
-  await cli(words`key create ${scope} --name old --expires 2020-01-01`);
+  await cli(words`key create ${scope} --name old --expires 30d`);
   await cli(words`key create ${scope} --name new --expires 90d`);
-  const { out } = await cli(words`key list ${scope}`, "", { columns: 80 });
+  const { now } = Date;
+  Date.now = () => now() + 60 * 86_400_000;
+  const { out } = await cli(words`key list ${scope}`, "", { columns: 80 }).finally(() => void (Date.now = now));
   const states = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)).map(([name, , state]) => [name, state]);
   assert.equal(states, [["name", "state"], ["new", "valid"], ["old", "expired"], ["test", "revoked"]]);
 });

@@ -2,10 +2,12 @@
 import { writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { migrationNames } from "../../src/database/migrations.ts";
+import { migrations } from "../../src/database/migrations.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { runIn } from "./places.ts";
+
+const migrationNames = migrations.map(({ name }) => name);
 
 const test = suite("empty databases");
 

@@ -3,7 +3,16 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/cli/command.ts";
-import { hashApiKey, isApiKey, newApiKey, newCommitId, newId, slotId } from "../../src/common/ids.ts";
+import {
+  hashApiKey,
+  isApiKey,
+  isMaskOf,
+  newApiKey,
+  newCommitId,
+  newId,
+  slotId,
+  withoutSecrets,
+} from "../../src/common/ids.ts";
 import { readMonth } from "../../src/ledger/month-usage.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { requireDeployment } from "../../src/management/deployments.ts";
@@ -71,6 +80,18 @@ test("a typing error in a key fails its checksum", () => {
 
 test("a key is hashed with SHA-256", async () => {
   assert.is(await hashApiKey("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+test("a text is known by its mask, and another one is not", () => {
+  const plain = fc.string({ unit: fc.constantFrom("a", "b", "…"), maxLength: 8 });
+  fc.assert(fc.property(fc.array(plain), fc.constantFrom(newApiKey(), "ab", "…a"), (parts, secret) => {
+    const text = parts.join(secret), masked = withoutSecrets(text, [secret]);
+    assert.ok(isMaskOf(masked, text));
+    assert.not(isMaskOf(masked, `c${text}`) && !masked.startsWith("…"));
+    assert.not(isMaskOf(masked, `${text}c`) && !masked.endsWith("…"));
+  }));
+  assert.not(isMaskOf("Acme …", "Acme "));
+  assert.not(isMaskOf("a…b…c", "axbc"));
 });
 
 test.run();

@@ -5,12 +5,14 @@ import * as assert from "uvu/assert";
 import { generated } from "../../sql/generate.ts";
 import { listMissing, migrate } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrate.ts";
-import { migrationNames, migrations } from "../../src/database/migrations.ts";
+import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { openMigrated } from "../../src/database/open-migrated.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { noon, openMemory } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";
+
+const migrationNames = migrations.map(({ name }) => name);
 
 const test = suite("migrate");
 

@@ -6,6 +6,7 @@ import { newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { openCommit } from "../../src/management/commit.ts";
+import type { Verification } from "../../src/management/upkeep.ts";
 import { management } from "../../src/management.ts";
 import { adminToken, counting, createTenant, createWorld, managementOf, noon, openMemory } from "../helpers.ts";
 import { promptFile, readAnswer, serveContext } from "../helpers.ts";
@@ -134,7 +135,7 @@ test("so is the admin token, whatever characters it has", async () => {
   for (const secret of [adminToken, `"\\${"x".repeat(30)}`]) {
     const faces = [management({ adminToken: secret })];
     const database = await openMemory();
-    const { deployId, workspaceId } = await createTenant(managementOf(database));
+    const { deployId, promptId, workspaceId } = await createTenant(managementOf(database));
     const { fetch } = serveContext(database, { faces, clock: () => noon });
     const send = async (method: string, path: string, body?: object) => {
       const init = { method, headers: as(secret), ...body === undefined ? {} : { body: JSON.stringify(body) } };
@@ -147,6 +148,10 @@ test("so is the admin token, whatever characters it has", async () => {
     const [renamed, deactivated] = items;
     assert.equal([deactivated!.note, deactivated!.actor], ["With ….", "…"]);
     assert.equal(renamed!.after, { name: "Acme …" });
+    // The rows have what was said, which verify does not take for a change by hand.
+    taken(await send("POST", `/prompts/${promptId}/versions`, { ...promptFile, title: "Two", note: body.note }), 201);
+    const { audit } = taken<Verification>(await send("GET", "/verify"));
+    assert.equal([audit!.isIntact, audit!.rows], [true, []]);
     await database.close();
   }
 });

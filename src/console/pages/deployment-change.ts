@@ -93,7 +93,7 @@ function changeName({ params }: Visit): ChangeName {
   return name as ChangeName;
 }
 
-/** A version to promote: any of the prompt. */
+/** A field for the version to promote, which may be any one of the prompt. */
 async function versionChoice(
   visit: Visit,
   { promptId, currentVersion }: Deployment,
