@@ -59,7 +59,7 @@ export type Claim = {
   readonly stamp: number;
   /** Whether the stamp has been seen in the file. Until then, a change by another process may pass for one of ours. */
   isStamped(): boolean;
-  /** Throws a file fault if the file or its log is no longer the one that was claimed. */
+  /** Throws a file fault if the file or its log is no longer the one that was claimed. For when the database is open. */
   check(): void;
   /** The same, after this process has committed. Returns how many pages the log has, if that is known. */
   checkCommit(): number | undefined;

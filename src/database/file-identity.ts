@@ -27,6 +27,8 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   const siblings = new Map<string, BigIntStats>();
   let log: ReturnType<typeof openLog> | undefined;
   let pages: number | undefined; // of the log, after the last commit
+  // Until the database is open, a connection that closes last, as one that waits for the garbage collector, removes the log.
+  let isLogHeld = false;
   let fault: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
   const reports: ((fault: string) => void)[] = [];
@@ -77,7 +79,7 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     if (fault !== undefined) throw fileError(fault);
   }
 
-  const inspect = () => fault ??= checkFile() ?? checkLog(false) ?? checkSibling("-shm");
+  const inspect = () => fault ??= checkFile() ?? (isLogHeld ? checkLog(false) ?? checkSibling("-shm") : undefined);
 
   function poll(): void {
     if (inspect() === undefined) return;
@@ -88,7 +90,10 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   return {
     stamp,
     isStamped: () => isStamped,
-    check: () => throwIf(fault ?? checkFile() ?? checkLog(false)),
+    check() {
+      isLogHeld = true;
+      throwIf(fault ?? checkFile() ?? checkLog(false));
+    },
     checkCommit() {
       throwIf(fault ?? checkFile() ?? checkLog(true));
       return pages;

@@ -1,13 +1,13 @@
 // A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
 // Runs on every runtime.
 import { open, readFile, stat, truncate } from "node:fs/promises";
+import Libsql from "libsql";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serialized } from "../../src/database/connection.ts";
 import type { Connection } from "../../src/database/connection.ts";
 import { connect } from "../../src/database/file.ts";
-import { claimFile } from "../../src/database/file-claim.ts";
-import { createFile } from "../../src/database/file-claim.ts";
+import { claimFile, createFile, uriOf } from "../../src/database/file-claim.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createFolder, until } from "../conformance/processes.ts";
 import { captureLog } from "../helpers.ts";
@@ -46,6 +46,26 @@ test("readiness probes that fill the log are not taken for a change by another p
   for (let probe = 0; probe < 100; probe++) await database.probe!();
   await database.write([insert(1)]);
   assert.is(await count(database), 64);
+  await database.close();
+});
+
+test("a connection that closes while a service opens the file, and so removes the log, is no fault", async () => {
+  const path = `${folder.path}/${++files}.db`;
+  const other = new Libsql(uriOf(path, "rwc"));
+  other.exec("pragma journal_mode = wal");
+  other.exec("create table texts (text text) strict");
+  const connection = connect(path, "serve");
+  const open = () => {
+    other.close();
+    // The next log would get the number of the removed one.
+    createFile(`${path}-other`);
+    connection.open!();
+  };
+  const database = serialized({ ...connection, open }, "serve", claimFile);
+  assert.is(await count(database), 0);
+  await database.write([insert(1)]);
+  await database.probe!();
+  assert.is(await count(database), 1);
   await database.close();
 });
 
