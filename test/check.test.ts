@@ -60,7 +60,7 @@ test("of what fails, the output is shown, with the command that repeats each tes
   assert.match(out, /FAILED Deno bad\.test\.ts\n bad +• ✘ ✘ +\(1 \/ 3\)\n+ +FAIL +bad +"does 2"\n +the reason\n/);
 });
 
-test("one test of a file can be repeated", async () => {
+test.full("one test of a file can be repeated", async () => {
   const { TEST_FOLDER } = await withFiles({ bad: fileOf("bad", ["", 'throw new Error("the reason")']) });
   const one = (name: string) =>
     runCommand(["sh", "-c", `${scripts["test:node"]} bad.test.ts "${name}"`], { TEST_FOLDER });
@@ -81,7 +81,8 @@ const crashes: [name: string, body: string, how: string][] = [
 ];
 
 for (const [name, body, how] of crashes) {
-  test(`a file that ${name} costs that file, and the others run`, async () => {
+  const add = name === "exits" ? test : test.full;
+  add(`a file that ${name} costs that file, and the others run`, async () => {
     const files = Object.fromEntries(["a", "c", "d"].map((name) => [name, fileOf(name, ["", ""])]));
     const settings = await withFiles({ ...files, b: fileOf("b", ["", body]) });
     const { code, out, last } = await runCommand(npmTest, { ...settings, CHECK_SLOTS: "1" });
@@ -110,13 +111,13 @@ test("a file without tests, and one that cannot be loaded, count as failures", a
   assert.equal([code, last], [1, "1 passed, 2 failed"], out);
 });
 
-test("reasons of skipped tests and the slowest files are shown", async () => {
+test.full("reasons of skipped tests and the slowest files are shown", async () => {
   const settings = await withFiles({ a: fileOf("a", ['console.log("skipped: no such program")', ""]) });
   const { out } = await runCommand(npmTest, settings);
   assert.match(out, /^skipped: no such program\nslowest: Node a\.test\.ts \d/m);
 });
 
-test("a random order runs every file", async () => {
+test.full("a random order runs every file", async () => {
   const settings = await withFiles(Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, fileOf(name, [""])])));
   const { code, last } = await runCommand(["sh", "-c", `${scripts.test} --shuffle`], settings);
   assert.equal([code, last], [0, "4 passed, 0 failed"]);
@@ -131,7 +132,8 @@ test("an unknown step is refused", async () => {
 });
 
 for (const [signal, expected] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
-  test(`${signal} ends it at once, with all that it started and a sum`, async () => {
+  const add = signal === "SIGINT" ? test : test.full;
+  add(`${signal} ends it at once, with all that it started and a sum`, async () => {
     const started = await mkdtemp(`${folder.path}/started-`);
     const writeId =
       `const { writeFileSync } = await import("node:fs"); writeFileSync("${started}/id", String(process.pid));`;

@@ -145,11 +145,11 @@ if (currentRuntime === "Node") {
   const folder = await createFolder();
   test.after(() => folder.remove());
   const app = `${folder.path}/app`, page = `${folder.path}/page`;
+  const checkout = `${folder.path}/checkout`;
   const tarballs: string[] = [];
 
   test("is packed and installs in an empty folder", async () => {
     // Packing compiles, which other tests of this checkout must not see half done.
-    const checkout = `${folder.path}/checkout`;
     await mkdir(checkout);
     for (const name of ["src", "package.json", "tsconfig.json", "LICENSE", "README.md"]) {
       await cp(pathOf(name), `${checkout}/${name}`, { recursive: true });
@@ -162,18 +162,22 @@ if (currentRuntime === "Node") {
     await mkdir(app);
     await writeFile(`${app}/package.json`, JSON.stringify({ private: true, type: "module" }));
     await run(app, "npm", "install", "--silent", "--no-audit", "--no-fund", `../${tarball}`);
-    await run(checkout, "npm", "run", "--silent", "pack:client");
-    const [client] = (await readdir(checkout)).filter((name) => name.endsWith(".tgz"));
-    await mkdir(page);
-    await writeFile(`${page}/package.json`, JSON.stringify({ private: true, type: "module" }));
-    await run(page, "npm", "install", "--silent", "--no-audit", "--no-fund", `../checkout/${client}`);
-    tarballs.push(tarball!, client!);
-    await writeFile(`${page}/use.ts`, clientUse);
+    tarballs.push(`${folder.path}/${tarball}`);
     await writeFile(`${app}/embed.js`, embedding);
     await writeFile(`${app}/embed.ts`, embedding);
     await writeFile(`${app}/looking.ts`, looking);
     await writeFile(`${app}/looking.js`, looking);
     await writeFile(`${app}/mistakes.ts`, mistakes);
+  });
+
+  test.full("the client is packed and installs in an empty folder", async () => {
+    await run(checkout, "npm", "run", "--silent", "pack:client");
+    const [tarball] = (await readdir(checkout)).filter((name) => name.endsWith(".tgz"));
+    await mkdir(page);
+    await writeFile(`${page}/package.json`, JSON.stringify({ private: true, type: "module" }));
+    await run(page, "npm", "install", "--silent", "--no-audit", "--no-fund", `../checkout/${tarball}`);
+    await writeFile(`${page}/use.ts`, clientUse);
+    tarballs.push(`${checkout}/${tarball}`);
   });
 
   test("installs no compiler, and nothing that runs a script", async () => {
@@ -221,10 +225,17 @@ if (currentRuntime === "Node") {
     ["promptledger/testing", ["createTestService"]],
     ["promptledger/worker", [...service, "default", "migrate"].sort()],
   ];
+  let exportsByName: Promise<Record<string, string[]>> | undefined;
+  const listExports = async () => {
+    const names = JSON.stringify(entries.map(([name]) => name));
+    const script = `console.log(JSON.stringify(Object.fromEntries(await Promise.all(
+      ${names}.map(async (name) => [name, Object.keys(await import(name)).sort()])))))`;
+    return JSON.parse(await run(app, "node", "--input-type=module", "--eval", script)) as Record<string, string[]>;
+  };
   for (const [name, exported] of entries) {
     test(`${name} exports ${exported.join(", ")}`, async () => {
-      const script = `console.log(JSON.stringify(Object.keys(await import("${name}")).sort()))`;
-      assert.equal(JSON.parse(await run(app, "node", "--input-type=module", "--eval", script)), exported);
+      exportsByName ??= listExports();
+      assert.equal((await exportsByName)[name], exported);
     });
   }
 
@@ -250,7 +261,7 @@ if (currentRuntime === "Node") {
   // Only Linux tells what a process has open.
   if (process.platform === "linux") {
     for (const [name, command, ...args] of runs) {
-      test(`reads on a thread of its own on ${name}`, async () => {
+      test.full(`reads on a thread of its own on ${name}`, async () => {
         const files = args.map((arg) => arg.replace("embed", "looking"));
         assert.is(await run(app, command!, ...files), "200 2\n");
       });
@@ -263,6 +274,9 @@ if (currentRuntime === "Node") {
     await writeFile(`${app}/shown.ts`, shownEmbedding!);
     await writeFile(`${app}/shown-app.ts`, shownApp!);
     await writeFile(`${app}/shown-fetching-app.ts`, shownFetchingApp!);
+    for (const [index, shown] of shownCalls.entries()) {
+      await writeFile(`${app}/shown-calls-${index}.ts`, `${shown}export {};\n`);
+    }
     const script = `
       const { default: shown } = await import("./shown.js");
       const { status } = await shown.fetch(new Request("https://example.com/readyz"));
@@ -271,10 +285,9 @@ if (currentRuntime === "Node") {
     assert.is(await run(app, "node", "--input-type=module", "--eval", script), "200\n");
   });
 
-  test("its calls without HTTP, and its service for tests, work as the documents show", async () => {
+  test.full("its calls without HTTP, and its service for tests, work as the documents show", async () => {
     await rm(`${app}/ledger.db`, { force: true });
-    for (const [index, shown] of shownCalls.entries()) {
-      await writeFile(`${app}/shown-calls-${index}.ts`, `${shown}export {};\n`);
+    for (const index of shownCalls.keys()) {
       const printed = await run(app, pathOf("node_modules/.bin/bun"), `shown-calls-${index}.ts`);
       assert.match(
         printed,
@@ -299,20 +312,20 @@ if (currentRuntime === "Node") {
     return folder;
   };
 
-  test("is bundled by esbuild, and brings its own migrations", async () => {
+  test.full("is bundled by esbuild, and brings its own migrations", async () => {
     const folder = await bundle({ platform: "node", target: "node20", external: ["libsql", "@libsql/client"] });
     assert.is(await run(`${folder}/dist`, "node", "embed.js"), expected(migrations.length));
   });
 
   if (process.platform === "linux") {
-    test("reads on one thread alone in a bundle, which has no file to start another with", async () => {
+    test.full("reads on one thread alone in a bundle, which has no file to start another with", async () => {
       const external = ["libsql", "@libsql/client"];
       const folder = await bundle({ entryPoints: [`${app}/looking.js`], platform: "node", target: "node20", external });
       assert.is(await run(`${folder}/dist`, "node", "looking.js"), "200 1\n");
     });
   }
 
-  test("is compiled by Bun into a program that needs only the native module beside it", async () => {
+  test.full("is compiled by Bun into a program that needs only the native module beside it", async () => {
     const folder = `${app}/compiled`;
     await mkdir(folder);
     await run(app, pathOf("node_modules/.bin/bun"), "build", "--compile", "embed.ts", "--outfile", `${folder}/program`);
@@ -330,7 +343,7 @@ if (currentRuntime === "Node") {
     await run(app, pathOf("node_modules/.bin/tsc"), "--noEmit", ...options, ...typeRoots, ...typed);
   });
 
-  test("the client is a package of its own, in one file, that needs no other", async () => {
+  test.full("the client is a package of its own, in one file, that needs no other", async () => {
     const { packages } = JSON.parse(await readFile(`${page}/node_modules/.package-lock.json`, "utf8"));
     assert.equal(Object.keys(packages), ["node_modules/promptledger-client"]);
     const own = `${page}/node_modules/promptledger-client`;
@@ -349,7 +362,7 @@ if (currentRuntime === "Node") {
   });
 
   // The types stand for themselves: nothing is skipped, and there are only those of a browser.
-  test("the client is typed for a strict project without types of Node", async () => {
+  test.full("the client is typed for a strict project without types of Node", async () => {
     const options = ["--strict", "--target", "es2022", "--lib", "es2022,dom", "--types", ""];
     await run(page, pathOf("node_modules/.bin/tsc"), "--noEmit", "--module", "nodenext", ...options, "use.ts");
     await run(page, pathOf("node_modules/.bin/tsc"), "--module", "nodenext", ...options, "use.ts");
@@ -361,20 +374,20 @@ if (currentRuntime === "Node") {
     ["Deno", pathOf("node_modules/.bin/deno"), "run", "--quiet", "--node-modules-dir=manual", "use.ts"],
   ];
   for (const [name, command, ...args] of clientRuns) {
-    test(`the client runs on ${name}`, async () => {
+    test.full(`the client runs on ${name}`, async () => {
       assert.is(await run(page, command!, ...args), "small 1 unauthorized 1\n");
     });
   }
 
-  test("publint finds nothing in it, nor in the client", async () => {
+  test.full("publint finds nothing in it, nor in the client", async () => {
     for (const pkgDir of [`${app}/node_modules/promptledger`, `${page}/node_modules/promptledger-client`]) {
       const { messages } = await publint({ pkgDir, pack: false, strict: true });
       assert.equal(messages, []);
     }
   });
 
-  test("its types resolve as its code does, for all that can import ECMAScript modules", async () => {
-    for (const tarball of [`${folder.path}/${tarballs[0]}`, `${folder.path}/checkout/${tarballs[1]}`]) {
+  test.full("its types resolve as its code does, for all that can import ECMAScript modules", async () => {
+    for (const tarball of tarballs) {
       const analysis = await checkPackage(createPackageFromTarballData(await readFile(tarball)));
       assert.ok(analysis.types !== false);
       // It has no CommonJS, which Node requires as an ECMAScript module, and no folders for resolution without `exports`.
@@ -386,8 +399,13 @@ if (currentRuntime === "Node") {
     }
   });
 
-  for (const own of [`${app}/node_modules/promptledger`, `${page}/node_modules/promptledger-client`]) {
-    test(`the links in the documents of ${own.split("/").at(-1)} lead to files that it has`, async () => {
+  for (
+    const [add, own] of [
+      [test, `${app}/node_modules/promptledger`],
+      [test.full, `${page}/node_modules/promptledger-client`],
+    ] as const
+  ) {
+    add(`the links in the documents of ${own.split("/").at(-1)} lead to files that it has`, async () => {
       const files = (await readdir(own, { recursive: true })).filter((file) => file.endsWith(".md"));
       assert.ok(files.includes("README.md"));
       for (const file of files) {
@@ -408,6 +426,9 @@ if (currentRuntime === "Node") {
       const { sources, sourceRoot = "" } = JSON.parse(await readFile(map, "utf8"));
       for (const source of sources) await access(join(dirname(map), sourceRoot, source));
     }
+  });
+
+  test.full("the source map of the client has the sources", async () => {
     const { sources, sourcesContent } = JSON.parse(
       await readFile(`${page}/node_modules/promptledger-client/index.js.map`, "utf8"),
     );
@@ -415,14 +436,14 @@ if (currentRuntime === "Node") {
   });
 
   for (const command of ["serve", "demo"]) {
-    test(`npx promptledger ${command} works in an empty folder`, async () => {
+    test.full(`npx promptledger ${command} works in an empty folder`, async () => {
       const empty = `${folder.path}/${command}`;
       await mkdir(empty);
       // npx keeps what it installs in its cache. Here that goes with the folder, but for what npm has downloaded.
       const cache = `${empty}-cache`;
       await mkdir(cache);
       await symlink(`${(await run(app, "npm", "config", "get", "cache")).trim()}/_cacache`, `${cache}/_cacache`);
-      const packed = `--package=${folder.path}/${tarballs[0]}`;
+      const packed = `--package=${tarballs[0]}`;
       const npx = ["exec", "--yes", "--prefer-offline", "--cache", cache, packed, "--", "promptledger"];
       // Installs it, which may take npm longer than a start may take.
       await run(empty, "npm", ...npx, "--version");

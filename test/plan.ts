@@ -8,9 +8,6 @@ import type { Runtime } from "./runtimes.ts";
 import { workerCommand } from "./schedule.ts";
 import type { Job } from "./schedule.ts";
 
-/** Whether tests run in full, as in CI: exhaustive ones have a small form for `npm test`. */
-export const isFull = process.env.TEST_SCOPE === "full";
-
 /** A test file, by its path in the folder. */
 export type TestFile = {
   file: string;
@@ -39,7 +36,7 @@ export function listFiles(): TestFile[] {
       file,
       runs: says("Runs on every runtime") ? everywhere : ["Node"],
       runsInFull: says("Runs on Node alone") ? ["Node"] : everywhere,
-      hasFullForm: /\bisFull\b/.test(source),
+      hasFullForm: /\bisFull\b|\btest\.full\(/.test(source),
       isAlone: says("Runs without others beside it"),
     };
   });

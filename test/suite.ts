@@ -1,18 +1,30 @@
-// uvu's suites, of which one test can be run alone, by its name.
+// uvu's suites, of which one test can be run alone, by its name, and which may have tests for CI.
 import process from "node:process";
 import { suite as uvuSuite } from "uvu";
 import type { Test } from "uvu";
 
+/** Whether tests run in full, as in CI. `npm test` runs a small form of what is exhaustive. */
+export const isFull = process.env.TEST_SCOPE === "full";
+
 /** Whether a test is to run: all are, unless TEST_NAME names one. */
 export const isChosen = (name: string): boolean => (process.env.TEST_NAME ?? name) === name;
 
-/** Makes a suite, as uvu does. */
-export function suite(name: string): Test {
+type Add = (title: string, run: Parameters<Test>[1]) => void;
+
+/** A suite of uvu. `test.full` adds a test that runs in full alone. */
+type Suite = Test & { full: Add };
+
+/** Makes a suite. */
+export function suite(name: string): Suite {
   const test: Test = uvuSuite(name);
-  return Object.assign(
-    (title: string, run: Parameters<Test>[1]) => {
-      if (isChosen(title)) test(title, run);
-    },
-    { before: test.before, after: test.after, only: test.only, skip: test.skip, run: test.run },
-  );
+  const add: Add = (title, run) => {
+    if (isChosen(title)) test(title, run);
+  };
+  const full: Add = (title, run) => {
+    if (isFull) add(title, run);
+  };
+  const { before, after, only, skip, run } = test;
+  return Object.assign((title: string, run: Parameters<Test>[1]) => add(title, run), {
+    ...{ before, after, only, skip, run, full },
+  });
 }

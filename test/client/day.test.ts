@@ -3,7 +3,7 @@
 // is refused, six times a deployment is switched off, and twelve times something else answers in place of the service.
 import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -19,7 +19,7 @@ import type { Odd } from "./stage.ts";
 const test = suite(`a day of the client on ${currentRuntime}`);
 
 const second = 1_000, minute = 60 * second, hour = 60 * minute; // ms
-const processes = 10, prompts = 5, promotions = 100, restarts = 10, oddities = 12, switches = 6;
+const processes = isFull ? 10 : 3, prompts = 5, promotions = 100, restarts = 10, oddities = 12, switches = 6;
 const lookEvery = 16.5 * second; // at most
 
 /** What is not as usual, from when to when. */

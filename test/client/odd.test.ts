@@ -1,7 +1,7 @@
 // The answers of odd.json, which come from something between a client and the service: none of them costs a record or a prompt.
 // The service's own refusals, and texts that come close, are told apart.
 import { readFile } from "node:fs/promises";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -10,7 +10,6 @@ import type { ClientOptions } from "../../src/client/options.ts";
 import * as errors from "../../src/common/errors.ts";
 import { statusOf } from "../../src/http/respond.ts";
 import { goodBody, noon } from "../helpers.ts";
-import { isFull } from "../plan.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 import { createClock, names, textResponse } from "./stage.ts";
 import type { Odd } from "./stage.ts";

@@ -3,7 +3,7 @@
 // which must have the tests' admin token.
 // Runs on every runtime.
 import process from "node:process";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { serveDatabase } from "../../src/http/service.ts";
@@ -70,7 +70,10 @@ if (TARGET_URL !== undefined) {
   plans.splice(0, plans.length, { name: TARGET_URL, serve });
 }
 
-for (const { name, store, serve } of plans) {
+// The cases in process, and on a server on each runtime, find little that the others do not.
+const isIn = ({ name }: Plan) => isFull || name === TARGET_URL || /with file|^Node with sqld|^workerd/.test(name);
+
+for (const { name, store, serve } of plans.filter(isIn)) {
   const test = suite(`conformance on ${name}`);
   if (store === "sqld" && "missing" in sqld) {
     console.log(`skipped: conformance on ${name}: ${sqld.missing}`);
@@ -97,7 +100,8 @@ for (const { name, store, serve } of plans) {
   }
 
   if (TARGET_URL === undefined) {
-    test("a team's day, with everything it does to its prompts, keys and records", () =>
+    const add = isFull || name === "Node with file" ? test : test.full;
+    add("a team's day, with everything it does to its prompts, keys and records", () =>
       // A Worker has a transaction for each request, and sqld stalls for seconds when many come at once.
       liveDay(target, served.archive!, name.startsWith("workerd") ? 2 : 8));
   }

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
 import { assertBalanced } from "../balanced.ts";
@@ -30,7 +30,7 @@ import { faultOfRecord, readBody } from "./submits.ts";
 
 const test = suite(`corpus on ${currentRuntime}`);
 
-const requests = Number(process.env.NUM_RUNS ?? 7000);
+const requests = Number(process.env.NUM_RUNS ?? (isFull ? 7000 : 1500));
 console.log(`corpus: SEED=${seed} NUM_RUNS=${requests}`);
 
 /** Generates this share of the requests. */

@@ -22,7 +22,7 @@ export type Running = {
 
 type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP";
 
-const startTimeoutMs = 20_000;
+const startTimeoutMs = 120_000; // it only ends what hangs
 
 /** The running children. They end with this process. */
 const children = new Set<ChildProcess>();

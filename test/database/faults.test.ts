@@ -1,8 +1,7 @@
 // A database that fails at every operation and statement, with every kind of error. Nothing is half written. Nothing is
 // counted that was not answered, unless a reply was lost. The next request is served.
-// Runs on every runtime.
 import process from "node:process";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import { failureOf } from "../../src/database/database.ts";
@@ -206,6 +205,11 @@ const failingOnce = (make: () => unknown) => (at: Fault["at"], operation: number
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
+// In part, each statement still meets some of the errors.
+const each = isFull ? 1 : 4;
+let met = 0;
+const isMet = () => met++ % each === 0;
+
 for (const protocol of ["file", "http"] as const) {
   const test = suite(`faults of a ${protocol === "file" ? "file" : "server"}`);
   test.before(() => void process.on("unhandledRejection", note));
@@ -225,14 +229,14 @@ for (const protocol of ["file", "http"] as const) {
         // A read has five statements, a submit six, and one with an idempotency key eight. Looking up a key has one.
         assert.ok(statements >= (Object.keys(ask.adds).length === 0 ? 1 : 5));
         if (ask.status < 300) {
-          for (const at of upTo(statements)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
+          for (const at of upTo(statements).filter(isMet)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
         }
       }
       await verifyBalanced(stage.admin);
     });
 
     test(`a request without the ledger that meets ${name} is refused, whichever operation meets it`, async () => {
-      for (const ask of others) {
+      for (const ask of others.filter(isMet)) {
         let operation = 0;
         while (await meet(stage, ask, once("before", operation), "refused")) operation++;
         assert.ok(operation > 0);
@@ -262,7 +266,7 @@ for (const protocol of ["file", "http"] as const) {
     const once = failingOnce(() => new Error(secret));
     for (const ask of others) {
       for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {
-        for (const at of ["after", ...upTo(stage.seen.statements)] as const) {
+        for (const at of ["after", ...upTo(stage.seen.statements).filter(isMet)] as const) {
           assert.ok(await meet(stage, ask, once(at, operation), "refused"));
         }
       }

@@ -2,7 +2,7 @@
 // their time is waiting, so that several hosts are at it at once.
 // Runs on every runtime.
 import process from "node:process";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { checksAfterParser } from "./body-checks.ts";
@@ -58,7 +58,9 @@ function planOf(host: Host, all: Check[]): { plan: Plan; start(): Promise<void> 
 
 // `HOSTS=express,koa` picks hosts by their files.
 const picked = process.env.HOSTS?.split(",");
-const isWanted = ({ file, runtimes }: Host) => runtimes.includes(currentRuntime) && (picked?.includes(file) ?? true);
+const few = ["express", "fastify", "worker", "express-after-parser", "bun-serve", "elysia", "deno-serve"];
+const isWanted = ({ file, runtimes }: Host) =>
+  runtimes.includes(currentRuntime) && (picked?.includes(file) ?? (isFull || few.includes(file)));
 const canRun = ({ name, isWorker }: Host) => {
   if (isWorker && "missing" in sqld) console.log(`skipped: ${name}: ${sqld.missing}`);
   return !isWorker || "binary" in sqld;

@@ -1,7 +1,7 @@
 // Deleting a workspace removes everything in it and nothing else. The ledger balances before, during and after.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Call } from "../../src/schema/ledger.ts";
 import type { Database } from "../../src/database/database.ts";
@@ -259,7 +259,7 @@ test("every verification balances while calls are pruned, retention runs and wor
   );
   await fc.assert(property, {
     seed: Number(process.env.SEED ?? 20261115),
-    numRuns: Number(process.env.NUM_RUNS ?? 10),
+    numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 10 : 4)),
     endOnFailure: true,
     includeErrorInReport: true,
   });

@@ -2,7 +2,7 @@
 // can see is compared with what it sees where the other one does nothing: it is the same but for ids, hashes and cursors.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
@@ -194,7 +194,7 @@ async function assertAlike(steps: Step[], gap = 0): Promise<void> {
 test("all that a tenant sees is the same, but for ids and times, whatever another one does", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => assertAlike(steps)),
-    { seed: Number(process.env.SEED ?? 8), numRuns: Number(process.env.NUM_RUNS ?? 12) },
+    { seed: Number(process.env.SEED ?? 8), numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 12 : 4)) },
   );
 });
 

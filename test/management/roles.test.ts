@@ -1,6 +1,6 @@
 // Which role may do what: every operation with every role, for all workspaces and bound to one, on own, foreign and missing
 // items, on protected and other deployments. The cases are made from the declarations of the operations.
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newId } from "../../src/common/ids.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
@@ -163,7 +163,8 @@ for (const operation of operations) {
   const namers = namersOf(operation);
   const required = namers.filter(({ isRequired }) => isRequired);
   const variants = namers.length === required.length ? [namers] : [namers, required];
-  for (const isProtected of [false, true]) {
+  // In part, only where protection changes the role.
+  for (const isProtected of isFull || operation.guardsProtected ? [false, true] : [false]) {
     for (const members of variants) {
       const isOverAll = members.length === 0;
       const needed = neededRole(operation, isOverAll, isProtected);

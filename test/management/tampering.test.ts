@@ -2,7 +2,7 @@
 // with a random history, and `verify` finds it, unless it is one of those that the documents say it cannot find.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
@@ -287,7 +287,7 @@ test("verify finds each random tampering, or the documents say that it cannot", 
         assert.is(isClean(audit), isHidden, `${what}: ${JSON.stringify(sql)}`);
       },
     ),
-    { seed, numRuns: Number(process.env.NUM_RUNS ?? 150) },
+    { seed, numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 150 : 50)) },
   );
 });
 
