@@ -1,6 +1,6 @@
 // Bodies that stop before their last byte: sent by strangers and by another workspace to everything that has a path, they keep
 // no application from submitting, and nobody from signing in.
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
 import { consolePages } from "../../src/console.ts";
@@ -96,12 +96,15 @@ async function sendersOf(world: World): Promise<Record<string, Sender>> {
 
 const large = { ...goodBody, content: { input: "x".repeat(size - 1_000) } };
 
-for (const name of Object.keys(await sendersOf(await createWorld()))) {
+// In part, each sender tries some of the paths, and each path is tried by some.
+const isTried = (sender: number, path: number) => isFull || (sender + path) % 4 === 0;
+
+for (const [sender, name] of Object.keys(await sendersOf(await createWorld())).entries()) {
   test(`from ${name} to every path, they keep no application from submitting`, async () => {
     const world = await createWorld({ maxBodyBytes: size, bodyBudgetBytes: budget, servesMetrics: true });
     const { headers, isKnown } = (await sendersOf(world))[name]!;
     const all: Stalled[] = [];
-    for (const [method, path] of await targetsOf(world)) {
+    for (const [method, path] of (await targetsOf(world)).filter((_, nth) => isTried(sender, nth))) {
       all.push(...await stall(world, path, { method, headers }, 12));
       const { status } = await world.submit(large);
       assert.is(status, 201, `${status} after ${method} ${path}`);
