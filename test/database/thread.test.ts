@@ -16,7 +16,6 @@ import { currentRuntime } from "../runtimes.ts";
 const test = suite("reader thread");
 
 const folder = await createFolder();
-test.after(() => folder.remove());
 
 let files = 0;
 
@@ -49,11 +48,14 @@ const statements: Record<string, Statement> = {
   "more rows": { sql: `${numbers(5_001)} select i, 'row ' || i as text from n` },
 };
 
+const { database: shared } = await openServed();
+test.after(async () => {
+  await shared.close();
+  await folder.remove();
+});
 for (const [name, statement] of Object.entries(statements)) {
   test(`reads ${name} as the connection does`, async () => {
-    const { database } = await openServed();
-    assert.equal(await database.readAside!(statement), await database.read(statement));
-    await database.close();
+    assert.equal(await shared.readAside!(statement), await shared.read(statement));
   });
 }
 
