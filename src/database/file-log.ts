@@ -46,14 +46,26 @@ export function openLog(name: string) {
     };
   }
 
-  /** Whether a log of this size reaches up to its end, begins with its salt, and ends with its checksum. */
-  function isWhole(size: bigint, { pages, pageSize, salt, checksum }: LogEnd): boolean {
+  // The end that was last found in the log.
+  let known: LogEnd | undefined;
+
+  /** Where the last frame before an end begins. */
+  const lastFrameOf = ({ pages, pageSize }: LogEnd) => logHeaderLength + (pages - 1) * (frameHeaderLength + pageSize);
+
+  /** Whether the checksum of an end stands in the last frame before it. */
+  function hasFrame(end: LogEnd): boolean {
+    const frame = read(log, lastFrameOf(end), frameHeaderLength);
+    return frame.getUint32(16) === end.checksum[0] && frame.getUint32(20) === end.checksum[1];
+  }
+
+  /** Whether a log of this size reaches up to its end, begins with its salt, and has the frames before this and the known end. */
+  function isWhole(size: bigint, end: LogEnd): boolean {
+    const { pages, pageSize, salt } = end;
     if (pages === 0) return true;
-    const lastFrame = logHeaderLength + (pages - 1) * (frameHeaderLength + pageSize);
-    if (size < lastFrame + frameHeaderLength + pageSize) return false;
-    if (read(log, 0, logHeaderLength).getBigUint64(16) !== salt) return false;
-    const frame = read(log, lastFrame, frameHeaderLength);
-    return frame.getUint32(16) === checksum[0] && frame.getUint32(20) === checksum[1];
+    if (size < lastFrameOf(end) + frameHeaderLength + pageSize) return false;
+    if (read(log, 0, logHeaderLength).getBigUint64(16) !== salt || !hasFrame(end)) return false;
+    // A commit would fill a log up again that was cut while the commit ran. If only the last page was, that is not noticed.
+    return known?.salt !== salt || known.pages === 0 || hasFrame(known);
   }
 
   return {
@@ -63,7 +75,10 @@ export function openLog(name: string) {
         const end = readEnd();
         if (end === undefined) continue;
         const { pages, commit, salt } = end;
-        if (isWhole(size, end)) return { pages, isChanged: false };
+        if (isWhole(size, end)) {
+          known = end;
+          return { pages, isChanged: false };
+        }
         // Another process may have written meanwhile.
         const again = readEnd();
         if (again?.commit === commit && again.salt === salt) return { pages, isChanged: true };

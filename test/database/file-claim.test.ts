@@ -133,7 +133,7 @@ for (const [name, code] of failures) {
 /** What someone does to the log of a file, in place: its inode stays. */
 const mishaps: Record<string, (log: string) => Promise<void>> = {
   "is emptied": (log) => truncate(log),
-  "is cut by a page": async (log) => await truncate(log, (await stat(log)).size - 4096),
+  "is cut by a page": async (log) => await truncate(log, (await stat(log)).size - 4096 - 24),
   "is cut to its header": (log) => truncate(log, 32),
   "gets another header": (log) => overwrite(log, 16),
   "gets other bytes at its end": async (log) => overwrite(log, (await stat(log)).size - 4096 - 24),
@@ -154,6 +154,26 @@ for (const [name, happen] of Object.entries(mishaps)) {
     await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
     await database.write(Array.from({ length: 4 }, () => insert(mebibyte)));
     await happen(`${path}-wal`);
+    for (let round = 0; round < 3; round++) {
+      await database.write([insert(1)]).then(
+        () => assert.unreachable(),
+        ({ message }) => assert.is(message, fault),
+      );
+    }
+    await database.close();
+  });
+
+  test(`a write is refused if the log ${name} just before it`, async () => {
+    let happens = async () => {};
+    const { path, database } = await serveFile((connection) => ({
+      write: async (statements) => {
+        await happens();
+        return await connection.write(statements);
+      },
+    }));
+    await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+    await database.write(Array.from({ length: 4 }, () => insert(mebibyte)));
+    happens = () => happen(`${path}-wal`);
     for (let round = 0; round < 3; round++) {
       await database.write([insert(1)]).then(
         () => assert.unreachable(),

@@ -1,5 +1,5 @@
 // The database file is removed, replaced or overwritten while it is served.
-import { copyFile, rename, rm, stat, truncate } from "node:fs/promises";
+import { copyFile, rename, rm, truncate } from "node:fs/promises";
 import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { adminToken, createTenant, managementOf } from "../helpers.ts";
@@ -21,10 +21,8 @@ const mishaps: Record<string, { happen(file: string): Promise<unknown>; leavesFi
   "copied over": { happen: (file) => copyFile(`${file}.backup`, file), leavesFile: true },
   "without its log": { happen: (file) => rm(`${file}-wal`), leavesFile: false },
   "with an empty log": { happen: (file) => truncate(`${file}-wal`), leavesFile: false },
-  "with half of its log": {
-    happen: async (file) => truncate(`${file}-wal`, (await stat(`${file}-wal`)).size / 2),
-    leavesFile: false,
-  },
+  // What follows the first page may be left from before a checkpoint, and nobody misses that.
+  "with less than the first page of its log": { happen: (file) => truncate(`${file}-wal`, 2_000), leavesFile: false },
 };
 
 /** Makes a sound database that is not the service's. */
