@@ -64,7 +64,7 @@ export const outOfDescriptors: Fault = {
       const found = await audit(seeded, load.outcomes);
       if (code !== 0) faults.push(`exit code ${code}`);
       if (refused === 0) faults.push("new connections were served all the time: there was no shortage");
-      if (slowest > recovery) faults.push(`it took ${seconds(slowest)} until new connections were served`);
+      if (slowest > recovery) found.slow = [`it took ${seconds(slowest)} until new connections were served`];
       const figures = `served again within ${seconds(slowest)}; ${duringShortage} answers during shortages; ${
         spread(load.outcomes)
       }`;

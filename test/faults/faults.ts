@@ -90,7 +90,7 @@ const killed: Fault = {
         service = next;
       }
       await service.stop();
-      if (slowest > takeoverTime) totals.faults.push(`the next service took over after ${seconds(slowest)}`);
+      if (slowest > takeoverTime) totals.slow = [`the next service took over after ${seconds(slowest)}`];
       const figures = `the next service took over within ${seconds(slowest)}; ${spread(outcomes)}`;
       return { ...totals, rounds, requests: outcomes.requests, figures };
     }),
@@ -148,7 +148,7 @@ const serverKilled: Fault = {
       await service.stop();
       const found = await audit(seeded, load.outcomes);
       await sqld.stop("SIGKILL");
-      if (slowest > 5000) found.faults.push(`it took ${seconds(slowest)} until a request succeeded`);
+      if (slowest > 5000) found.slow = [`it took ${seconds(slowest)} until a request succeeded`];
       const figures = `served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
       return { ...found, rounds, requests: load.outcomes.requests, figures };
     }),
@@ -174,7 +174,7 @@ const serverSilent: Fault = {
       }
       const found = await end();
       const { requests, slowest: longest } = load.outcomes;
-      if (longest > 17_000) found.faults.push(`a request took ${seconds(longest)}`);
+      if (longest > 17_000) found.slow = [`a request took ${seconds(longest)}`];
       if (growth > 50) found.faults.push(`memory grew by ${growth.toFixed(0)} MiB`);
       const figures = `every request ended within ${seconds(longest)}, memory ${growth < 0 ? "" : "+"}${
         growth.toFixed(0)
@@ -226,7 +226,7 @@ const lockHeld = (time: number): Fault => ({
       await load.stop();
       await service.stop();
       const found = await audit(seeded, load.outcomes);
-      if (slowest > 1000) found.faults.push(`it took ${seconds(slowest)} until a request succeeded`);
+      if (slowest > 1000) found.slow = [`it took ${seconds(slowest)} until a request succeeded`];
       const figures = `served again within ${seconds(slowest)}; ${spread(load.outcomes)}`;
       return { ...found, rounds, requests: load.outcomes.requests, figures };
     }),

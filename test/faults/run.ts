@@ -45,7 +45,9 @@ for (const [name, fault] of chosen) {
   }
 }
 
-const failed = reports.filter(({ lost, doubled, faults }) => lost + doubled + faults.length > 0);
+const failed = reports.filter(({ lost, doubled, faults, slow = [] }) =>
+  lost + doubled + faults.length + slow.length > 0
+);
 if (options.json) console.log(JSON.stringify({ date, versions, reports }));
 else print();
 // A fault that failed may have left something open, which must not keep this process alive.
@@ -70,8 +72,8 @@ async function libsqlVersion(): Promise<string> {
 function print(): void {
   console.log(`${[date, ...Object.entries(versions).map((entry) => entry.join(" "))].join(", ")}\n`);
   const head = ["fault", "runtime", "rounds", "requests", "lost", "double", "figures"];
-  const rows = reports.map(({ fault, runtime, rounds, requests, lost, doubled, faults, figures }) =>
-    [fault, runtime, rounds, requests, lost, doubled, [figures, ...faults].join("; ")].map(String)
+  const rows = reports.map(({ fault, runtime, rounds, requests, lost, doubled, faults, slow = [], figures }) =>
+    [fault, runtime, rounds, requests, lost, doubled, [figures, ...faults, ...slow].join("; ")].map(String)
   );
   console.log([head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n"));
 }

