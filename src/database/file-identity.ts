@@ -22,7 +22,7 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   // A change of ours after which the header could not be read.
   let isChangeUnseen = false;
   const first = fstatSync(descriptor, { bigint: true });
-  let known = { size: first.size, mtimeNs: first.mtimeNs, header: readHeader(descriptor) };
+  let known = lookOf(first, readHeader(descriptor));
   // SQLite puts them beside the file itself, not beside a link to it.
   const siblings = new Map<string, BigIntStats>();
   let log: ReturnType<typeof openLog> | undefined;
@@ -38,14 +38,15 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     if (now === undefined) return "The database file was removed";
     if (!isSame(now, first)) return "The database file was replaced";
     // Until the stamp has been seen, the header is always read.
-    if (isStamped && !isChangeUnseen && now.mtimeNs === known.mtimeNs && now.size === known.size) return undefined;
+    const isAlike = now.mtimeNs === known.mtimeNs && now.size === known.size && !known.isYoung;
+    if (isStamped && !isChangeUnseen && isAlike) return undefined;
     const header = readHeader(descriptor);
     // Some systems set the modification time later than they write, so a new time alone proves nothing.
     const isOther = !isChangeUnseen && (now.size !== known.size || header !== known.header);
     if (isOther || isStamped && stampOf(header) !== stamp) return `The database file ${changed}`;
     isStamped ||= stampOf(header) === stamp;
     isChangeUnseen = false;
-    known = { size: now.size, mtimeNs: now.mtimeNs, header };
+    known = lookOf(now, header);
     return undefined;
   }
 
@@ -119,6 +120,14 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
 }
 
 const changed = "was changed by another process";
+
+const clockStep = 20; // ms: systems set modification times by a clock that stands still for some ms
+
+/** What a look has found. If the file is young, a change right after the look may have the same modification time. */
+const lookOf = ({ size, mtimeNs, mtimeMs }: BigIntStats, header: string) => ({
+  ...{ size, mtimeNs, header },
+  isYoung: Math.abs(Date.now() - Number(mtimeMs)) < clockStep,
+});
 
 const stampOffset = 60; // where the four bytes of `user_version` are in a header
 
