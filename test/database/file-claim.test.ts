@@ -1,6 +1,6 @@
 // A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
 // Runs on every runtime.
-import { open, readFile, stat, truncate } from "node:fs/promises";
+import { open, readFile, stat, truncate, utimes } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
@@ -183,6 +183,27 @@ for (const [name, happen] of Object.entries(mishaps)) {
     await database.close();
   });
 }
+
+test("a change in the same step of the file system's clock as the last look is noticed", async () => {
+  const { path, database } = await serveFile();
+  await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+  const { now } = Date, at = Math.floor((await stat(path)).mtimeMs);
+  const setTime = () => utimes(path, at / 1000, at / 1000);
+  await setTime();
+  try {
+    Date.now = () => at;
+    assert.is(await count(database), 0);
+    await overwrite(path, 24);
+    await setTime();
+    await database.write([insert(1)]).then(
+      () => assert.unreachable(),
+      ({ message }) => assert.is(message, "The database file was changed by another process"),
+    );
+  } finally {
+    Date.now = now;
+  }
+  await database.close();
+});
 
 test("another process may write while the log is looked at", async () => {
   const { path, database } = await serveFile();
