@@ -1,4 +1,5 @@
 // Makes, recognizes and hashes ids and secrets. Uses Web Crypto alone, which every runtime has.
+import { hasParts } from "./parts.ts";
 
 const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -96,18 +97,9 @@ export const withoutSecrets = (text: string, others: readonly string[] = []): st
 
 /** Whether a text may be what `withoutSecrets` made this of, whatever the other secrets were. Takes linear time. */
 export function isMaskOf(masked: string, text: string): boolean {
-  if (withoutSecrets(text) === masked) return true;
-  const [first = "", ...parts] = masked.split("…");
-  const last = parts.pop();
-  if (last === undefined || !text.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of parts) {
-    // A secret has at least one character.
-    const found = text.indexOf(part, at + 1);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return text.endsWith(last) && at < text.length - last.length;
+  const parts = masked.split("…");
+  // A secret has at least one character.
+  return withoutSecrets(text) === masked || parts.length > 1 && hasParts(text, parts, 1);
 }
 
 /** SHA-256 of a key in hexadecimal: the only form in which keys are stored. */
@@ -116,9 +108,14 @@ export const hashApiKey = (key: string): Promise<string> => sha256(key);
 /** SHA-256 of a text in hexadecimal. */
 export async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  let hexadecimal = "";
-  for (const byte of new Uint8Array(digest)) hexadecimal += byteTexts[byte];
-  return hexadecimal;
+  return toHexadecimal(new Uint8Array(digest));
+}
+
+/** Bytes in hexadecimal. */
+export function toHexadecimal(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += byteTexts[byte];
+  return text;
 }
 
 const byteTexts = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

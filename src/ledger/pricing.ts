@@ -3,6 +3,7 @@ import { createCache } from "../common/cache.ts";
 import { amountDecimals, maxAddend, readAmount } from "../common/decimal.ts";
 import type { Amount } from "../common/decimal.ts";
 import { fold } from "../common/fold.ts";
+import { hasParts } from "../common/parts.ts";
 
 /** Prices in USD per million tokens, as decimal texts, from a time on in Unix ms. */
 export type Price = {
@@ -66,22 +67,6 @@ function toRate({ input, cachedInput, output }: Price): Rate {
   const decimals = Math.max(...texts.map(decimalsOf));
   const units = texts.map((text) => Number(readAmount(text)! / 10n ** BigInt(amountDecimals - decimals)));
   return { decimals, input: units[0]!, cachedInput: units[1]!, output: units[2]! };
-}
-
-/**
- * Whether a folded name has these parts one after the other, the first at its start and the last at its end. Each takes its
- * first place, so that none has to be tried again.
- */
-function hasParts(name: string, parts: readonly string[]): boolean {
-  const start = parts[0]!, end = parts.at(-1)!, last = name.length - end.length;
-  let at = start.length;
-  if (at > last || !name.startsWith(start) || !name.endsWith(end)) return false;
-  for (let nth = 1; nth < parts.length - 1; nth++) {
-    const found = name.indexOf(parts[nth]!, at);
-    if (found < 0) return false;
-    at = found + parts[nth]!.length;
-  }
-  return at <= last;
 }
 
 /** A price, with what is folded of it: the parts of the model's name between its stars, and the provider. */

@@ -2,7 +2,7 @@
 // how much the others use the service, and so would two positions whose difference is plain.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { wrongField } from "../common/errors.ts";
-import { fromBase62, sha256, toBase62 } from "../common/ids.ts";
+import { fromBase62, sha256, toBase62, toHexadecimal } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import type { SearchRequest } from "../ledger/blocks.ts";
@@ -11,9 +11,6 @@ import { cipherOf, fromHexadecimal, importSecret, ivBytes, readSecret } from "./
 import { cursorWords } from "./values.ts";
 
 const cursorLength = 60; // digits in base 62 of 44 bytes: the initialization vector, two positions and the tag
-
-const toHexadecimal = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Encrypts a cursor of the ledger: a position, or two with `_` between them. */
 async function seal(database: Database, scope: string, cursor: string): Promise<string> {
