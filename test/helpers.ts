@@ -145,6 +145,26 @@ export function counting(database: Database) {
 /** The content of a prompt file, as it is read from there. */
 export const toPrompt = (file: unknown) => readPromptFile(JSON.stringify(file));
 
+type Made = { tenant: Tenant; statements: Statement[] };
+const made = new Map<number, Promise<Made>>(); // by the limit
+
+/** A tenant, and the statements that make a database with it alone. */
+async function readTenant(monthlyLimit: number): Promise<Made> {
+  const database = await openMemory();
+  const tenant = await createTenant(managementOf(database, () => noon), monthlyLimit);
+  return { tenant, statements: await readStatements(database) };
+}
+
+/** A database with a tenant. One in memory is a copy, as making the tenant takes as long as making the database. */
+async function openTenant(monthlyLimit: number, given?: Database): Promise<{ tenant: Tenant; database: Database }> {
+  if (given !== undefined) {
+    return { database: given, tenant: await createTenant(managementOf(given, () => noon), monthlyLimit) };
+  }
+  if (!made.has(monthlyLimit)) made.set(monthlyLimit, readTenant(monthlyLimit));
+  const { tenant, statements } = await made.get(monthlyLimit)!;
+  return { tenant, database: await openCopy(statements) };
+}
+
 /** Makes a workspace with a key, a prompt and an active deployment. */
 export async function createTenant(admin: Session, monthlyLimit = 1000, name = "Acme"): Promise<Tenant> {
   const { id: workspaceId } = await createWorkspace(admin, { name, monthlyLimit, upgradeUrl: null });
@@ -166,7 +186,8 @@ export async function createWorld(
     servesMetrics?: boolean;
   } = {},
 ): Promise<World> {
-  const database = options.database ?? await openMemory();
+  const { monthlyLimit = 1000 } = options;
+  const { database, tenant } = await openTenant(monthlyLimit, options.database);
   const clock = () => world.now;
   const admin = managementOf(database, clock);
   const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel = "warn" } = options;
@@ -175,7 +196,6 @@ export async function createWorld(
   const settings = { ...options, ...metrics, clock, log, maxBodyBytes, bodyTimeout, faces: withManagement };
   const service = serveDatabase(database, settings);
   const world = { now: noon, admin, database, logged } as World;
-  const tenant = await createTenant(admin, options.monthlyLimit);
   return Object.assign(world, tenant, {
     fetch: service.fetch,
     drain: service.drain,

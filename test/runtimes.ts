@@ -18,7 +18,7 @@ const denoPermissions = ["read", "write", "env", "ffi", "sys", "net"].map((name)
 
 const bundles = new Map<string, string>();
 
-/** A file with all that it imports from the repository, as JavaScript that is made once by each process of tests. */
+/** A file with all that it imports but native modules, as JavaScript that is made once by each process of tests. */
 function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
   const known = bundles.get(file);
   if (known !== undefined) return known;
@@ -29,7 +29,10 @@ function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
     write: false,
     format: "esm",
     platform: "node",
-    packages: "external",
+    minifyWhitespace: true,
+    external: ["libsql"],
+    // Packages in CommonJS require those of Node.
+    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
   });
   const path = pathOf(`.cache/node/${name}.mjs`);
   mkdirSync(dirname(path), { recursive: true });
