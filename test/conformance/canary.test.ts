@@ -32,13 +32,22 @@ function* piecesOf({ text }: Secret): Generator<string> {
 
 /** Lists which secret was found where. */
 function* leaksOf(secrets: Secret[], places: Place[]): Generator<string> {
+  const owners = new Map(secrets.flatMap((secret) => Array.from(piecesOf(secret), (piece) => [piece, secret] as const)));
   for (const { name, text, isStore, shows } of places) {
-    for (const secret of secrets) {
-      if (secret.text === shows || secret.isContent && isStore) continue;
-      if ([...piecesOf(secret)].some((piece) => text.includes(piece))) yield `${secret.use}: ${name}`;
+    const found = new Set<Secret>();
+    for (const [word] of text.matchAll(longWord)) {
+      for (let at = 0; at + pieceLength <= word.length; at++) {
+        const secret = owners.get(word.slice(at, at + pieceLength));
+        if (secret !== undefined) found.add(secret);
+      }
+    }
+    for (const secret of found) {
+      if (secret.text !== shows && !(secret.isContent && isStore)) yield `${secret.use}: ${name}`;
     }
   }
 }
+
+const longWord = new RegExp(`[-\\w]{${pieceLength},}`, "g");
 
 type Day = {
   tenant: Tenant;
