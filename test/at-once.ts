@@ -1,5 +1,7 @@
 // Tests that wait most of their time: some of a suite run at once, each is reported by its own name and in its turn.
 
+import { isChosen } from "./suite.ts";
+
 type Test = (name: string, run: () => Promise<void>) => void;
 
 /** Gives a function that adds tests to a suite, of which so many run at a time from when the first is due. */
@@ -12,6 +14,7 @@ export function atOnce(test: Test, most: number): Test {
   }
 
   return (name, run) => {
+    if (!isChosen(name)) return;
     let settle = (_outcome: Promise<void>) => {};
     const outcome = new Promise<void>((resolve) => settle = resolve);
     // Looked at later, by its test.

@@ -32,7 +32,9 @@ function* piecesOf({ text }: Secret): Generator<string> {
 
 /** Lists which secret was found where. */
 function* leaksOf(secrets: Secret[], places: Place[]): Generator<string> {
-  const owners = new Map(secrets.flatMap((secret) => Array.from(piecesOf(secret), (piece) => [piece, secret] as const)));
+  const owners = new Map(
+    secrets.flatMap((secret) => Array.from(piecesOf(secret), (piece) => [piece, secret] as const)),
+  );
   for (const { name, text, isStore, shows } of places) {
     const found = new Set<Secret>();
     for (const [word] of text.matchAll(longWord)) {

@@ -66,7 +66,7 @@ const plans: Plan[] = [
   {
     name: `${currentRuntime} with sqld`,
     store: "sqld",
-    isExtra: currentRuntime !== "Node",
+    isExtra: true,
     serve: (url) => serveOn(url, start),
   },
 ];

@@ -7,12 +7,16 @@ import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { inFolder } from "./fault.ts";
 import { faults } from "./faults.ts";
+import { pace } from "./load.ts";
 import { attack, attackNames, maxGrowth } from "./hostile-bodies.ts";
 
 const test = suite(`faults on ${currentRuntime}`);
 
 // They mostly wait for processes.
 const testAtOnce = atOnce(test, 3);
+
+// `npm test` leaves the processors to its other files.
+if (!isFull) pace.thinkMs = 20;
 
 const sqld = await findSqld();
 

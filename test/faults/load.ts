@@ -35,6 +35,10 @@ export const emptyOutcomes = (): Outcomes => ({
 });
 
 const pause = 20; // ms before a broken connection is opened again
+
+/** How long a connection, or someone who looks, waits before the next request, in ms. */
+export const pace = { thinkMs: 0 };
+
 const timeoutMs = 60_000; // for the next success
 
 /** Sends reads and submits to services until it is stopped, and adds their outcomes. */
@@ -70,6 +74,7 @@ export function startLoad(
         outcomes.times.push(performance.now() - sentAt);
         if (status < 300) succeeded(sentAt);
         isOpen = answered.get("connection") !== "close";
+        if (pace.thinkMs > 0) await new Promise((resolve) => setTimeout(resolve, pace.thinkMs));
       } catch {
         count(outcomes, 0);
         unanswered.add(number);

@@ -4,6 +4,7 @@ import { send } from "../conformance/http-client.ts";
 import { adminToken } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { sleep } from "./fault.ts";
+import { pace } from "./load.ts";
 
 export const lookersSettings = { ADMIN_TOKEN: adminToken };
 
@@ -22,7 +23,7 @@ export function startLookers(base: string, { deployId }: Tenant): { stop(): Prom
       const headers = [`Authorization: Bearer ${adminToken}`];
       const answer = await send(base, `/admin/v1${path}`, { headers }).catch(() => undefined);
       if (answer !== undefined && ![200, 503].includes(answer.status)) strange.add(`${path} got ${answer.status}`);
-      if (answer?.status !== 200) await sleep(pause);
+      await sleep(answer?.status === 200 ? pace.thinkMs : pause);
     }
   }
 

@@ -194,7 +194,7 @@ async function checkHistory(
 }
 
 // No runtime decides these numbers, so that the others run a few histories.
-const histories = !isFull ? 40 : currentRuntime === "Node" ? 200 : 10;
+const histories = !isFull ? 15 : currentRuntime === "Node" ? 200 : 10;
 
 test(`every number equals a plain recount, over ${histories} random histories`, async () => {
   const history = fc.array(step, { minLength: 3, maxLength: 7 });

@@ -287,7 +287,7 @@ test("verify finds each random tampering, or the documents say that it cannot", 
         assert.is(isClean(audit), isHidden, `${what}: ${JSON.stringify(sql)}`);
       },
     ),
-    { seed, numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 150 : 50)) },
+    { seed, numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 150 : 25)) },
   );
 });
 
