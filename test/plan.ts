@@ -34,7 +34,7 @@ export function listFiles(): TestFile[] {
     const says = (words: string) => source.slice(0, source.indexOf("import ")).includes(`// ${words}.\n`);
     return {
       file,
-      runs: says("Runs on every runtime") ? everywhere : ["Node"],
+      runs: says("Runs in CI alone") ? [] : says("Runs on every runtime") ? everywhere : ["Node"],
       runsInFull: says("Runs on Node alone") ? ["Node"] : everywhere,
       hasFullForm: /\bisFull\b|\btest\.full\(/.test(source),
       isAlone: says("Runs without others beside it"),

@@ -1,6 +1,5 @@
-// Runs the cases in process and against a started service, on a file and on a libSQL server, on the runtime of the tests. On
-// Node they also run against the Worker on workerd. With TARGET_URL in the environment they run against the service there,
-// which must have the tests' admin token.
+// Runs the cases against a started service on a file, and in full also in process, on a libSQL server, and on workerd. With
+// TARGET_URL in the environment they run against the service there, which must have the tests' admin token.
 // Runs on every runtime.
 import process from "node:process";
 import { isFull, suite } from "../suite.ts";
@@ -73,7 +72,7 @@ const plans: Plan[] = [
 if (currentRuntime === "Node") {
   const serve = (url: string, folder: string) =>
     serveOn(url, (settings) => startWorker("src/worker.ts", `${folder}/worker`, settings));
-  plans.push({ name: "workerd with sqld", store: "sqld", serve });
+  plans.push({ name: "workerd with sqld", store: "sqld", isExtra: true, serve });
 }
 const { TARGET_URL } = process.env;
 if (TARGET_URL !== undefined) {

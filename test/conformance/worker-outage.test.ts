@@ -1,6 +1,7 @@
 // A Worker on workerd when much comes at once, and when its database goes away and comes back. The cases run on it in
 // conformance.test.ts.
 // Runs on Node alone.
+// Runs in CI alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openDatabase } from "../../src/database/open.ts";
