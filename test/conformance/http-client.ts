@@ -28,7 +28,7 @@ export type Connection = {
   reset(): void;
 };
 
-const defaultTimeoutMs = 30_000; // for an answer
+const defaultTimeoutMs = 120_000; // for an answer: it only ends what hangs
 
 /** Sends one request on a connection of its own. */
 export async function send(base: string, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {

@@ -11,6 +11,7 @@ import { createSeededDatabase } from "../faults/audit.ts";
 import { goodBody, readAnswer } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { createClock, startOnClock } from "./clock.ts";
 
 const claims = suite(`claim on ${currentRuntime}`);
 const test = atOnce(claims, 3);
@@ -21,14 +22,7 @@ claims.after(() => folder.remove());
 let files = 0;
 const createFile = () => createSeededDatabase(`file:${folder.path}/${++files}.db`);
 
-const startSecond = (url: string) =>
-  startFile(
-    currentRuntime,
-    "src/cli.ts",
-    { DATABASE_URL: url, PORT: "0", SHUTDOWN_TIMEOUT: "1" },
-    /(Waiting for the process that serves this database to stop)/,
-    ["serve"],
-  );
+const waiting = /(Waiting for the process that serves this database to stop)/;
 
 const submitTo = (base: string, { key, deployId }: Tenant) =>
   send(base, `/v1/prompts?deployId=${deployId}`, {
@@ -41,7 +35,8 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   test(`a second service waits for the first, and takes over when that ends after ${signal}`, async () => {
     const { url, tenant } = await createFile();
     const first = await startService(currentRuntime, { DATABASE_URL: url });
-    const second = await startSecond(url);
+    const settings = { DATABASE_URL: url, PORT: "0", SHUTDOWN_TIMEOUT: "3600" };
+    const second = await startFile(currentRuntime, "src/cli.ts", settings, waiting, ["serve"]);
     assert.is((await submitTo(first.url, tenant)).status, 201);
     await first.stop(signal);
     const base = await second.until(/Listening.*?(http:\/\/[\d.]+:\d+)/);
@@ -50,10 +45,12 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
-test("a second service exits with an error if the first keeps serving", async () => {
+test("a second service exits with an error if the first keeps serving for 5 s longer than a stop may take", async () => {
   const { url, tenant } = await createFile();
   const first = await startService(currentRuntime, { DATABASE_URL: url });
-  const second = await startSecond(url);
+  const clock = createClock(`${folder.path}/clock`);
+  const second = await startOnClock(currentRuntime, clock, { DATABASE_URL: url, SHUTDOWN_TIMEOUT: "1" }, waiting);
+  clock.set(6_001);
   assert.is(await second.ended, 1);
   assert.ok(
     second.said().endsWith(

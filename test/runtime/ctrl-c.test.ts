@@ -23,12 +23,14 @@ const scripts = {
 
 const ctrlC = "\x03";
 
+const patient = { SHUTDOWN_TIMEOUT: "3600" }; // s: as much time to stop as the test takes
+
 let databases = 0;
 
 /** Starts a service in a new terminal. */
 function start(command: string) {
   const DATABASE_URL = `file:${folder.path}/${databases++}.db`;
-  const settings = { PORT: "0", TMPDIR: folder.path, DATABASE_URL, ADMIN_TOKEN: adminToken };
+  const settings = { PORT: "0", TMPDIR: folder.path, DATABASE_URL, ADMIN_TOKEN: adminToken, ...patient };
   return startInTerminal(`exec ${command}`, settings, /Listening.*?(http:\/\/[\d.]+:\d+)/);
 }
 
@@ -56,6 +58,7 @@ for (const command of terminal === "found" ? started : []) {
     const held = await holdRequest(service.seen);
     service.type(ctrlC);
     await untilDraining(service.seen);
+    // At least: on a slow machine it is later, which is the same.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     service.type(ctrlC);
     assert.is(await service.ended, 1);

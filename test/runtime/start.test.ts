@@ -18,6 +18,7 @@ import { send } from "../conformance/http-client.ts";
 import { version } from "../../src/common/version.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
+import { createClock, startOnClock } from "./clock.ts";
 
 const starts = suite(`start on ${currentRuntime}`);
 const test = atOnce(starts, 3);
@@ -32,6 +33,8 @@ const settingsOf = (settings: Record<string, string> = {}) => ({
   ...settings,
 });
 const managed = (settings: Record<string, string> = {}) => settingsOf({ ADMIN_TOKEN: adminToken, ...settings });
+/** The same, and as much time to stop as the test takes. */
+const patient = (settings: Record<string, string> = {}) => managed({ SHUTDOWN_TIMEOUT: "3600", ...settings });
 
 const readMetrics = (base: string) => send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
 
@@ -76,12 +79,12 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
 }
 
 test("with an admin token management and metrics are on and require it, and the log has the limits in force", async () => {
-  const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "5", LOG_FORMAT: "json" });
+  const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "60", LOG_FORMAT: "json" });
   const service = await startService(currentRuntime, settings);
   assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
   assert.is(await service.stop(), 0);
   const pages = `${service.url}/console`;
-  const changed = { database: settings.DATABASE_URL, management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 5_000 };
+  const changed = { database: settings.DATABASE_URL, management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 60_000 };
   assert.equal(readEvents(service).fields, { ...listening, console: pages, ...changed });
 });
 
@@ -101,8 +104,11 @@ test("METRICS_PORT serves probes and metrics on loopback without a token, and th
       for (const base of [service.url, metrics!]) assert.is((await send(base, path)).status, 200, path);
     }
     assert.is((await send(metrics!, "/v1/prompts")).status, 404);
-    const { status, text } = await send(metrics!, "/metrics");
-    assert.is(status, 200);
+    // A scrape waits half a second for the database, and has its size later.
+    let text = "";
+    await until(async () =>
+      (text = (await send(metrics!, "/metrics")).text).includes("\npromptledger_database_bytes ")
+    );
     assert.match(text, 'promptledger_http_requests_total{method="GET",route="/v1/prompts",status="401"} 1');
     const measured = ["process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds"];
     measured.push("promptledger_database_bytes", "promptledger_upkeep_failures_total");
@@ -135,26 +141,29 @@ test("a stalled client does not prevent it from stopping", async () => {
   held.close();
 });
 
-test("a second signal more than a second after the first ends it at once", async () => {
-  const service = await startService(currentRuntime, managed());
-  const held = await holdRequest(service.url);
+test("a second signal more than a second after the first ends it at once, and SIGHUP never does", async () => {
+  const clock = createClock(`${folder.path}/clock-of-another-signal`);
+  const service = await startOnClock(currentRuntime, clock, patient());
+  const held = await holdRequest(service.seen);
   void service.stop();
-  await untilDraining(service.url);
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await untilDraining(service.seen);
+  clock.set(1_000);
+  void service.stop("SIGHUP");
+  // This one is answered after the signal.
+  assert.is((await send(service.seen, "/healthz")).status, 200);
   assert.is(await service.stop(), 1);
   held.close();
 });
 
-test("signals within a second of the first count as the first, and SIGHUP never ends it at once", async () => {
-  const service = await startService(currentRuntime, managed());
-  const held = await holdRequest(service.url);
+test("signals within a second of the first count as the first", async () => {
+  const clock = createClock(`${folder.path}/clock-of-the-same-signal`);
+  const service = await startOnClock(currentRuntime, clock, patient());
+  const held = await holdRequest(service.seen);
   const stopped = service.stop();
+  await untilDraining(service.seen);
+  clock.set(999);
   for (const signal of ["SIGTERM", "SIGINT"] as const) void service.stop(signal);
-  await untilDraining(service.url);
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
-  void service.stop("SIGHUP");
-  // This one is answered after the signal.
-  assert.is((await send(service.url, "/healthz")).status, 200);
+  assert.is((await send(service.seen, "/healthz")).status, 200);
   assert.is((await held.end()).status, 400);
   assert.is(await stopped, 0);
   held.close();
@@ -162,15 +171,28 @@ test("signals within a second of the first count as the first, and SIGHUP never 
 
 test("a submit that arrives while it stops is stored, even if its body ends when new requests are refused", async () => {
   const { url: DATABASE_URL, tenant } = await createSeededDatabase(`file:${folder.path}/late.db`);
-  const service = await startService(currentRuntime, managed({ DATABASE_URL, SHUTDOWN_DELAY: "3" }));
+  const service = await startService(currentRuntime, patient({ DATABASE_URL }));
+  const first = await holdRequest(service.url);
   const stopped = service.stop();
   await untilDraining(service.url);
   const held = await holdSubmit(service.url, tenant);
+  assert.is((await first.end()).status, 400);
   const isRefused = () => send(service.url, "/v1/usage").then(({ status }) => status === 503, () => true);
   await until(isRefused);
   assert.is((await held.end()).status, 201);
   assert.is(await stopped, 0);
+  first.close();
   held.close();
+});
+
+test("with SHUTDOWN_DELAY it still answers when a service without it would have stopped", async () => {
+  const service = await startService(currentRuntime, patient({ SHUTDOWN_DELAY: "3599" }));
+  const other = await startService(currentRuntime, patient());
+  void service.stop();
+  await untilDraining(service.url);
+  assert.is(await other.stop(), 0);
+  assert.is((await send(service.url, "/v1/prompts")).status, 401);
+  await service.stop("SIGKILL");
 });
 
 // Node and Deno undo what nohup does before they run a script.
@@ -184,7 +206,7 @@ if (currentRuntime === "Bun") {
 }
 
 test("while it waits for a request, it is not ready but answers others, and then exits 0", async () => {
-  const service = await startService(currentRuntime, managed());
+  const service = await startService(currentRuntime, patient());
   const held = await holdRequest(service.url);
   const stopped = service.stop();
   await untilDraining(service.url);
@@ -279,7 +301,9 @@ test("Ctrl-C while the demo makes its history removes its folder", async () => {
   const own = `${folder.path}/interrupted`;
   await mkdir(own);
   const settings = { PORT: "0", TMPDIR: own };
-  const demo = await startFile(currentRuntime, "src/cli.ts", settings, /(Making a history of three weeks …)/, ["demo"]);
+  const program = "test/runtime/endless-demo.ts";
+  const demo = await startFile(currentRuntime, program, settings, /(Making a history of three weeks …)/);
+  assert.is((await readdir(own)).length, 1);
   assert.is(await demo.stop("SIGINT"), 130);
   assert.equal(await readdir(own), []);
 });
