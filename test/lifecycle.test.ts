@@ -168,7 +168,7 @@ test("a process ends by itself once its service is closed", async () => {
   );
   const command = { Node: ["node"], Bun: ["bun"], Deno: ["deno", "run", "--quiet", "--allow-all"] }[currentRuntime];
   const [program, ...args] = command as [string, ...string[]];
-  const { stdout } = await promisify(execFile)(program, [...args, path], { timeout: 20_000 });
+  const { stdout } = await promisify(execFile)(program, [...args, path], { timeout: 120_000 });
   assert.is(stdout, "closed\n");
 });
 

@@ -61,7 +61,11 @@ export function serialized(
   connection: Connection,
   purpose: Purpose,
   claimFile?: (path: string) => Claim,
-  { thread, restMs }: { thread?: ReaderThread | undefined; restMs?: number } = {},
+  { thread, restMs, clock = () => performance.now() }: {
+    thread?: ReaderThread | undefined;
+    restMs?: number;
+    clock?: () => number;
+  } = {},
 ): Database {
   let isReady = false;
   let failure: { error: unknown; at: number } | undefined;
@@ -116,7 +120,7 @@ export function serialized(
           await connection.reopen();
           isReady = false;
         }
-        if (performance.now() > deadline) {
+        if (clock() > deadline) {
           const message = `Timed out after ${lockTimeoutMs} ms waiting for the database lock`;
           throw Object.assign(new Error(message, { cause: error }), { code: "SQLITE_BUSY" });
         }
@@ -127,7 +131,7 @@ export function serialized(
 
   function enqueue<T>(operation: () => Promise<T>): Promise<T> {
     // The time in the queue counts, so that later operations wait no longer than the first.
-    const deadline = performance.now() + lockTimeoutMs;
+    const deadline = clock() + lockTimeoutMs;
     return queue(() => attempt(operation, deadline));
   }
 
@@ -137,7 +141,7 @@ export function serialized(
     try {
       results = await connection.write(statements);
     } catch (error) {
-      if (hasCode(error, fileFaults)) failure = { error, at: performance.now() };
+      if (hasCode(error, fileFaults)) failure = { error, at: clock() };
       throw error;
     }
     failure = undefined;
@@ -168,7 +172,7 @@ export function serialized(
   async function readAside(statement: Statement): Promise<Row[]> {
     if (!isReady) await enqueue(() => Promise.resolve());
     try {
-      const rows = await attempt(() => thread!.read(statement), performance.now() + lockTimeoutMs);
+      const rows = await attempt(() => thread!.read(statement), clock() + lockTimeoutMs);
       return rows ?? await read(statement);
     } finally {
       // The file may have been lost or damaged meanwhile, which is then the cause of a failure too.
@@ -202,7 +206,7 @@ export function serialized(
     readAside: thread && readAside,
     async probe() {
       // A full disk may still have room for the one page that is written below.
-      if (failure !== undefined && performance.now() - failure.at < failureTtlMs) throw failure.error;
+      if (failure !== undefined && clock() - failure.at < failureTtlMs) throw failure.error;
       // Writes the present value again, which takes a page in the log as every write does.
       await enqueue(() => commit([setStamp()]));
     },

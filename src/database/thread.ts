@@ -27,19 +27,21 @@ export type ReaderThread = {
   end(): Promise<void> | undefined;
 };
 
-// Without a read, after which the thread ends. Deno leaks two file descriptors with each thread that has loaded libsql, so there
-// it stays.
-const idleMs = process.versions.deno === undefined ? 60_000 : Infinity;
-const replyMs = 60_000; // that a read may take, which is more than any slice of long work does
+const defaultTimes = {
+  // Without a read, after which the thread ends. Deno leaks two file descriptors with each thread that has loaded libsql, so
+  // there it stays.
+  idleMs: process.versions.deno === undefined ? 60_000 : Infinity,
+  replyMs: 60_000, // that a read may take, which is more than any slice of long work does
+};
 const endMs = 10_000; // that the thread may take to end, with the statement that it runs
 const retryMs = 60_000; // until the next attempt where the thread could not be started
 
-/** `entry` is what the thread runs. The times are in ms. */
+/** `entry` is what the thread runs. The times are in ms, and are looked up when they begin. */
 type ThreadOptions = { entry?: Entry | undefined; idleMs?: number; replyMs?: number };
 
 /** Makes the reader thread of a file, which starts with the first read. */
 export function createThread(path: string, options: ThreadOptions = {}): ReaderThread {
-  const { entry, ...times } = { entry: findEntry(), idleMs, replyMs, ...options };
+  const { entry } = { entry: findEntry(), ...options };
   const queue = createQueue();
   let reader: Reader | undefined;
   let failedAt = -Infinity;
@@ -50,7 +52,7 @@ export function createThread(path: string, options: ThreadOptions = {}): ReaderT
     if (isOver || entry === undefined || performance.now() - failedAt < retryMs) return undefined;
     try {
       requireDescriptors(entry);
-      reader = startReader(entry, path, times);
+      reader = startReader(entry, path, options);
       await reader.ready;
       return reader.isEnding() ? undefined : reader;
     } catch {
@@ -88,7 +90,7 @@ function requireDescriptors({ url }: Entry): void {
   }
 }
 
-function startReader(entry: Entry, path: string, { idleMs, replyMs }: Required<Omit<ThreadOptions, "entry">>): Reader {
+function startReader(entry: Entry, path: string, times: ThreadOptions): Reader {
   const state = new Int32Array(new SharedArrayBuffer(4)).fill(busy);
   const worker = new Worker(...argumentsOf(entry, { path, state }));
   const waiting: ((reply: Reply) => void)[] = [];
@@ -115,6 +117,7 @@ function startReader(entry: Entry, path: string, { idleMs, replyMs }: Required<O
 
   /** Resolves with the next reply. It keeps the process alive meanwhile. */
   async function nextReply(): Promise<Row[]> {
+    const { idleMs, replyMs } = { ...defaultTimes, ...times };
     clearTimeout(timer);
     timer = setTimeout(() => lose(new Error(`no reply within ${replyMs} ms`)), replyMs);
     worker.ref();

@@ -113,10 +113,10 @@ for (const [name, code] of failures) {
         return rows;
       },
     }));
-    while (attempts < 3) {
+    await until(async () => {
       await database.write([insert(100)]);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return attempts >= 3;
+    });
     await database.probe!();
     assert.is(logged.filter((line) => line.includes("Checkpoint failed")).length, 1);
     fails = false;
