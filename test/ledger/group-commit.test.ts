@@ -263,10 +263,12 @@ test("no owner takes up more of the waiting room than it leaves for the others",
 
 test("a parked item fails at its timeout, and those before and behind it keep their order", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { timeoutMs: 300 });
+  let now = 0;
+  const { submit, groups } = start(decide, { timeoutMs: 300 }, undefined, () => now);
   const first = submit("x:1");
   await until(() => groups.length === 1);
   const late = submit("x:2");
+  now = 301;
   assert.equal(outcomes(await Promise.allSettled([late])), ["Timed out after 0.3 s waiting for a commit"]);
   const next = submit("x:3");
   release();
@@ -363,10 +365,14 @@ test("an item that is larger than the waiting room is accepted if nothing else w
 
 test("an item whose timeout passes while it waits is rejected, is never decided, and makes room for others", async () => {
   const { decide, release } = hold();
-  const { submit, groups } = start(decide, { timeoutMs: 50, waitingItems: 4, waitingSize: 8 });
+  let now = 0;
+  const limits = { timeoutMs: 50, waitingItems: 4, waitingSize: 8 };
+  const { submit, groups } = start(decide, limits, undefined, () => now);
   const first = submit("a");
   await until(() => groups.length === 1);
-  const waiting = await Promise.allSettled([submit("bb"), submit("cc")]);
+  const late = [submit("bb"), submit("cc")];
+  now = 51;
+  const waiting = await Promise.allSettled(late);
   assert.equal(outcomes(waiting), [
     "Timed out after 0.05 s waiting for a commit",
     "Timed out after 0.05 s waiting for a commit",

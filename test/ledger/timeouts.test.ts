@@ -1,8 +1,8 @@
 // Every item is decided or rejected in the end, wherever between two readings of the clock its timeout falls.
 // Runs on every runtime.
 import { suite } from "../suite.ts";
-import * as assert from "uvu/assert";
 import { groupCommit } from "../../src/ledger/group-commit.ts";
+import { until } from "../conformance/processes.ts";
 
 const test = suite("timeouts");
 
@@ -29,13 +29,14 @@ function start(
   ).submit;
 }
 
-/** A clock that is a millisecond later at each reading. */
-function steppingClock(): () => number {
-  let readings = 0;
-  return () => readings++;
+/** A clock that is a millisecond later at each reading, and how often it was read. */
+function steppingClock() {
+  const clock = () => clock.readings++;
+  clock.readings = 0;
+  return clock;
 }
 
-/** Handles promises. `left` waits for them, and returns how many never settle. */
+/** Handles promises. `settled` waits for them. */
 function follow(clock: () => number) {
   let pending = 0;
   const settle = () => void pending--;
@@ -44,14 +45,12 @@ function follow(clock: () => number) {
       pending++;
       promise.then(settle, settle);
     },
-    async left() {
-      for (let tick = 0; tick < 300 && pending > 0; tick++) {
-        await new Promise((resolve) => setTimeout(resolve, 2));
+    settled: () =>
+      until(() => {
         // Time passes for the remaining items.
         for (let reading = 0; reading < 20; reading++) clock();
-      }
-      return pending;
-    },
+        return pending === 0;
+      }),
   };
 }
 
@@ -64,30 +63,32 @@ for (const failure of ["retryable", "indeterminate"] as const) {
       const fail = (items: number[]) =>
         items.length === 0 ? Promise.resolve(new Map()) : Promise.reject(new Error("no luck"));
       const submit = start(clock, timeoutMs, fail, failure);
-      const { add, left } = follow(clock);
+      const { add, settled } = follow(clock);
       for (const item of upTo(5)) add(submit(item));
-      assert.is(await left(), 0, `with a timeout of ${timeoutMs} ms`);
+      await settled();
     }
   });
 }
 
 test("every item that waits while a group is under way is decided or rejected", async () => {
   const clock = steppingClock();
-  let release = () => {};
+  let release: (() => void) | undefined;
   const submit = start(clock, 1150, async (items) => {
     if (items.includes(-1)) await new Promise<void>((resolve) => release = resolve);
     return new Map(items.map((item) => [item, item]));
   });
-  const { add, left } = follow(clock);
+  const { add, settled } = follow(clock);
   add(submit(-1));
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => release !== undefined);
   add(submit(0));
   for (let reading = 0; reading < 300; reading++) clock();
   // When the sweep reaches these items, the one before them is overdue. They become overdue during the sweep.
   for (const item of upTo(900)) add(submit(item));
-  await new Promise((resolve) => setTimeout(resolve, 350));
-  release();
-  assert.is(await left(), 0);
+  // Meanwhile nothing else reads the clock.
+  const before = clock.readings;
+  await until(() => clock.readings > before);
+  release!();
+  await settled();
 });
 
 test.run();
