@@ -176,7 +176,7 @@ export async function whileUnread<T>({ request }: RequestContext, { unread }: Co
   }
 }
 
-const discardLimit: BodyLimit = { bytes: 8 * 1024 * 1024, time: 1_000 };
+const maxDiscarded = 8 * 1024 * 1024; // bytes of a body
 const maxDiscards = 8; // at once: dropped bytes wait for garbage collection, up to 1 MiB for each body on Bun and Deno
 
 /**
@@ -186,14 +186,14 @@ const maxDiscards = 8; // at once: dropped bytes wait for garbage collection, up
 export async function discardBody(ctx: RequestContext, context: Context): Promise<boolean> {
   const { request, isBodyRead, bodyReader } = ctx;
   if (isBodyRead || !mayHaveBody(request)) return true;
-  if (context.discards.count >= maxDiscards || (declaredLength(request) ?? 0) > discardLimit.bytes) return false;
+  if (context.discards.count >= maxDiscards || (declaredLength(request) ?? 0) > maxDiscarded) return false;
   // Deno never closes a connection after `bodyUsed` was read, so this check comes last.
   if (request.bodyUsed && bodyReader === undefined) return false;
-  const time = Math.min(context.bodyLimit.time, discardLimit.time);
+  const time = Math.min(context.bodyLimit.time, context.discards.time);
   context.discards.count++;
   try {
     if (isSmall(request) && bodyReader === undefined) await within(time, request.arrayBuffer());
-    else await readStream(ctx, { ...discardLimit, time });
+    else await readStream(ctx, { bytes: maxDiscarded, time });
     return true;
   } catch {
     return false;

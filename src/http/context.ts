@@ -63,8 +63,8 @@ export type Context = {
   inFlight: InFlight;
   /** How long a client may read nothing of its response, in ms. */
   stallTimeout: number;
-  /** How many refused bodies are being dropped. */
-  discards: { count: number };
+  /** How many refused bodies are being dropped, and how long each may take, in ms. */
+  discards: { count: number; time: number };
   /** Why the service is not ready, as of now or a moment ago; undefined if it is ready. */
   findObstacle(): Promise<Refusal | undefined>;
 };

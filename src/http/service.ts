@@ -250,7 +250,7 @@ export function createContext(
     bodies,
     unread: { bytes: 0 },
     stallTimeout,
-    discards: { count: 0 },
+    discards: { count: 0, time: 1_000 },
     corsOrigins,
     inFlight,
     findObstacle: readinessOf(observed, clock),

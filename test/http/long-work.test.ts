@@ -39,7 +39,7 @@ test("waits while too many are running, and is 503 with Retry-After after a time
 });
 
 test("runs in order of arrival when there is room, and no owner has more than half of the slots", async () => {
-  const work = createSlots(4, 10_000, managementOverloaded);
+  const work = createSlots(4, 60_000, managementOverloaded);
   const order: number[] = [];
   let running = 0, most = 0;
   await Promise.all(Array.from({ length: 20 }, async (_, index) => {
@@ -54,7 +54,7 @@ test("runs in order of arrival when there is room, and no owner has more than ha
 });
 
 test("is refused at once where a hundred wait already", async () => {
-  const work = createSlots(1, 10_000, managementOverloaded);
+  const work = createSlots(1, 60_000, managementOverloaded);
   const leave = await work.enter("one");
   const waiting = Array.from({ length: 100 }, () => work.enter("one").then((leave) => leave()));
   await work.enter("one").then(() => assert.unreachable(), ({ kind }) => assert.is(kind, "overloaded"));
@@ -63,7 +63,7 @@ test("is refused at once where a hundred wait already", async () => {
 });
 
 test("owners take turns, however much work of another one waits", async () => {
-  const work = createSlots(1, 10_000, managementOverloaded);
+  const work = createSlots(1, 60_000, managementOverloaded);
   const leave = await work.enter("one");
   const order: string[] = [];
   const queue = ["one", "one", "one", "other", "other", "third"];
@@ -88,7 +88,7 @@ test("work that waited too long frees its place, and the work behind it keeps it
 });
 
 test("stops at the next slice when its client disconnects, and makes room for the next", async () => {
-  const gated = await openGated(1, 10_000);
+  const gated = await openGated(1, 60_000);
   await gated.addCall();
   for (const path of longPaths(gated)) {
     const controller = new AbortController();
@@ -108,7 +108,7 @@ test("stops at the next slice when its client disconnects, and makes room for th
 });
 
 test("reads nothing if its client disconnects while it waits", async () => {
-  const gated = await openGated(1, 10_000);
+  const gated = await openGated(1, 60_000);
   for (const path of longPaths(gated)) {
     const controller = new AbortController();
     controller.abort();
@@ -118,7 +118,7 @@ test("reads nothing if its client disconnects while it waits", async () => {
 });
 
 test("a cancelled export reads no further, even if it has found nothing to send", async () => {
-  const gated = await openGated(1, 10_000);
+  const gated = await openGated(1, 60_000);
   const { deployId, submit } = await createWorld({ database: gated.memory });
   await submit();
   const read = async (isCancelled: boolean) => {
@@ -160,7 +160,7 @@ test("exports of a workspace that nobody reads leave room for those of others", 
 });
 
 test("a short write is made even if its client has disconnected", async () => {
-  const gated = await openGated(1, 10_000);
+  const gated = await openGated(1, 60_000);
   const controller = new AbortController();
   controller.abort();
   const path = `/admin/v1/deployments/${gated.deployId}/deactivate`;
@@ -184,8 +184,8 @@ test("changes wait for the one before, and are 503 with Retry-After after a whil
 });
 
 test("starts its response before its output is ready, and sends spaces meanwhile, which no proxy may hold back", async () => {
-  const gated = await openGated(1, 10_000);
-  const early = await openGated(1, 10_000, 10);
+  const gated = await openGated(1, 60_000);
+  const early = await openGated(1, 60_000, 10);
   for (const path of longPaths(early)) {
     early.close();
     const response = await early.fetch(withToken(path));
@@ -208,7 +208,7 @@ const withoutIds = (value: unknown) =>
   JSON.parse(JSON.stringify(value).replace(/\b(ws|dep)_\w+|\b[0-9a-f]{64}\b/g, "$1"));
 
 test("breaks off a started response when it fails, and logs the cause", async () => {
-  const gated = await openGated(1, 10_000, 10);
+  const gated = await openGated(1, 60_000, 10);
   gated.close();
   const response = await gated.fetch(withToken("/admin/v1/workspaces/ws_none/calls"));
   assert.is(response.status, 200);
@@ -218,9 +218,10 @@ test("breaks off a started response when it fails, and logs the cause", async ()
 });
 
 test("stops when a started response is cancelled", async () => {
-  const gated = await openGated(1, 10_000, 10);
+  const gated = await openGated(1, 60_000, 10);
   gated.close();
   const response = await gated.fetch(withToken("/admin/v1/verify"));
+  await gated.asked();
   const reads = gated.state.reads;
   const reader = response.body!.getReader();
   await reader.read();

@@ -176,7 +176,7 @@ test("a draining service is not ready, keeps serving, and closes its connections
 });
 
 test("draining ends when all earlier requests are answered", async () => {
-  const world = await createWorld({ bodyTimeout: 10_000 });
+  const world = await createWorld({ bodyTimeout: 600_000 });
   const { stream: body, taken, finish } = heldBody(JSON.stringify(goodBody));
   const path = `http://ledger.test/v1/diagnosis?deployId=${world.deployId}`;
   const init = { method: "POST", headers: bearer(world.key), body, duplex: "half" } as RequestInit;

@@ -3,7 +3,6 @@
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
-import { consolePages } from "../../src/console.ts";
 import { consolePagesWith } from "../../src/console/face.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { management } from "../../src/management.ts";
@@ -167,7 +166,8 @@ test("a form that signs in has at most 4 kB", async () => {
 test("forms that stall end after a while, and those that have stalled longest make room for one that signs in", async () => {
   const database = await openMemory();
   const { log } = captureLog("error");
-  const { fetch } = serveContext(database, { log, faces: [management({ adminToken }), consolePages()] });
+  const pages = consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 }, { bytes: 4_096, time: 600_000 });
+  const { fetch } = serveContext(database, { log, faces: [management({ adminToken }), pages] });
   const init = { method: "POST", headers: ownPage };
   const stalled = await stall({ fetch }, "/console/sign-in", init, 300, 1_000);
   const first = await Promise.all(stalled.slice(0, 300 - 256).map(({ answered }) => answered));

@@ -13,7 +13,7 @@ const test = suite(`clients that leave, on ${currentRuntime}`);
 
 for (const path of ["verify", "deployments/DEPLOYMENT/diagnoses?text=x", "workspaces/WORKSPACE/calls"]) {
   test(`/${path.replace(/\?.*/, "")} reads nothing more once its client has closed the connection`, async () => {
-    const gated = await openGated(1, 10_000);
+    const gated = await openGated(1, 60_000);
     await gated.addCall();
     let signal: AbortSignal | undefined;
     const listen = await findListen();
