@@ -8,7 +8,6 @@ import express from "express";
 import type { Page } from "playwright-core";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { consolePages } from "../../src/console.ts";
 import { consolePagesWith } from "../../src/console/face.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { management } from "../../src/management.ts";
@@ -18,7 +17,7 @@ import { adminToken, bearer, captureLog, createWorld, openMemory } from "../help
 import { moveCommits } from "../management/filled-log.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
-import { findViolations, startBrowser } from "./browser.ts";
+import { findViolations, openContext, startBrowser } from "./browser.ts";
 import { holding } from "./holding.ts";
 import { listPaths } from "./walk.ts";
 import { enter, follow } from "./week.ts";
@@ -38,7 +37,9 @@ async function stage() {
   const database = await openMemory();
   const demo = await writeHistory(database, Date.now());
   const { log } = captureLog("error");
-  const faces = [management({ adminToken, tokens: true }), consolePages()];
+  // Pages are answered whole, however slow the machine is.
+  const pages = consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 });
+  const faces = [management({ adminToken, tokens: true }), pages];
   const service = serveDatabase(database, { faces, log });
   const { port, close } = await listen(service.fetch);
   const end = async () => {
@@ -48,7 +49,7 @@ async function stage() {
   return { ...demo, origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/console`, service, end };
 }
 
-/** A service mounted in Express, whose pages show their progress at once, and whose reads can be held. */
+/** A service mounted in Express, whose pages show their progress at once, and whose reads can be held. `sent` is what it has sent. */
 async function holdingStage() {
   const memory = await openMemory();
   const world = await createWorld({ database: memory });
@@ -57,12 +58,26 @@ async function holdingStage() {
   const held = holding(memory);
   const faces = [management({ adminToken }), consolePagesWith({ quietMs: 1, stepMs: 1 })];
   const service = serveDatabase(held.database, { faces, basePath: "/llm", log: captureLog("error").log });
-  const server = express().use("/llm", toNodeHandler(service)).listen(0, "127.0.0.1");
+  let sent = "";
+  const decoder = new TextDecoder();
+  const note = () =>
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(part, controller) {
+        sent += decoder.decode(part, { stream: true });
+        controller.enqueue(part);
+      },
+    });
+  const fetch = async (request: Request) => {
+    const response = await service.fetch(request);
+    return response.body === null ? response : new Response(response.body.pipeThrough(note()), response);
+  };
+  const server = express().use("/llm", toNodeHandler({ fetch })).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/llm/console`;
   const end = () => service.close().then(() => server.close());
   return {
     ...held,
+    sent: () => sent,
     url,
     token: adminToken,
     statistics: `${url}/${world.workspaceId}/deployments/${world.deployId}/stats?last=all`,
@@ -91,7 +106,7 @@ if (currentRuntime === "Node") {
   });
 
   test("axe finds nothing on any page in both colour schemes, and none is wider than a phone or a tablet", async () => {
-    const context = await browser.newContext({ reducedMotion: "reduce" });
+    const context = await openContext(browser, { reducedMotion: "reduce" });
     const page = await context.newPage();
     const found: string[] = [];
     const look = async (name: string) => {
@@ -128,7 +143,7 @@ if (currentRuntime === "Node") {
       const response = await place.service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
       assert.is(response.status, 201);
     }
-    const context = await browser.newContext();
+    const context = await openContext(browser);
     const page = await context.newPage();
     await enter(page, place);
     const overview = page.url();
@@ -147,7 +162,7 @@ if (currentRuntime === "Node") {
   });
 
   test("another site can neither send a form nor frame a page, and its links lead to a page that is signed in", async () => {
-    const context = await browser.newContext();
+    const context = await openContext(browser);
     const page = await context.newPage();
     await enter(page, place);
     const overview = page.url();
@@ -175,7 +190,7 @@ if (currentRuntime === "Node") {
   });
 
   test("times are in the zone of the reader, and the keyboard reaches everything", async () => {
-    const context = await browser.newContext({ timezoneId: "Asia/Tokyo", locale: "en-GB" });
+    const context = await openContext(browser, { timezoneId: "Asia/Tokyo", locale: "en-GB" });
     const page = await context.newPage();
     await enter(page, place);
     const time = page.locator("main time").first();
@@ -186,6 +201,9 @@ if (currentRuntime === "Node") {
       timeZone: "Asia/Tokyo",
     });
     assert.is(shown, wanted.format(new Date(iso!)));
+    // No time passes between two keys.
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
     await page.keyboard.press("Tab");
     assert.is(await page.evaluate("document.activeElement.textContent"), "Skip to content");
     await page.keyboard.press("g");
@@ -220,7 +238,7 @@ if (currentRuntime === "Node") {
       const response = await service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
       parent = (await response.json() as { id: string }).id;
     }
-    const context = await browser.newContext({ viewport: { width: 360, height: 900 } });
+    const context = await openContext(browser, { viewport: { width: 360, height: 900 } });
     const page = await context.newPage();
     await enter(page, place);
     const overview = page.url();
@@ -237,7 +255,7 @@ if (currentRuntime === "Node") {
     test(`a page that takes long shows how far it is, and then itself, with${hasScripts ? "" : "out"} scripts`, async () => {
       const held = await holdingStage();
       const viewport = { width: 360, height: 900 };
-      const context = await browser.newContext({ javaScriptEnabled: hasScripts, viewport });
+      const context = await openContext(browser, { javaScriptEnabled: hasScripts, viewport });
       const page = await context.newPage();
       // axe needs scripts too.
       const find = () => hasScripts ? findInBothSchemes(page) : [];
@@ -245,8 +263,9 @@ if (currentRuntime === "Node") {
       held.hold();
       // The first read is whether the session was signed out.
       await Promise.all([page.goto(held.statistics, { waitUntil: "commit" }), held.passOne()]);
+      while (!/Read \d+ %/.test(held.sent())) await held.passOne();
       const shown = page.locator(".step:visible");
-      while (!/Read \d+ %/.test(await shown.innerText())) await held.passOne();
+      await shown.filter({ hasText: /Read \d+ %/ }).first().waitFor();
       assert.is(await shown.count(), 1);
       assert.is(await page.locator("h1:visible").innerText(), "Not ready yet");
       // The title comes with the page itself, because a browser shows the first one.

@@ -1,7 +1,7 @@
 // A real Chromium, which comes from npm and runs without anything installed beside it.
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import axe from "axe-core";
 
 /** Starts the browser. Whoever starts it closes it. */
@@ -9,7 +9,16 @@ export async function startBrowser(): Promise<Browser> {
   chromium.setGraphicsMode = false;
   const executablePath = await chromium.executablePath();
   const args = chromium.args.filter((arg) => !unlikePeople.test(arg));
-  return await playwright.launch({ executablePath, args });
+  return await playwright.launch({ executablePath, args, timeout: patience });
+}
+
+const patience = 120_000; // ms: it only ends what hangs
+
+/** Opens a context of its own, in which everything may take as long as it does. */
+export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(patience);
+  return context;
 }
 
 /** Its own flags for functions in a cloud: some keep all pages in one process, and give up what separates sites. */

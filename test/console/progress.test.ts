@@ -40,7 +40,7 @@ function serve() {
     read: (statement) => isFailing.is ? Promise.reject(new Error("no disk")) : memory.read(statement),
   });
   const { log, logged } = captureLog("info");
-  const longWork = createSlots(1, 10_000, managementOverloaded);
+  const longWork = createSlots(1, 60_000, managementOverloaded);
   const faces = [managementWith({ adminToken }, () => longWork), consolePagesWith({ quietMs: 1, stepMs: 1 })];
   const { fetch, context } = serveContext(held.database, { clock: () => noon, log, faces });
   const open = (path: string, method = "GET") =>
@@ -125,7 +125,10 @@ test("what is reported while a step is being sent is the next step", async () =>
   // The response has sent this step, and is asked for no other until the next report is made.
   const before = stepsIn(page.text()).length;
   await pass();
-  await page.readPart();
+  await until(async () => {
+    await page.readPart();
+    return stepsIn(page.text()).length > before;
+  });
   assert.is(stepsIn(page.text()).length, before + 1);
   await release(service, page);
 });
@@ -277,7 +280,7 @@ test("only the response to a GET of a page begins early, not that to a HEAD, a f
   for (const [name, answer] of Object.entries(answers)) {
     service.hold();
     const before = service.countReads(), answering = answer();
-    while (service.countReads() === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => service.countReads() > before);
     service.release();
     assert.is((await answering).status, 404, name);
   }
