@@ -12,7 +12,7 @@ import type { Handler } from "../src/http/edge.ts";
 import { consolePagesWith } from "../src/console/face.ts";
 import { management } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
-import type { Context } from "../src/http/context.ts";
+import type { BodyLimit, Context } from "../src/http/context.ts";
 import { createLog } from "../src/common/log.ts";
 import { migrations } from "../src/database/migrations.ts";
 import { createContext, createShared, serveDatabase } from "../src/http/service.ts";
@@ -24,12 +24,12 @@ export { managementOf, noon };
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";
 
-/** All faces; management is for `adminToken`. Pages are answered whole, however slow the machine is. */
-export const withManagement = [
-  management({ adminToken }),
-  openapi(),
-  consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 }),
-];
+/** The console, whose pages are answered whole, however slow the machine is. */
+export const wholePages = (signInLimit?: BodyLimit) =>
+  consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 }, signInLimit);
+
+/** All faces; management is for `adminToken`. */
+export const withManagement = [management({ adminToken }), openapi(), wholePages()];
 
 export const promptFile = {
   title: "Greeting",

@@ -13,7 +13,7 @@ import { serveDatabase } from "../../src/http/service.ts";
 import { management } from "../../src/management.ts";
 import { toNodeHandler } from "../../src/node.ts";
 import { writeHistory } from "../../src/runtime/demo-history.ts";
-import { adminToken, bearer, captureLog, createWorld, openMemory } from "../helpers.ts";
+import { adminToken, bearer, captureLog, createWorld, openMemory, wholePages } from "../helpers.ts";
 import { moveCommits } from "../management/filled-log.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
@@ -37,9 +37,7 @@ async function stage() {
   const database = await openMemory();
   const demo = await writeHistory(database, Date.now());
   const { log } = captureLog("error");
-  // Pages are answered whole, however slow the machine is.
-  const pages = consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 });
-  const faces = [management({ adminToken, tokens: true }), pages];
+  const faces = [management({ adminToken, tokens: true }), wholePages()];
   const service = serveDatabase(database, { faces, log });
   const { port, close } = await listen(service.fetch);
   const end = async () => {

@@ -3,11 +3,10 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
-import { consolePages } from "../../src/console.ts";
 import { managementWith } from "../../src/http/management.ts";
 import { createWorkspace } from "../actions.ts";
 import { adminToken, bearer, captureLog, createTenant, createWorld, managementOf, openMemory } from "../helpers.ts";
-import { noon, readAnswer, serveContext } from "../helpers.ts";
+import { noon, readAnswer, serveContext, wholePages } from "../helpers.ts";
 import { cookieOf, createVisit, origin, ownPage, sendToken, titleOf } from "./visitor.ts";
 
 const test = suite("shared with the API");
@@ -28,7 +27,7 @@ test("long work has one bound for both", async () => {
   const database = await openMemory();
   const { workspaceId } = await createTenant(managementOf(database), 10);
   const longWork = createSlots(1, 10, managementOverloaded);
-  const faces = [managementWith({ adminToken }, () => longWork), consolePages()];
+  const faces = [managementWith({ adminToken }, () => longWork), wholePages()];
   const { fetch } = serveContext(database, { clock: () => noon, log: captureLog("error").log, faces });
   const send = async (path: string, init: RequestInit) => readAnswer(await fetch(new Request(origin + path, init)));
   const body = String(new URLSearchParams({ token: adminToken }));

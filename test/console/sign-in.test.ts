@@ -2,7 +2,6 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
-import { consolePages } from "../../src/console.ts";
 import { assetPath } from "../../src/console/asset-paths.ts";
 import { pages } from "../../src/console/pages.ts";
 import { sealSession } from "../../src/console/session-cookie.ts";
@@ -12,7 +11,7 @@ import { createService } from "../../src/index.ts";
 import { createToken, revokeToken, rotateToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, bearer, captureLog, counting, createWorld, openMemory, serveContext } from "../helpers.ts";
-import { withManagement } from "../helpers.ts";
+import { wholePages, withManagement } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { cookieOf, origin, ownPage, sendToken, titleOf, visit } from "./visitor.ts";
 
@@ -325,7 +324,7 @@ test("an API key does not sign in, and the page says what it is", async () => {
 
 test("a link signs in once, and a check of it with HEAD does not use it up", async () => {
   const database = await openMemory();
-  const pages = consolePages();
+  const pages = wholePages();
   const { log } = captureLog("error");
   const { fetch } = serveContext(database, { faces: [management({ adminToken }), pages], log });
   const link = pages.createLink(adminToken);
@@ -337,7 +336,7 @@ test("a link signs in once, and a check of it with HEAD does not use it up", asy
 });
 
 test("without management there is no console, and it says how to turn it on", async () => {
-  for (const faces of [[consolePages()], [management({}), consolePages()]]) {
+  for (const faces of [[wholePages()], [management({}), wholePages()]]) {
     const service = createService({ database: "file:none.db", faces });
     const response = await service.fetch(new Request(`${origin}/console/workspaces`));
     assert.is(response.status, 404);
@@ -348,7 +347,7 @@ test("without management there is no console, and it says how to turn it on", as
 
 test("it works under a base path, and where a host strips the path that it is mounted under", async () => {
   const database = await openMemory();
-  const faces = [management({ adminToken }), consolePages()];
+  const faces = [management({ adminToken }), wholePages()];
   for (const [basePath, seen] of [["/llm/a", "/llm/a"], ["", ""]] as const) {
     const { fetch } = serveContext(database, { basePath, faces });
     const outside = (url: string) => new URL(url.replace(seen, "/outside"), origin);

@@ -3,14 +3,13 @@
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
-import { consolePagesWith } from "../../src/console/face.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { management } from "../../src/management.ts";
 import { call } from "../actions.ts";
 import { holding } from "../console/holding.ts";
 import { cookieOf, ownPage, sendToken } from "../console/visitor.ts";
 import { adminToken, bearer, captureLog, createTenant, createWorld, goodBody, openMemory } from "../helpers.ts";
-import { serveContext } from "../helpers.ts";
+import { serveContext, wholePages } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { pathsOf } from "./paths.ts";
 
@@ -166,7 +165,7 @@ test("a form that signs in has at most 4 kB", async () => {
 test("forms that stall end after a while, and those that have stalled longest make room for one that signs in", async () => {
   const database = await openMemory();
   const { log } = captureLog("error");
-  const pages = consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 }, { bytes: 4_096, time: 600_000 });
+  const pages = wholePages({ bytes: 4_096, time: 600_000 });
   const { fetch } = serveContext(database, { log, faces: [management({ adminToken }), pages] });
   const init = { method: "POST", headers: ownPage };
   const stalled = await stall({ fetch }, "/console/sign-in", init, 300, 1_000);
@@ -181,7 +180,7 @@ test("forms that stall end after a while, and those that have stalled longest ma
 
   const soon = serveContext(database, {
     log,
-    faces: [management({ adminToken }), consolePagesWith({ quietMs: 1, stepMs: 1 }, { bytes: 1_000, time: 20 })],
+    faces: [management({ adminToken }), wholePages({ bytes: 1_000, time: 20 })],
   });
   const [late] = await stall(soon, "/console/sign-in", init, 1, 1_000);
   assert.is(await late!.answered, 408);
