@@ -4,7 +4,7 @@ import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { goodBody } from "../helpers.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
-import { inFolder, sleep } from "./fault.ts";
+import { becomesTrue, inFolder, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes } from "./load.ts";
 
@@ -65,7 +65,10 @@ export const killedInBatches: Fault = {
         say(`${round} of ${rounds}: ${written} records`);
       }
       const last = await startService(runtime, { DATABASE_URL: seeded.url });
-      await serve(last.url, () => unanswered.length === 0);
+      await becomesTrue(async () => {
+        await serve(last.url, () => unanswered.length === 0);
+        return unanswered.length === 0;
+      });
       await last.stop();
       const found = await audit(seeded, outcomes);
       if (unanswered.length > 0) found.faults.push(`${unanswered.length} batches have no answer`);

@@ -1,9 +1,9 @@
 // The process runs out of file descriptors.
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import type { Connection } from "../conformance/http-client.ts";
-import { startService } from "../conformance/processes.ts";
+import { descriptorsOf, startService } from "../conformance/processes.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
-import { becomesTrue, inFolder, seconds, sleep, spread } from "./fault.ts";
+import { becomesTrue, inFolder, patience, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { startLoad } from "./load.ts";
 import { lookersSettings, startLookers } from "./lookers.ts";
@@ -11,11 +11,12 @@ import { lookersSettings, startLookers } from "./lookers.ts";
 const limit = 256;
 const idleConnections = 400;
 const shortage = 1_000; // ms
-const recovery = 2_000; // ms until new connections must be served afterwards
-const answerTime = 250; // ms to wait for an answer on a new connection
+const fewFree = 8; // descriptors that may be left
+const recovery = 2_000; // ms until new connections should be served afterwards
+const refusalTime = 250; // ms without an answer on a new connection, which is then taken for refused
 
-/** Whether a new connection is accepted and answered. */
-async function isServed(base: string): Promise<boolean> {
+/** Whether a new connection is accepted and answered within a time. */
+async function isServed(base: string, answerTime: number): Promise<boolean> {
   const connection = openConnection(base);
   try {
     connection.write(serialize(base, "/healthz", {}, "close"));
@@ -42,18 +43,20 @@ export const outOfDescriptors: Fault = {
         const idle: Connection[] = Array.from({ length: idleConnections }, () => openConnection(service.url));
         // Bun accepts a connection only once it receives something.
         for (const { write } of idle) write("GET ");
+        const isShort = async () => (await descriptorsOf(service.pid, "") ?? idle).length > limit - fewFree;
+        if (!await becomesTrue(isShort)) faults.push("it has descriptors left");
         await sleep(shortage / 2);
         // The reader thread cannot start now. On connections that are new, lookers wait until the shortage ends.
         const lookers = startLookers(service.url, seeded.tenant);
         const before = load.outcomes.times.length;
-        if (!await isServed(service.url)) refused++;
+        if (!await isServed(service.url, refusalTime)) refused++;
         await sleep(shortage / 2);
         duringShortage += load.outcomes.times.length - before;
         idle.forEach(({ close }) => close());
         const closed = performance.now();
-        if (!await becomesTrue(() => isServed(service.url), 10 * recovery)) faults.push("it never served again");
+        if (!await becomesTrue(() => isServed(service.url, patience))) faults.push("it never served again");
         // The load may have lost its connections as well, and must get them back.
-        await Promise.race([load.untilSuccess(), sleep(10 * recovery)]);
+        await load.untilSuccess();
         const wait = performance.now() - closed;
         faults.push(...await lookers.stop());
         slowest = Math.max(slowest, wait);

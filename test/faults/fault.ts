@@ -23,6 +23,12 @@ export const skipped = (why: string): Report => ({
   figures: `skipped: ${why}`,
 });
 
+/** ms that anything may take: it only ends what hangs. */
+export const patience = 120_000;
+
+/** Settings of a service that may take any time to stop, or to wait for the one before it. */
+export const patientSettings = { SHUTDOWN_TIMEOUT: "3600" };
+
 export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
 
@@ -44,7 +50,10 @@ export const isUnready = async (base: string): Promise<boolean> =>
   (await send(base, "/readyz").catch(() => undefined))?.status === 503;
 
 /** Polls until a condition holds. Returns false if it does not within `timeoutMs`. */
-export async function becomesTrue(holds: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
+export async function becomesTrue(
+  holds: () => boolean | Promise<boolean>,
+  timeoutMs = patience,
+): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!await holds()) {
     if (performance.now() > deadline) return false;

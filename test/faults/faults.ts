@@ -1,7 +1,7 @@
 // The faults. Each hits a service under load and returns a report, in which `faults` lists what is wrong.
 import Libsql from "libsql";
 import { race } from "../conformance/load.ts";
-import { memoryOf, startFile, startService, startSqld } from "../conformance/processes.ts";
+import { memoryOf, startFile, startService, startSqld, until } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import type { Runtime } from "../runtimes.ts";
 import { killedInBatches } from "./batches.ts";
@@ -13,7 +13,7 @@ import { dailyUse } from "./daily-use.ts";
 import { failingCheckpoints } from "./failing-checkpoint.ts";
 import { failingDisk } from "./failing-disk.ts";
 import { failingStart } from "./failing-start.ts";
-import { inFolder, seconds, sleep, spread } from "./fault.ts";
+import { inFolder, patientSettings, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
@@ -52,10 +52,10 @@ const takeoverTime = 1_000; // ms until a service that waits for the file must s
 /** Starts a service. Unless it is the first, it waits for the one before it. */
 async function startNext(runtime: Runtime, url: string, isFirst: boolean) {
   if (isFirst) {
-    const service = await startService(runtime, { DATABASE_URL: url, ...lookersSettings });
+    const service = await startService(runtime, { DATABASE_URL: url, ...lookersSettings, ...patientSettings });
     return { ...service, untilServing: () => Promise.resolve(service.url) };
   }
-  const settings = { DATABASE_URL: url, PORT: "0", ...lookersSettings };
+  const settings = { DATABASE_URL: url, PORT: "0", ...lookersSettings, ...patientSettings };
   const waiting = await startFile(runtime, "src/cli.ts", settings, /(Waiting for the process that serves)/, ["serve"]);
   return { ...waiting, untilServing: () => waiting.until(/Listening.*?(http:\/\/[\d.]+:\d+)/) };
 }
@@ -192,7 +192,7 @@ const replyLost = (mode: "deaf" | "stale"): Fault => ({
       for (let round = 1; round <= rounds; round++) {
         await sleep(20 + Math.random() * 60);
         proxy.mode = mode;
-        while (proxy.lost < round) await sleep(1);
+        await until(() => proxy.lost >= round);
         proxy.mode = "sound";
         if (round % 20 === 0) say(`${round} of ${rounds} replies lost`);
       }

@@ -12,7 +12,7 @@ import { newApiKey } from "../../src/common/ids.ts";
 import type { Runtime } from "../runtimes.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
 import type { Audit } from "./audit.ts";
-import { inFolder, sleep } from "./fault.ts";
+import { becomesTrue, inFolder, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes } from "./load.ts";
 
@@ -73,7 +73,7 @@ const attacks: Record<string, (target: Target, scale: number) => Promise<Socket[
     const target = `/v1/diagnosis?deployId=${tenant.deployId}`;
     const head = headOf(target, [`Authorization: Bearer ${tenant.key}`, "Transfer-Encoding: chunked"]);
     const { socket, received } = await pour(url, head, () => inBytes(mebibyte - 10));
-    for (let nth = 0; nth < 400 && received() === ""; nth++) await sleep(50);
+    await becomesTrue(() => received() !== "");
     return [socket];
   },
   "bodies behind a made-up key": async ({ url, tenant }, scale) => {

@@ -11,7 +11,7 @@ import type { Odd } from "../client/stage.ts";
 import { startFile, startService } from "../conformance/processes.ts";
 import { pathOf } from "../runtimes.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
-import { inFolder, seconds, sleep } from "./fault.ts";
+import { becomesTrue, inFolder, seconds, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes } from "./load.ts";
 
@@ -81,6 +81,7 @@ export const oddAnswers: Fault = {
       const service = await startService(runtime, { DATABASE_URL: seeded.url });
       const proxy = await startOddProxy(service.url);
       proxy.isOdd = true;
+      const countAnswers = () => [...proxy.answers.values()].reduce((sum, count) => sum + count, 0);
       const records = step * rounds;
       const env = { PROMPTLEDGER_URL: proxy.url, PROMPTLEDGER_API_KEY: seeded.tenant.key };
       const args = [String(records), String(step)];
@@ -89,6 +90,7 @@ export const oddAnswers: Fault = {
       for (let round = 1; round <= rounds; round++) {
         proxy.isOdd = true;
         await sleep(oddTime);
+        await becomesTrue(() => countAnswers() >= round);
         proxy.isOdd = false;
         await app.until(new RegExp(`(stored ${step * round});`));
         say(`${round} of ${rounds}: ${step * round} records`);
@@ -105,7 +107,7 @@ export const oddAnswers: Fault = {
       if (sent !== records || dropped !== 0 || failed !== 0) {
         found.faults.push(`the client says ${JSON.stringify(totals)}`);
       }
-      const answers = [...proxy.answers.values()].reduce((sum, count) => sum + count, 0);
+      const answers = countAnswers();
       if (answers < rounds) found.faults.push(`only ${answers} answers were not the service's`);
       const figures =
         `${records} records in ${seconds(time)}; ${answers} answers of ${proxy.answers.size} statuses were ` +

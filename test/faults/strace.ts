@@ -1,14 +1,12 @@
 // Makes system calls on a file fail, with strace (Linux).
 import { spawn } from "node:child_process";
-import { sleep } from "./fault.ts";
+import { patience, sleep } from "./fault.ts";
 
 /** Calls, result and time in strace's syntax: `30+20` is the 30th call and each 20th after it. */
 export type FailingCalls = { calls: string; result: string; when: string };
 
 /** A running strace. Once `detach` resolves, calls succeed again. */
 type Tracer = { countInjected(): number; detach(): Promise<void> };
-
-const attachTime = 10_000; // ms
 
 const optionsOf = (
   path: string,
@@ -34,7 +32,7 @@ export async function failCalls(pid: number, path: string, failing: FailingCalls
       if (/Process \d+ attached/.test(said)) resolve(undefined);
     });
   });
-  const timeout = sleep(attachTime).then(() => "it does not attach");
+  const timeout = sleep(patience).then(() => "it does not attach");
   const obstacle = await Promise.race([attached, ended, timeout]);
   if (obstacle !== undefined) {
     strace.kill("SIGKILL");
@@ -47,7 +45,7 @@ export async function failCalls(pid: number, path: string, failing: FailingCalls
 export function failingCalls(path: string, failing: FailingCalls): string[] {
   const options = optionsOf(path, failing).map((option) => `'${option}'`).join(" ");
   const script = `strace ${options} -p $$ > /dev/null 2>&1 &
-    for _ in $(seq ${attachTime / 50}); do
+    for _ in $(seq ${patience / 50}); do
       grep -q '^TracerPid:.0$' /proc/$$/status || exec "$@"
       sleep 0.05
     done`;
