@@ -24,6 +24,8 @@ export type Connection = {
   /** Stops reading, so that only the system's buffer takes in what the server sends. */
   stopReading(): void;
   close(): void;
+  /** Says that nothing more is sent, and reads on. */
+  end(): void;
   /** Resets the connection, as a crashing client does. */
   reset(): void;
 };
@@ -167,6 +169,7 @@ export function openConnection(base: string, timeoutMs = defaultTimeoutMs): Conn
     closed,
     stopReading: () => void socket.pause(),
     close: () => void socket.destroy(),
+    end: () => void socket.end(),
     reset: () => void socket.resetAndDestroy(),
   };
 }

@@ -49,7 +49,7 @@ export async function liveDay(target: Target, archive: string, applicationCount 
   };
   const applications = Promise.all(Array.from({ length: applicationCount }, application));
   for (let round = 0; round < 3; round++) {
-    const rotation = post(`/keys/${keyId}/rotate`, { overlapMs: 60_000 });
+    const rotation = post(`/keys/${keyId}/rotate`, { overlapMs: 3_600_000 });
     const rotated = await Promise.race([rotation, applications.then(() => rotation)]);
     await Promise.race([untilAnswered(16), applications]);
     client.key = String(rotated.key);
