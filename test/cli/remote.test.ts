@@ -10,8 +10,9 @@ import { newApiKey, newToken } from "../../src/common/ids.ts";
 import { exportDiagnoses } from "../../src/management/records.ts";
 import { createWorkspace, getWorkspace } from "../../src/management/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
-import { createFolder } from "../conformance/processes.ts";
+import { createFolder, until } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
+import { holdTimers } from "./held-timers.ts";
 import { runIn } from "./places.ts";
 
 const test = suite("a service far away");
@@ -252,35 +253,50 @@ test("sends a change once, and says that it may have taken effect if no response
 });
 
 test("times out while it waits for a response, and in the middle of one", async () => {
-  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { timeoutMs: 1_000 });
-  const silent = `${url} does not respond: no data for 1 s`;
-  answer = () => {};
-  await call(getWorkspace, { id: "ws_1" }).then(
-    () => assert.unreachable(),
-    (error: Error) => assert.is(error.message, silent),
-  );
-  answer = (response) => {
-    response.writeHead(200, { "Content-Type": "application/x-ndjson" });
-    response.write('{"id":1}\n');
-  };
-  const { text } = await call(exportDiagnoses, { deployId: "dep_1" });
-  let read = "";
+  const timeoutMs = 1_234_000; // by which its timers are known
+  const call = connectTo(url, { ...terminal, env: { ADMIN_TOKEN: adminToken } }, { timeoutMs });
+  const silent = `${url} does not respond: no data for 1234 s`;
+  let waits = 0;
+  const timers = holdTimers(timeoutMs, () => void waits++);
   try {
-    for await (const part of text) read += part;
-    assert.unreachable();
-  } catch (error) {
-    assert.equal([(error as Error).message, read], [silent, '{"id":1}\n']);
+    answer = timers.runAll;
+    await call(getWorkspace, { id: "ws_1" }).then(
+      () => assert.unreachable(),
+      (error: Error) => assert.is(error.message, silent),
+    );
+    answer = (response) => {
+      response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+      response.write('{"id":1}\n');
+    };
+    const { text } = await call(exportDiagnoses, { deployId: "dep_1" });
+    let read = "";
+    try {
+      for await (const part of text) {
+        read += part;
+        const before = waits;
+        void until(() => waits > before).then(timers.runAll);
+      }
+      assert.unreachable();
+    } catch (error) {
+      assert.equal([(error as Error).message, read], [silent, '{"id":1}\n']);
+    }
+  } finally {
+    timers.restore();
   }
 });
 
 const ndjson = { "Content-Type": "application/x-ndjson" };
 
 test("an export that breaks off exits 1, and leaves the existing file", async () => {
-  answer = (response) => {
-    response.writeHead(200, ndjson);
-    response.write('{"id":1}\n{"id":2}\n', () => setTimeout(() => response.socket?.destroy(), 50));
-  };
   const path = `${folder.path}/out.ndjson`;
+  const records = '{"id":1}\n{"id":2}\n';
+  answer = async (response) => {
+    response.writeHead(200, ndjson);
+    response.write(records);
+    // What arrives with the end is lost.
+    await until(async () => await readFile(`${path}.part`, "utf8").catch(() => "") === records);
+    response.socket?.destroy();
+  };
   await writeFile(path, "old");
   const command = ["diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json"];
   const { code, said, out } = await far(...command, "--force");

@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
 import { verify } from "../../src/management/upkeep.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
+import { holdTimers } from "../cli/held-timers.ts";
 import { adminToken } from "../helpers.ts";
 import { openGated } from "../http/gated.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -13,32 +14,7 @@ import { findListen } from "./listen.ts";
 
 const test = suite(`long responses, on ${currentRuntime}`);
 
-const timeoutMs = 987_654; // of the client, by which its timers are known
-
-/**
- * Puts the client's timers on a clock of their own, which moves by most of the timeout each time that the client begins to
- * wait. Returns what puts them back.
- */
-function slowDown(onWait: () => void): () => void {
-  const { setTimeout, clearTimeout } = globalThis;
-  const timers = new Map<unknown, () => void>(); // by themselves, which are when they are due
-  let now = 0;
-  Object.assign(globalThis, {
-    setTimeout(run: () => void, ms: number, ...more: unknown[]) {
-      if (ms !== timeoutMs) return setTimeout(run, ms, ...more);
-      now += 0.9 * timeoutMs;
-      for (const [due, giveUp] of timers) if (Number(due) <= now) giveUp();
-      const due = Object(now + timeoutMs);
-      timers.set(due, run);
-      onWait();
-      return due;
-    },
-    clearTimeout(timer: Parameters<typeof clearTimeout>[0]) {
-      if (!timers.delete(timer)) clearTimeout(timer);
-    },
-  });
-  return () => void Object.assign(globalThis, { setTimeout, clearTimeout });
-}
+const timeoutMs = 1_234_000; // of the client, by which its timers are known
 
 test("reach a client whose idle timeout is shorter than they take", async () => {
   const gated = await openGated(1, 60_000, 10);
@@ -46,14 +22,19 @@ test("reach a client whose idle timeout is shorter than they take", async () => 
   const server = await listen(gated.fetch, { host: "127.0.0.1", port: 0 }, () => {});
   const env = { ADMIN_TOKEN: adminToken };
   const call = connectTo(`http://127.0.0.1:${server.port}`, { ...terminal, env }, { timeoutMs });
-  let waits = 0;
-  const restore = slowDown(() => void (++waits === 20 && gated.state.pass(true)));
   gated.close();
+  // The client waits anew for each part, and no longer for those before it.
+  let waits = 0;
+  const timers = holdTimers(timeoutMs, () => {
+    assert.is(timers.count(), 1);
+    if (++waits === 20) gated.state.pass(true);
+  });
   try {
     assert.ok((await call(verify, {})).balanced);
     assert.ok(waits >= 20);
+    assert.is(timers.count(), 0);
   } finally {
-    restore();
+    timers.restore();
     gated.state.pass(true);
     await server.stop(() => Promise.resolve());
   }
