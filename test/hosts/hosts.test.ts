@@ -19,13 +19,13 @@ const hostsAtOnce = 5;
 
 type Plan = { host: Host; checks: Check[]; outcomes: Promise<void>[] };
 
-/** Puts a host through its checks, on one process as long as they pass: the one after a failure gets a new one. */
+/** Puts a host through its checks, on two processes as long as they pass: the one after a failure gets a new one. */
 async function runChecks({ host, checks }: Plan, settled: ((outcome: Promise<void>) => void)[]): Promise<void> {
-  let stage: Stage | undefined;
+  const idle = new Map<boolean, Stage>(); // by whether they are hasty
 
-  async function runCheck({ run, closes }: Check): Promise<void> {
-    const current = stage ?? await stages.open(host);
-    stage = undefined;
+  async function runCheck({ run, isHasty = false, closes }: Check): Promise<void> {
+    const current = idle.get(isHasty) ?? await stages.open(host, isHasty);
+    idle.delete(isHasty);
     try {
       await run(current);
       if (!closes) await settle(current);
@@ -34,7 +34,7 @@ async function runChecks({ host, checks }: Plan, settled: ((outcome: Promise<voi
       throw end === undefined ? error : new Error(end, { cause: error });
     }
     if (closes) await current.stop();
-    else stage = current;
+    else idle.set(isHasty, current);
   }
 
   for (const [index, check] of checks.entries()) {
@@ -42,7 +42,7 @@ async function runChecks({ host, checks }: Plan, settled: ((outcome: Promise<voi
     settled[index]!(outcome);
     await outcome.catch(() => {});
   }
-  await (stage as Stage | undefined)?.stop();
+  for (const stage of idle.values()) await stage.stop();
 }
 
 /** What is to be done, and what will have come of each check. */

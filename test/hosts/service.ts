@@ -4,18 +4,18 @@ import process from "node:process";
 import * as promptledger from "../../src/index.ts";
 import type { Service, ServiceSettings } from "../../src/index.ts";
 import { management } from "../../src/management.ts";
-import { limits } from "./limits.ts";
+import { limitsOf } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 
 /** Makes the service of a host. */
 export function createService({ basePath }: Pick<ServiceSettings, "basePath"> = {}): Service {
-  const { DATABASE_URL: database, ADMIN_TOKEN: adminToken } = process.env;
+  const { DATABASE_URL: database, ADMIN_TOKEN: adminToken, IS_HASTY } = process.env;
   const service = promptledger.createService({
     database: database!,
     basePath,
     metricsToken: adminToken!,
     faces: [management({ adminToken })],
-    ...limits,
+    ...limitsOf(IS_HASTY === "true"),
   });
   process.on("SIGUSR2", () => void close(service));
   return { ...service, fetch: withMiddleware(service.fetch) };
@@ -23,7 +23,7 @@ export function createService({ basePath }: Pick<ServiceSettings, "basePath"> = 
 
 async function close(service: Service): Promise<void> {
   console.log("Closing");
-  await service.close();
+  await service.close({ timeout: 600_000 });
   console.log("Closed");
 }
 

@@ -14,7 +14,7 @@ import { adminToken, createTenant, goodBody, managementOf } from "../helpers.ts"
 import type { Tenant } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import type { Host } from "./hosts.ts";
-import { limits } from "./limits.ts";
+import { limitsOf } from "./limits.ts";
 
 export type Stage = Tenant & {
   host: Host;
@@ -30,8 +30,8 @@ export type Stage = Tenant & {
   bytesOf(target: string, request?: HttpRequest): Uint8Array;
   /** How many requests are being answered. */
   countInFlight(): Promise<number>;
-  /** How many exports have been answered, whatever became of the answer. */
-  countExports(): Promise<number>;
+  /** Begins to look for a request whose route ends so: whether it is in flight, or has been answered in any way. */
+  isArriving(route: string): Promise<() => Promise<boolean>>;
   /** Has the service closed, and resolves when `Closing` or `Closed` is printed. */
   close(): { begun: Promise<void>; done: Promise<void> };
   /** Why the host ended, if it has. */
@@ -43,13 +43,16 @@ export type Stage = Tenant & {
 };
 
 /**
- * With `closes` it closes the service, so that the host is not used after it. With `counts` it looks at what is in flight,
- * which is not counted on Workers.
+ * With `isHasty` the service gives little time, as some hosts show it no other end of a request. With `closes` it closes the
+ * service, so that the host is not used after it. With `counts` it looks at what is in flight, which is not counted on Workers.
  */
-export type Check = { name: string; run(stage: Stage): Promise<void>; closes?: boolean; counts?: boolean };
-
-/** ms that an answer may take. */
-const patience = 10_000;
+export type Check = {
+  name: string;
+  run(stage: Stage): Promise<void>;
+  isHasty?: boolean;
+  closes?: boolean;
+  counts?: boolean;
+};
 
 const recordsToExport = 1024;
 const recordsAtOnce = 64;
@@ -60,7 +63,7 @@ async function fill(url: string): Promise<Tenant> {
   await migrate(url);
   const database = openDatabase(url, "serve");
   const tenant = await createTenant(managementOf(database, Date.now), 1e9);
-  const service = serveDatabase(database, limits);
+  const service = serveDatabase(database, limitsOf(false));
   const body = JSON.stringify({ ...goodBody, content: { input: "x".repeat(recordLength) } });
   const target = `http://ledger.test/v1/diagnosis?deployId=${tenant.deployId}`;
   const headers = { Authorization: `Bearer ${tenant.key}` };
@@ -80,11 +83,12 @@ export async function createStages(sqld: string | undefined) {
   const tenant = await fill(`file:${folder.path}/filled.db`);
   let started = 0;
 
-  async function open(host: Host): Promise<Stage> {
+  async function open(host: Host, isHasty: boolean): Promise<Stage> {
     const name = `${folder.path}/${++started}`;
-    if (host.isWorker) return openWorker(host, name, sqld!);
+    const IS_HASTY = String(isHasty);
+    if (host.isWorker) return openWorker(host, name, sqld!, IS_HASTY);
     await copyFile(`${folder.path}/filled.db`, `${name}.db`);
-    const settings = { DATABASE_URL: `file:${name}.db`, ADMIN_TOKEN: adminToken };
+    const settings = { DATABASE_URL: `file:${name}.db`, ADMIN_TOKEN: adminToken, IS_HASTY };
     const child = await startFile(currentRuntime, `test/hosts/${host.file}.ts`, settings, mounted);
     return stageOf(host, child.seen, child, tenant, settings.DATABASE_URL);
   }
@@ -93,10 +97,10 @@ export async function createStages(sqld: string | undefined) {
 
 const mounted = /Mounted on (http\S+)/;
 /** Starts the Worker on workerd itself, which has a libSQL server for its database. */
-async function openWorker(host: Host, name: string, sqld: string): Promise<Stage> {
+async function openWorker(host: Host, name: string, sqld: string, IS_HASTY: string): Promise<Stage> {
   const server = await startSqld(sqld, `${name}.data`);
   const tenant = await fill(server.url);
-  const bindings = { DATABASE_URL: server.url, ADMIN_TOKEN: adminToken };
+  const bindings = { DATABASE_URL: server.url, ADMIN_TOKEN: adminToken, IS_HASTY };
   const child = await startWorker(`test/hosts/${host.file}.ts`, name, bindings);
   const stage = stageOf(host, `${child.url}/llm`, child, tenant, server.url);
   return {
@@ -125,6 +129,9 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
     return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
+  // The request that asks is in flight itself.
+  const countInFlight = async () => await readMetric(/^promptledger_http_requests_in_flight (\d+)$/gm) - 1;
+
   return {
     ...tenant,
     host,
@@ -135,12 +142,15 @@ function stageOf(host: Host, url: string, child: Child, tenant: Tenant, database
       submit: `${path}/v1/diagnosis?deployId=${deployId}`,
       export: `${path}/admin/v1/deployments/${deployId}/diagnoses/export`,
     },
-    open: () => openConnection(url, patience),
+    open: () => openConnection(url),
     send: (target, request) => send(url, target, { headers: keyed, ...request }),
     bytesOf: (target, request) => serialize(url, target, { headers: keyed, ...request }, "keep-alive"),
-    // The request that asks is in flight itself.
-    countInFlight: async () => await readMetric(/^promptledger_http_requests_in_flight (\d+)$/gm) - 1,
-    countExports: () => readMetric(/^promptledger_http_requests_total\{.*\/export".*\} (\d+)$/gm),
+    countInFlight,
+    async isArriving(route) {
+      const count = () => readMetric(new RegExp(`^promptledger_http_requests_total\\{.*${route}".*\\} (\\d+)$`, "gm"));
+      const before = await count();
+      return async () => await countInFlight() > 0 || await count() > before;
+    },
     close() {
       process.kill(child.pid, "SIGUSR2");
       return { begun: printed("Closing"), done: printed("Closed") };

@@ -2,16 +2,16 @@
 import { env } from "cloudflare:workers";
 import { management } from "../../src/management.ts";
 import { createService } from "../../src/runtime/workers.ts";
-import { limits } from "./limits.ts";
+import { limitsOf } from "./limits.ts";
 import { withMiddleware } from "./middleware.ts";
 
-const { DATABASE_URL: database, ADMIN_TOKEN: adminToken } = env;
+const { DATABASE_URL: database, ADMIN_TOKEN: adminToken, IS_HASTY } = env;
 const service = createService({
   database,
   basePath: "/llm",
   metricsToken: adminToken,
   faces: [management({ adminToken })],
-  ...limits,
+  ...limitsOf(IS_HASTY === "true"),
 });
 
 export default { fetch: withMiddleware(service.fetch) };
