@@ -87,7 +87,7 @@ for (const [index, [name, app]] of apps.entries()) {
     const callModel =
       "const callModel = async (model, messages) => [model, ...messages.map((each) => each.content)].join();";
     const file = `${folder.path}/app-${index}.mts`;
-    const own = fillIn(app).replace("promptledger/client", `file://${pathOf("src/client/index.ts")}`);
+    const own = fillIn(app).replace("promptledger/client", `file://${pathOf("test/client/patient.ts")}`);
     await writeFile(file, `// @ts-nocheck\n${callModel}\n${own}\nexport { messages, output };\n`);
     const { messages, output } = await import(`file://${file}`);
     assert.equal(messages, [

@@ -2,7 +2,7 @@
 // prompt, `/record` records a call besides.
 // @ts-expect-error -- only Workers have it
 import { env, waitUntil } from "cloudflare:workers";
-import { createClient } from "../../src/client/index.ts";
+import { createClient } from "./patient.ts";
 
 const { PROMPTLEDGER_URL: url, PROMPTLEDGER_API_KEY: apiKey } = env as Record<string, string>;
 const ledger = createClient({ url, apiKey, waitUntil });
