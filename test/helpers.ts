@@ -10,10 +10,12 @@ import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
 import type { Handler } from "../src/http/edge.ts";
 import { consolePagesWith } from "../src/console/face.ts";
-import { management } from "../src/http/management.ts";
+import { managementWith } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
 import type { BodyLimit, Context } from "../src/http/context.ts";
+import { managementOverloaded } from "../src/common/errors.ts";
 import { createLog } from "../src/common/log.ts";
+import { createSlots } from "../src/common/slots.ts";
 import { migrations } from "../src/database/migrations.ts";
 import { createContext, createShared, serveDatabase } from "../src/http/service.ts";
 import type { ServiceSettings } from "../src/http/service.ts";
@@ -24,12 +26,19 @@ export { managementOf, noon };
 /** The token that management asks for in a world. */
 export const adminToken = "admin-token-of-at-least-32-characters";
 
-/** The console, whose pages are answered whole, however slow the machine is. */
+const patience = 3_600_000; // ms: nothing gives up because the machine is slow
+
+/** The console, whose pages are answered whole. */
 export const wholePages = (signInLimit?: BodyLimit) =>
-  consolePagesWith({ quietMs: 3_600_000, stepMs: 3_600_000 }, signInLimit);
+  consolePagesWith({ quietMs: patience, stepMs: patience }, signInLimit);
+
+const patientManagement = managementWith({ adminToken }, () => createSlots(16, patience, managementOverloaded), {
+  quietMs: patience,
+  changeTimeout: patience,
+});
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [management({ adminToken }), openapi(), wholePages()];
+export const withManagement = [patientManagement, openapi(), wholePages()];
 
 export const promptFile = {
   title: "Greeting",
