@@ -1,17 +1,13 @@
-// Records: filters, deletion and exports.
-// Runs on every runtime.
+// Records: filters and deletion.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { pagesOf } from "../../src/management/records.ts";
-import type { Diagnosis } from "../../src/schema/ledger.ts";
-import { stringify } from "../../src/common/json-text.ts";
 import { findPositions } from "../../src/ledger/diagnoses.ts";
 import { noCosting } from "../../src/ledger/scan.ts";
-import type { Database } from "../../src/database/database.ts";
 import { verifyBalanced } from "../balanced.ts";
-import { adminToken, counting, createTenant, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { readCsv } from "./csv.ts";
 import { batches, fillLog, moveCommits, sessions, texts } from "./filled-log.ts";
 import type { FilledLog } from "./filled-log.ts";
 import { dump, readAll, readPages, refused, taken, toQuery } from "./management.ts";
@@ -29,7 +25,6 @@ type Shown = {
   createdAt: number;
 };
 
-const allOf = ({ deployId }: World) => ({ filter: { deployIds: [deployId] }, costing: noCosting });
 const pathOf = ({ deployId }: { deployId: string }) => `/deployments/${deployId}/diagnoses`;
 
 /** Submits a record and returns its id. */
@@ -336,134 +331,6 @@ test("records cannot be deleted without an id or a session", async () => {
   assert.is((await readAll(world, pathOf(world))).length, 1);
 });
 
-/** Parses CSV by RFC 4180: a line break is CRLF, and a quote in quotes is doubled. */
-function readCsv(text: string): string[][] {
-  const lines: string[][] = [];
-  let cells: string[] = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
-  while (cell.lastIndex < text.length) {
-    const at = cell.lastIndex;
-    const match = cell.exec(text);
-    assert.ok(match, `no CSV: ${text.slice(at, at + 40)}`);
-    cells.push(match[1]?.replaceAll('""', '"') ?? match[2]!);
-    if (match[3] === ",") continue;
-    lines.push(cells);
-    cells = [];
-  }
-  assert.equal(cells, []);
-  return lines;
-}
-
-/** Rebuilds a record from the cells of its line. */
-function fromCells(names: string[], cells: string[]): Record<string, unknown> {
-  const cell = Object.fromEntries(names.map((name, index) => [name, cells[index]!]));
-  const json = (name: string) => cell[name] === "" ? null : JSON.parse(cell[name]!);
-  // A spreadsheet would run text that begins with these characters, so a quote precedes them.
-  const text = (name: string) => cell[name]!.replace(/^'(?='*[=+\-@\t\r])/, "");
-  const texts = Object.fromEntries(
-    ["input", "output"].filter((name) => cell[name] !== "").map((name) => [name, text(name)]),
-  );
-  return {
-    id: cell.id,
-    sessionId: text("sessionId"),
-    status: json("status"),
-    content: json("content") ?? texts,
-    latency: json("latency"),
-    startAt: json("startAt"),
-    endAt: json("endAt"),
-    additional_properties: json("additional_properties"),
-    ...json("other"),
-    promptVersion: json("promptVersion"),
-    ...Object.fromEntries(
-      ["deployId", "reference", "keyId", "statusName"].map((name) => [name, cell[name] === "" ? null : cell[name]]),
-    ),
-    createdAt: Date.parse(cell.createdAt!),
-  };
-}
-
-const anyText = fc.oneof(
-  fc.constantFrom(...texts, ...sessions),
-  fc.string({ unit: "binary" }).map((text) => text.toWellFormed()),
-);
-const anyObject = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 });
-const anyRecord = fc.tuple(
-  fc.record({ sessionId: anyText, status: fc.maxSafeInteger() }),
-  fc.tuple(
-    fc.record({ input: anyText, output: anyText }, { requiredKeys: ["input"] }),
-    fc.constantFrom({}, {}, { more: [1, "2"] }),
-  ).map(([content, more]) => ({ content: { ...content, ...more } })),
-  fc.record({
-    latency: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((latency) => latency + 0),
-    startAt: fc.nat(),
-    endAt: fc.nat(),
-    additional_properties: anyObject,
-    id: anyText,
-    submitted: anyObject,
-    extra: fc.jsonValue(),
-    content2: anyText,
-    null: fc.constantFrom(null, "null", ""),
-  }, { requiredKeys: [] }),
-).map((parts) => Object.assign({}, ...parts) as Record<string, unknown>);
-
-test("an export has everything of a record, as lines of JSON and as CSV", async () => {
-  const world = await createWorld({ monthlyLimit: 1e6, maxBodyBytes: 1e6 });
-  for (const [index, body] of fc.sample(anyRecord, { seed, numRuns: 120 }).entries()) {
-    await record(world, index % 2 === 0 ? body : { ...body, content: { output: index % 4 === 1 ? "" : "o" } });
-  }
-  const items = await readAll<Record<string, unknown>>(world, `${pathOf(world)}?limit=1000`);
-  const ndjson = await world.manage("GET", `${pathOf(world)}/export`);
-  assert.is(ndjson.headers.get("Content-Type"), "application/x-ndjson");
-  assert.is(ndjson.headers.get("Content-Disposition"), 'attachment; filename="diagnoses.ndjson"');
-  assert.equal(ndjson.text.split("\n").slice(0, -1).map((line) => JSON.parse(line)), items);
-  assert.is((await world.manage("GET", `${pathOf(world)}/export?format=ndjson`)).text, ndjson.text);
-  const csv = await world.manage("GET", `${pathOf(world)}/export?format=csv`);
-  assert.is(csv.headers.get("Content-Type"), "text/csv; charset=utf-8; header=present");
-  assert.is(csv.headers.get("Content-Disposition"), 'attachment; filename="diagnoses.csv"');
-  const [names, ...lines] = readCsv(csv.text);
-  assert.is(
-    names!.join(),
-    "id,createdAt,promptVersion,sessionId,status,input,output,latency,startAt,endAt,additional_properties,content,other,reference,deployId,keyId,statusName",
-  );
-  assert.is(lines.length, items.length);
-  for (const [index, cells] of lines.entries()) {
-    assert.is(cells.length, names!.length);
-    assert.equal(fromCells(names!, cells), items[index], csv.text.split("\r\n")[index + 1]);
-  }
-});
-
-test("a CSV export has no formulas, and times in ISO 8601", async () => {
-  const world = await createWorld();
-  const inputs = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@", "'tis", "1=1", "'"];
-  for (const input of inputs) await record(world, { ...goodBody, status: -3, content: { input } });
-  const [, ...lines] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
-  const expected = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'\r=1", "''=1", "'''@", "'tis", "1=1", "'"];
-  assert.equal(lines.map((cells) => cells[5]).reverse(), expected);
-  // A number cannot be run, and stays as it is.
-  assert.equal(lines[0]!.slice(1, 5), [new Date(noon).toISOString(), "1", goodBody.sessionId, "-3"]);
-});
-
-test("an export has JSON as it was submitted, digit by digit", async () => {
-  const world = await createWorld();
-  const exact = '{"b":12345678901234567890,"a":1e400,"__proto__":-0.0}';
-  await record(
-    world,
-    `{"sessionId":"s","status":1,"content":{"input":"x","n":1.0},"additional_properties":${exact},"e":1.10}`,
-  );
-  const ndjson = (await world.manage("GET", `${pathOf(world)}/export`)).text;
-  assert.ok(ndjson.includes(`"additional_properties":${exact},"e":1.10`));
-  const [, cells] = readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text);
-  assert.equal(cells!.slice(-7, -4), [exact, '{"input":"x","n":1.0}', '{"e":1.10}']);
-});
-
-test("an export has one line for a record that was submitted on several", async () => {
-  const world = await createWorld();
-  const lines = '{"sessionId":"s","status":1,"content":{"input":\n"x\\n"},"additional_properties":{\r\n"a":\r[\n1\n]}}';
-  await record(world, lines);
-  await record(world);
-  const { text } = await world.manage("GET", `${pathOf(world)}/export`);
-  assert.equal(text.split(/[\r\n]/).slice(0, -1).map((line) => JSON.parse(line).sessionId), [goodBody.sessionId, "s"]);
-});
-
 test("an export has the filters of a list", async () => {
   const log = await fillLog(fc.sample(batches, { seed: seed + 1, numRuns: 1 })[0]!);
   const deployId = log.deployIds[0]!;
@@ -479,78 +346,6 @@ test("an export has the filters of a list", async () => {
   );
   const limit = await log.world.manage("GET", `${pathOf({ deployId })}/export?limit=1`);
   assert.is(limit.status, 400);
-});
-
-test("an export without records is empty, in CSV with its header, and one without a deployment is a 404", async () => {
-  const world = await createWorld();
-  assert.is((await world.manage("GET", `${pathOf(world)}/export`)).text, "");
-  assert.is(readCsv((await world.manage("GET", `${pathOf(world)}/export?format=csv`)).text).length, 1);
-  refused(await world.manage("GET", "/deployments/dep_x/diagnoses/export"), 404, "Deployment dep_x not found");
-});
-
-test("an export reads no further than its consumer, and stops with it", async () => {
-  const memory = await openMemory();
-  const { database, counts } = counting(memory);
-  const world = await createWorld({ monthlyLimit: 1e6, database });
-  await Promise.all(Array.from({ length: 1200 }, () => world.submit()));
-  // Another service exports all of it meanwhile.
-  const { manage } = await createWorld({ database: memory });
-  const exportElsewhere = async () => taken(await manage("GET", `${pathOf(world)}/export?format=csv`));
-  const headers = { Authorization: `Bearer ${adminToken}` };
-  const response = await world.fetch(new Request(`http://ledger.test/admin/v1${pathOf(world)}/export`, { headers }));
-  const reader = response.body!.getReader();
-  const first = new TextDecoder().decode((await reader.read()).value);
-  assert.is(first.split("\n").length, 257);
-  const before = counts.reads;
-  await exportElsewhere();
-  assert.ok(counts.reads - before <= 2, `${counts.reads - before} reads ahead`);
-  await reader.cancel();
-  const after = counts.reads;
-  await exportElsewhere();
-  assert.is(counts.reads, after);
-
-  const pages = await pagesOf(world.admin, allOf(world));
-  for await (const page of pages) {
-    assert.is(page.length, 256);
-    break;
-  }
-  assert.equal(await pages.next(), { done: true, value: undefined });
-  const whole = (await world.manage("GET", `${pathOf(world)}/export`)).text.split("\n").slice(0, -1);
-  assert.is(new Set(whole.map((line) => JSON.parse(line).id)).size, 1200);
-});
-
-test("an export continues while records are deleted and added", async () => {
-  const world = await createWorld({ monthlyLimit: 1e6 });
-  await Promise.all(Array.from({ length: 700 }, (_, nth) => record(world, { ...goodBody, sessionId: `${nth % 2}` })));
-  const kept = (await readAll<Shown>(world, `${pathOf(world)}?limit=1000&sessionId=1`)).map(({ id }) => id);
-  const seen: string[] = [];
-  for await (const page of await pagesOf(world.admin, allOf(world))) {
-    seen.push(
-      ...page.map((diagnosis: Diagnosis) => JSON.parse(stringify(diagnosis))).filter(({ sessionId }) =>
-        sessionId === "1"
-      ).map(({ id }) => id),
-    );
-    await world.manage("DELETE", `${pathOf(world)}?sessionId=0`);
-    await record(world);
-  }
-  assert.equal(seen, kept);
-});
-
-test("the log has the cause if an export breaks off, the response does not", async () => {
-  const memory = await openMemory();
-  let isBroken = false;
-  const read: Database["read"] = (statement) =>
-    isBroken ? Promise.reject(new Error("no disk")) : memory.read(statement);
-  const world = await createWorld({ monthlyLimit: 1e6, database: { ...memory, read } });
-  // More than is sent at once.
-  await Promise.all(Array.from({ length: 1200 }, () => world.submit()));
-  const headers = { Authorization: `Bearer ${adminToken}` };
-  const response = await world.fetch(new Request(`http://ledger.test/admin/v1${pathOf(world)}/export`, { headers }));
-  assert.is(response.status, 200);
-  isBroken = true;
-  await response.text().then(() => assert.unreachable(), () => {});
-  assert.is(world.logged.length, 1);
-  assert.match(world.logged[0]!, /Response broke off.*no disk/);
 });
 
 test.run();
