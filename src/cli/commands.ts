@@ -5,7 +5,8 @@ import { backUp } from "../runtime/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { listMissing } from "../database/migrate.ts";
+import { countOf, describeUpgrade, listMissing } from "../database/migrate.ts";
+import type { Migration } from "../database/migrate.ts";
 import { migrations } from "../database/migrations.ts";
 import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
@@ -16,6 +17,7 @@ import { nameOf, show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { describeCreated, openLocal } from "./local.ts";
+import { format } from "./format.ts";
 import { commandsOf } from "./operation-commands.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
@@ -30,9 +32,10 @@ const serviceCommands: Command[] = [
       "Migrate the database to the current schema; --check only lists the missing migrations, and exits 1 if there are any",
     async runLocally({ args, terminal }) {
       if (args.has("check")) return await checkSchema(terminal);
-      const { applied, close } = await openLocal(terminal, { createsDatabase: true, migrates: true });
+      const { applied, close } = await openLocal(terminal, "migrate");
       close();
-      return show({ applied }, applied.length === 0 ? "The schema is up to date" : undefined);
+      // People have read what was applied, line by line.
+      return { data: { applied }, text: () => "", note: applied.length === 0 ? "The schema is up to date" : undefined };
     },
   },
   {
@@ -47,7 +50,12 @@ const serviceCommands: Command[] = [
     summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
     async runLocally({ args, terminal }) {
       const restored = await restore(readConfig(terminal.env).database, args.text("FILE"), terminal);
-      return show(restored, restored.replaced === null ? describeCreated(terminal.env) : undefined);
+      const { applied: _, ...shown } = restored;
+      const notes = restored.replaced === null ? [describeCreated(terminal.env)] : [];
+      if (restored.missing.length > 0) {
+        notes.push(`The database lacks ${countOf(restored.missing)}, as the backup did. serve and migrate apply them`);
+      }
+      return { data: restored, text: () => format(shown), note: notes.join("\n") || undefined };
     },
   },
   {
@@ -75,20 +83,21 @@ const serviceCommands: Command[] = [
 async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
   const { database: location } = readConfig(env);
   const path = fileOf(location);
-  const missing = path === undefined || await exists(path)
-    ? await listMissingIn(location)
-    : migrations.map(({ name }) => name);
+  const missing = path === undefined || await exists(path) ? await listMissingIn(location) : migrations;
+  const isNew = missing.length === migrations.length;
   return {
-    data: { missing },
-    note: missing.length === 0 ? "The schema is up to date" : "The schema is out of date: run promptledger migrate",
+    data: { missing: missing.map(({ name }) => name) },
+    note: missing.length === 0
+      ? "The schema is up to date"
+      : `The schema is out of date. ${isNew ? "Run promptledger migrate" : describeUpgrade(missing, path)}`,
     failed: missing.length > 0,
   };
 }
 
-async function listMissingIn(location: DatabaseLocation): Promise<readonly string[]> {
+async function listMissingIn(location: DatabaseLocation): Promise<readonly Migration[]> {
   const database = await openWithDriver(location, "manage");
   try {
-    return (await listMissing(database, migrations)).map(({ name }) => name);
+    return await listMissing(database, migrations);
   } catch (error) {
     throw await unusableDatabase(location, error);
   } finally {

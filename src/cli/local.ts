@@ -1,6 +1,7 @@
 // Runs operations on the database in DATABASE_URL.
 import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
+import type { SchemaPolicy } from "../database/open-migrated.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { openConfigured } from "../runtime/open-configured.ts";
@@ -8,22 +9,19 @@ import type { Terminal } from "../runtime/terminal.ts";
 import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";
 
-/** Opens the database. `applied` names the migrations that brought its schema up to date. */
+/** Opens the database. `applied` names the migrations that `schema` allowed, and that it lacked. */
 export async function openLocal(
   terminal: Terminal,
-  { createsDatabase = false, migrates }: { createsDatabase?: boolean | undefined; migrates?: true } = {},
+  schema: SchemaPolicy,
 ): Promise<{ call: Call; applied: string[]; close(): void }> {
   const { env, say, report, exists } = terminal;
   const config = readConfig(env);
   const { url } = config.database;
-  if (!createsDatabase && isFileUrl(url) && !await exists(filePathOf(url))) {
+  if (schema === "check" && isFileUrl(url) && !await exists(filePathOf(url))) {
     throw invalid(`The database ${nameDatabase(env, url)} does not exist. Create it with workspace create or migrate`);
   }
-  const { database, applied } = await openConfigured(
-    { ...config, migrates: migrates ?? config.migrates },
-    "manage",
-    { onEmpty: createsDatabase ? "create" : "refuse", notify: (notice) => say(`${notice}\n`) },
-  );
+  const notify = (notice: string) => say(`${notice}\n`);
+  const { database, applied } = await openConfigured(config.database, "manage", { schema, notify });
   if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
   const caller: Caller = { source: "command line", actor: userOf(terminal) ?? "", role: "owner" };
   const secrets = config.adminToken === undefined ? [] : [config.adminToken];

@@ -99,7 +99,7 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
     const call = connectTo(variable, terminal, { name: "PROMPTLEDGER_SERVER" });
     return await command.run({ args, terminal, call });
   }
-  const { call, close } = await openLocal(terminal, { createsDatabase: command.createsDatabase });
+  const { call, close } = await openLocal(terminal, command.createsDatabase ? "create" : "check");
   try {
     return await command.run({ args, terminal, call });
   } finally {

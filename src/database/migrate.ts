@@ -11,9 +11,12 @@ export type Migration = { name: string; checksum: string; sql: string };
 export type MigrateOptions = {
   /** What to do with a database that a newer version has migrated. */
   onNewer?: "refuse" | "accept" | undefined;
-  /** Receives what a migration changed in the data, in sentences. */
+  /** Receives in sentences which migrations a database gets, how long each took, and what it changed in the data. */
   notify?: ((notice: string) => void) | undefined;
 };
+
+/** `path` is that of the file, if the database is one. A backup before would stand beside it. */
+type OfFile = { path?: string | undefined };
 
 /**
  * Applies the migrations that the database lacks, and returns their names. Several processes may do so at once.
@@ -23,16 +26,21 @@ export async function migrate(
   database: Database,
   migrations: readonly Migration[],
   now: number,
-  options: MigrateOptions = {},
+  { path, onNewer, notify }: MigrateOptions & OfFile = {},
 ): Promise<string[]> {
-  const missing = await listMissing(database, migrations, options);
+  const missing = await listMissing(database, migrations, { onNewer });
+  // Nothing is there that a new schema could change, so nobody needs to know.
+  const say = await isMigrated(database) ? notify : undefined;
   await prepareTable(database, migrations);
+  if (missing.length > 0) say?.(describeStart(missing, path));
   const applied: string[] = [];
   for (const migration of missing) {
+    const start = performance.now();
     const notices = await apply(database, migration, now);
     if (notices === undefined) continue;
     applied.push(migration.name);
-    for (const notice of notices) options.notify?.(notice);
+    say?.(`Applied ${migration.name} in ${Math.round(performance.now() - start)} ms`);
+    for (const notice of notices) say?.(notice);
   }
   return applied;
 }
@@ -61,13 +69,39 @@ export async function listMissing(
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-/** Throws if the database lacks a migration. */
-export async function requireMigrated(database: Database, migrations: readonly Migration[]): Promise<void> {
-  const [first] = await listMissing(database, migrations);
-  if (first !== undefined) {
-    throw conflict(`its schema is out of date, it lacks ${first.name}: run promptledger migrate`);
-  }
+/** Throws if the database has no schema, or lacks a migration. */
+export async function requireMigrated(
+  database: Database,
+  migrations: readonly Migration[],
+  { path }: OfFile,
+): Promise<void> {
+  if (!await isMigrated(database)) throw conflict("it is empty. workspace create and migrate set it up");
+  const missing = await listMissing(database, migrations);
+  if (missing.length > 0) throw conflict(`it lacks ${countOf(missing)}. ${describeUpgrade(missing, path)}`);
 }
+
+/** How to bring a database up to date that lacks these migrations. */
+export const describeUpgrade = (missing: readonly Migration[], path: string | undefined): string =>
+  path === undefined
+    ? "Back it up as its server does, then run promptledger migrate"
+    : `Run promptledger backup ${quoted(backupBefore(missing, path))}, then promptledger migrate`;
+
+function describeStart(missing: readonly Migration[], path: string | undefined): string {
+  const start = `Applying ${countOf(missing)}`;
+  return path === undefined ? start : `${start}. A backup before would be ${backupBefore(missing, path)}`;
+}
+
+/** `2 migrations` */
+export const countOf = ({ length }: readonly unknown[]): string => `${length} migration${length === 1 ? "" : "s"}`;
+
+/** The name for a backup before these migrations: `ledger-before-021.db` beside `ledger.db`. */
+function backupBefore([first]: readonly Migration[], path: string): string {
+  const [, stem, extension = ".db"] = /^(.*?[^/\\])(\.[^./\\]+)?$/s.exec(path)!;
+  return `${stem}-before-${/^\d+/.exec(first!.name)![0]}${extension}`;
+}
+
+/** A path as a word of a shell. */
+const quoted = (path: string): string => /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 
 /** Whether this is a promptledger database: one to which any migration was applied. */
 export async function isMigrated(database: Database): Promise<boolean> {

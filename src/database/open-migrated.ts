@@ -1,11 +1,12 @@
-// Opens a database and migrates it, or checks that it is migrated.
+// Opens a database with an up-to-date schema.
 import { existsSync } from "node:fs";
 import { conflict } from "../common/errors.ts";
 import type { DatabaseSource } from "./client.ts";
-import type { Database, Purpose } from "./database.ts";
+import { isBusy } from "./database.ts";
+import type { Claim, Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
-import { createFile } from "./file-claim.ts";
-import { isMigrated, migrate, requireMigrated } from "./migrate.ts";
+import { claimFile, createFile } from "./file-claim.ts";
+import { isMigrated, listMissing, migrate, requireMigrated } from "./migrate.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import { fileOf, isLocal, urlOf } from "./source.ts";
@@ -17,36 +18,49 @@ export async function openWithDriver(source: DatabaseSource, purpose: Purpose): 
   return openDatabase(source, purpose);
 }
 
-export type OpenOptions = MigrateOptions & { onEmpty?: "create" | "refuse" };
+/** What happens to a schema: `create` makes one in an empty database, `migrate` also brings an outdated one up to date. */
+export type SchemaPolicy = "check" | "create" | "migrate";
+
+export type OpenOptions = MigrateOptions & { schema?: SchemaPolicy | undefined };
 
 /**
- * Opens a database, applies the migrations that it lacks, and returns their names. Creates a database that does not exist
- * or is empty, unless the options forbid that.
+ * Opens a database whose schema is up to date, and returns the names of the migrations that were applied to it. Throws if
+ * `schema` does not allow those that it lacks. Unless `schema` is `check`, creates a file that does not exist.
  */
 export async function openMigrated(
   source: DatabaseSource,
   purpose: Purpose,
-  { onEmpty = "create", ...options }: OpenOptions = {},
+  { schema = "migrate", ...options }: OpenOptions = {},
 ): Promise<{ database: Database; applied: string[] }> {
   const path = fileOf(source);
-  if (path !== undefined && onEmpty === "create") makeFile(path);
+  if (path !== undefined && schema !== "check") makeFile(path);
+  else if (path !== undefined && !existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
   const database = await openWithDriver(source, purpose);
   const applied = await closeOnError(database, async () => {
-    if (onEmpty === "refuse" && !await isMigrated(database)) {
-      throw conflict("it is empty. workspace create and migrate set it up");
+    const isNew = !await isMigrated(database);
+    if (schema === "check" || schema === "create" && !isNew) {
+      await requireMigrated(database, migrations, { path });
+      return [];
     }
-    return await migrate(database, migrations, Date.now(), options);
+    const claim = path === undefined || isNew ? undefined : await claimOutdated(database, path, options);
+    try {
+      return await migrate(database, migrations, Date.now(), { ...options, path });
+    } finally {
+      claim?.release();
+    }
   });
   return { database, applied };
 }
 
-/** Opens a database that exists and lacks no migration, and refuses any other. */
-export async function openChecked(source: DatabaseSource, purpose: Purpose): Promise<Database> {
-  const path = fileOf(source);
-  if (path !== undefined && !existsSync(path)) throw conflict("it does not exist: run promptledger migrate");
-  const database = await openWithDriver(source, purpose);
-  await closeOnError(database, () => requireMigrated(database, migrations));
-  return database;
+/** Claims a file that lacks migrations. A service of another process that has it might not work with them. */
+async function claimOutdated(database: Database, path: string, options: MigrateOptions): Promise<Claim | undefined> {
+  if ((await listMissing(database, migrations, options)).length === 0) return undefined;
+  try {
+    return claimFile(path);
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    throw conflict("Another process serves the database, and may not work with a newer schema: stop it first");
+  }
 }
 
 async function closeOnError<T>(database: Database, work: () => Promise<T>): Promise<T> {

@@ -24,6 +24,7 @@ import type { SchemaMode } from "./settings.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
 import { failureOf, onError } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
+import type { MigrateOptions } from "../database/migrate.ts";
 import type { GroupLimits } from "../ledger/waiting-room.ts";
 import { createLedger } from "../ledger/ledger.ts";
 import { readinessOf } from "../database/readiness.ts";
@@ -120,8 +121,9 @@ export const serviceOver = (open: (source: DatabaseSource) => Database): CreateS
 /** The options of `createService`, and what to do about the schema of the database. */
 export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = ServiceOptions<Faces> & {
   /**
-   * `migrate` brings the schema up to date, and creates a file that does not exist. `check` rejects if the database is away
-   * or has another schema. `trust` does neither, and opens nothing yet. Default: `migrate`.
+   * `migrate` brings the schema up to date, and creates a file that does not exist. Each migration is a line of `log`.
+   * `check` rejects if the database is away or has another schema. `trust` does neither, and opens nothing yet. Default:
+   * `migrate`.
    */
   schema?: SchemaMode | undefined;
 };
@@ -134,14 +136,15 @@ export type OpenService = <const Faces extends readonly Face[] = []>(
 /** Opens a service with the `createService` and `migrate` of a platform. */
 export async function openWith<Faces extends readonly Face[]>(
   createService: CreateService,
-  migrate: (source: DatabaseSource) => Promise<unknown>,
+  migrate: (source: DatabaseSource, options: MigrateOptions) => Promise<unknown>,
   { schema = "migrate", ...rest }: OpenOptions<Faces>,
 ): Promise<Service & Extensions<Faces>> {
   const options = rest as ServiceOptions<Faces>;
   checkSchemaMode(schema);
   const service = createService(options);
   try {
-    if (schema === "migrate") await migrate(options.database ?? options.client!);
+    const notify = (notice: string) => options.log?.info(notice);
+    if (schema === "migrate") await migrate(options.database ?? options.client!, { notify });
     if (schema !== "trust") await service.ready();
     return service;
   } catch (error) {

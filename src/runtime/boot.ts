@@ -48,7 +48,8 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   await awaitClaim(config, log);
-  const { database } = await openConfigured(config, "serve", { notify: log.info });
+  const schema = config.migrates ? "migrate" : "check";
+  const { database } = await openConfigured(config.database, "serve", { schema, notify: log.info });
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;

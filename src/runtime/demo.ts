@@ -21,7 +21,7 @@ export async function demo({ say }: Terminal): Promise<void> {
   process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
   // The link signs in with a token of the database.
   process.env.MANAGEMENT = "true";
-  const { database } = await openConfigured(readConfig(process.env), "manage");
+  const { database } = await openConfigured(readConfig(process.env).database, "manage", { schema: "create" });
   const { workspaceId, deployId, key, token } = await writeHistory(database, Date.now());
   database.close();
 

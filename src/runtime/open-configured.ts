@@ -1,22 +1,18 @@
 // Opens the database of the settings, for the service and for commands.
-import type { Config } from "../common/config.ts";
+import type { DatabaseLocation } from "../common/config.ts";
 import type { Database, Purpose } from "../database/database.ts";
-import { openChecked, openMigrated } from "../database/open-migrated.ts";
+import { openMigrated } from "../database/open-migrated.ts";
 import type { OpenOptions } from "../database/open-migrated.ts";
 import { unusableDatabase } from "./file-fault.ts";
 
-/**
- * Opens the configured database. It migrates an outdated schema, or refuses it if `migrates` is false. `applied` names the
- * migrations that ran. `onEmpty` says what to do with a database without a schema.
- */
+/** Opens the configured database as `openMigrated` does. An error names the database. */
 export async function openConfigured(
-  { database: location, migrates }: Pick<Config, "database" | "migrates">,
+  location: DatabaseLocation,
   purpose: Purpose,
-  { onEmpty = "create", notify }: Pick<OpenOptions, "onEmpty" | "notify"> = {},
+  options: OpenOptions,
 ): Promise<{ database: Database; applied: string[] }> {
   try {
-    if (migrates) return await openMigrated(location, purpose, { onEmpty, notify });
-    return { database: await openChecked(location, purpose), applied: [] };
+    return await openMigrated(location, purpose, options);
   } catch (error) {
     throw await unusableDatabase(location, error);
   }

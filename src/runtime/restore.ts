@@ -12,9 +12,10 @@ import type { DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { isBusy } from "../database/database.ts";
-import { isMigrated, migrate } from "../database/migrate.ts";
+import type { Database } from "../database/database.ts";
+import { isMigrated, listMissing, migrate } from "../database/migrate.ts";
 import { openFile } from "../database/file.ts";
-import { findDamage, lockExclusively, rebuildIndexes, removeLog } from "../database/maintenance.ts";
+import { copyTo, findDamage, lockExclusively, rebuildIndexes, removeLog } from "../database/maintenance.ts";
 import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { migrations } from "../database/migrations.ts";
@@ -29,8 +30,11 @@ import {
 } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `applied` names the migrations that the backup lacked, and `damaged` the rows with text that is not valid UTF-8. */
-type Checked = { applied: string[]; ledgers: number; damaged: DamagedText[] };
+/**
+ * `missing` names the migrations that the backup lacks, and `damaged` the rows with text that is not valid UTF-8. `applied`
+ * is from a time when restoring migrated.
+ */
+type Checked = { applied: []; missing: string[]; ledgers: number; damaged: DamagedText[] };
 
 /** `replaced` is the new name of the old database. */
 type Restored = Checked & { file: string; restored: string; replaced: string | null };
@@ -112,13 +116,13 @@ async function copyFile(from: string, to: string, handle: FileHandle, report: (c
   }
 }
 
-/** Migrates the part. Throws if its pages are damaged or its ledger does not balance. Names the texts that are damaged. */
-async function check(backup: string, part: string, { report, say }: Terminal): Promise<Checked> {
+/** Throws if the pages of the part are damaged or its ledger does not balance. Names the texts that are damaged. */
+async function check(backup: string, part: string, terminal: Terminal): Promise<Checked> {
   const database = openFile(pathToFileURL(part).href, "manage");
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
-    const applied = await migrate(database, migrations, Date.now());
-    report("Checking the file");
+    const missing = (await listMissing(database, migrations)).map(({ name }) => name);
+    terminal.report("Checking the file");
     let damage = await findDamage(database);
     if (damage !== undefined) {
       // A text that is damaged may differ from what an index has of it.
@@ -126,21 +130,48 @@ async function check(backup: string, part: string, { report, say }: Terminal): P
       damage = await findDamage(database);
     }
     if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
-    const damaged = await findDamagedTexts(database, (share) => report(`Read ${percent(share)} of the texts`)) ?? [];
-    if (damaged.length > 0) say(`${describeDamaged(damaged)}\n`);
-    const ledgers = await verifyLedger(database, undefined, (share) => report(`Verified ${percent(share)}`));
-    const unbalanced = ledgers.filter(({ balanced }) => !balanced);
-    const [first] = unbalanced;
-    if (first !== undefined) {
-      const name = `${first.workspaceId} ${first.month}`;
-      throw conflict(`${unbalanced.length} of ${ledgers.length} ledgers do not balance, the first is ${name}`);
-    }
+    const verified = missing.length === 0
+      ? await verify(database, terminal)
+      : await verifyCopy(database, part, terminal);
     await removeLog(database);
-    return { applied, ledgers: ledgers.length, damaged };
+    return { applied: [], missing, ...verified };
   } catch (error) {
     throw unrestorable(backup, error instanceof Refusal ? error.message : describeError(error));
   } finally {
     database.close();
+  }
+}
+
+type Verified = Pick<Checked, "ledgers" | "damaged">;
+
+async function verify(database: Database, { report, say }: Terminal): Promise<Verified> {
+  const damaged = await findDamagedTexts(database, (share) => report(`Read ${percent(share)} of the texts`)) ?? [];
+  if (damaged.length > 0) say(`${describeDamaged(damaged)}\n`);
+  const ledgers = await verifyLedger(database, undefined, (share) => report(`Verified ${percent(share)}`));
+  const unbalanced = ledgers.filter(({ balanced }) => !balanced);
+  const [first] = unbalanced;
+  if (first !== undefined) {
+    const name = `${first.workspaceId} ${first.month}`;
+    throw conflict(`${unbalanced.length} of ${ledgers.length} ledgers do not balance, the first is ${name}`);
+  }
+  return { ledgers: ledgers.length, damaged };
+}
+
+/** Verifies a migrated copy of a database with an older schema, which it keeps: the version that made it may serve it again. */
+async function verifyCopy(database: Database, part: string, terminal: Terminal): Promise<Verified> {
+  const { part: path, handle } = await createDatabasePart(part);
+  await handle.close();
+  try {
+    await copyTo(database, path);
+    const copy = openFile(pathToFileURL(path).href, "manage");
+    try {
+      await migrate(copy, migrations, Date.now());
+      return await verify(copy, terminal);
+    } finally {
+      copy.close();
+    }
+  } finally {
+    await removeDatabasePart(path);
   }
 }
 

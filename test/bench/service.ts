@@ -17,7 +17,7 @@ const { listen }: { listen: Listen } = await import(`../../src/runtime/${current
 const config = readConfig(process.env);
 const clock = Date.now;
 
-const { database } = await openConfigured(config, "serve");
+const { database } = await openConfigured(config.database, "serve", {});
 let roundTrips = 0;
 const counted = around(database, (operation) => {
   roundTrips++;

@@ -240,7 +240,7 @@ test("migrate says what it applied, and --check what is missing, without creatin
   const fresh = { DATABASE_URL: `file:${path}` };
   const before = await cliWith(fresh, words`migrate --check --json`);
   assert.equal([before.code, before.json], [1, { missing: [...migrationNames] }]);
-  assert.is(before.said, "The schema is out of date: run promptledger migrate\n");
+  assert.is(before.said, "The schema is out of date. Run promptledger migrate\n");
   assert.not.ok(await stat(path).catch(() => undefined));
   const first = await cliWith(fresh, words`migrate --json`);
   assert.ok((first.json as { applied: string[] }).applied.includes("001-create-catalog"));

@@ -76,7 +76,7 @@ test("a backup replaces a database with a log, which is kept completely", async 
   assert.match(said, /^Copying [\d.]+ [kM]B …\n([A-Z].*\n)*$/);
   const { replaced, ...done } = JSON.parse(out);
   assert.match(replaced, /\/ledger\.db\.replaced-\d{8}T\d{6}Z$/);
-  assert.equal(done, { file: `${place}/ledger.db`, restored: good, applied: [], ledgers: 1, damaged: [] });
+  assert.equal(done, { file: `${place}/ledger.db`, restored: good, applied: [], missing: [], ledgers: 1, damaged: [] });
   assert.equal(
     await readdir(place).then((names) => names.sort()),
     ["ledger.db", "ledger.db-lock", replaced.slice(place.length + 1)],

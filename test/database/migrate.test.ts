@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { generated } from "../../sql/generate.ts";
-import { listMissing, migrate } from "../../src/database/migrate.ts";
+import { describeUpgrade, listMissing, migrate } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -139,6 +139,21 @@ test("refuses a migration whose text differs from the applied one, and leaves th
     );
   }
   assert.equal(await tables(database), before);
+});
+
+test("names the backup before the first missing migration, beside the database, as a word of a shell", () => {
+  const names: [path: string, backup: string][] = [
+    ["promptledger.db", "promptledger-before-999.db"],
+    ["/var/lib/promptledger/promptledger.db", "/var/lib/promptledger/promptledger-before-999.db"],
+    ["ledger", "ledger-before-999.db"],
+    ["ledger.v2.sqlite", "ledger.v2-before-999.sqlite"],
+    ["data.d/ledger", "data.d/ledger-before-999.db"],
+    ["data/.db", "data/.db-before-999.db"],
+    ["Ann's ledger.db", "'Ann'\\''s ledger-before-999.db'"],
+  ];
+  for (const [path, backup] of names) {
+    assert.is(describeUpgrade([future], path), `Run promptledger backup ${backup}, then promptledger migrate`);
+  }
 });
 
 // The migrations of the versions that recorded no checksums.

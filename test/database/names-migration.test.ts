@@ -43,10 +43,11 @@ async function nameAll({ prompts, deployments }: Made) {
       promptId,
     );
   }
-  const notices: string[] = [];
-  assert.equal(await migrate(database, migrations.slice(0, 5), noon, { notify: (notice) => notices.push(notice) }), [
+  const said: string[] = [];
+  assert.equal(await migrate(database, migrations.slice(0, 5), noon, { notify: (notice) => said.push(notice) }), [
     "005-name-prompts",
   ]);
+  const notices = said.filter((notice) => !/^Appl/.test(notice));
   const namesIn = async (table: string) =>
     Object.fromEntries(
       (await database.read({ sql: `select id, name from ${table} order by id` })).map(({ id, name }) => [id, name]),

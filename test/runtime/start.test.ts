@@ -243,7 +243,7 @@ const failures: [name: string, settings: Record<string, string>, error: string][
   ],
 ];
 
-test("MIGRATE=false refuses an outdated schema, which the migrate command updates", async () => {
+test("MIGRATE=false refuses an empty database, which the migrate command sets up", async () => {
   const settings = { DATABASE_URL: `file:${folder.path}/unmigrated.db`, MIGRATE: "false" };
   assert.match((await runService(settings)).said, "cannot be used: it does not exist: run promptledger migrate");
   assert.equal((await readdir(folder.path)).filter((name) => name.startsWith("unmigrated")), []);
@@ -252,9 +252,8 @@ test("MIGRATE=false refuses an outdated schema, which the migrate command update
   assert.is(code, 1);
   assert.match(
     said,
-    "cannot be used: its schema is out of date, it lacks 001-create-catalog: run promptledger migrate",
+    "cannot be used: it is empty. workspace create and migrate set it up",
   );
-  assert.is((await runFile(currentRuntime, "src/cli.ts", ["workspace", "create", "--name", "A"], settings)).code, 1);
   assert.is((await runFile(currentRuntime, "src/cli.ts", ["migrate"], settings)).code, 0);
   const service = await startService(currentRuntime, settings);
   assert.is(await service.stop(), 0);
