@@ -35,13 +35,17 @@ const npmSettings = Object.fromEntries(
   Object.entries(process.env).filter((entry): entry is [string, string] => /^npm_config_|_proxy$/i.test(entry[0])),
 );
 
+const commit = "0123456789abcdef0123456789abcdef01234567";
+
 const embedding = `
 import { createService } from "promptledger";
 import { migrate } from "promptledger/migrate";
 const applied = await migrate("file:ledger.db");
 const service = createService({ database: "file:ledger.db", basePath: "/llm" });
 const response = await service.fetch(new Request("https://example.com/llm/v1/prompts"));
-console.log(response.status, await response.text(), applied.length);
+const healthy = await service.fetch(new Request("https://example.com/llm/healthz"));
+const { commit } = JSON.parse(await healthy.text());
+console.log(response.status, await response.text(), applied.length, commit);
 await service.close();
 `;
 
@@ -157,6 +161,8 @@ if (currentRuntime === "Node") {
     // Of the tests only their documents are packed.
     await cp(pathOf("test"), `${checkout}/test`, { recursive: true, filter: (path) => !/\.(ts|js)$/.test(path) });
     await symlink(pathOf("node_modules"), `${checkout}/node_modules`);
+    await mkdir(`${checkout}/.git`);
+    await writeFile(`${checkout}/.git/HEAD`, `${commit}\n`);
     await run(checkout, "npm", "pack", "--silent", "--pack-destination", folder.path);
     const [tarball] = (await readdir(folder.path)).filter((name) => name.endsWith(".tgz"));
     await mkdir(app);
@@ -244,7 +250,8 @@ if (currentRuntime === "Node") {
     assert.is(await run(app, "node", "--input-type=module", "--eval", script), "ERR_PACKAGE_PATH_NOT_EXPORTED\n");
   });
 
-  const expected = (applied: number) => `401 {"error":"Missing or invalid authorization header"} ${applied}\n`;
+  const expected = (applied: number) =>
+    `401 {"error":"Missing or invalid authorization header"} ${applied} ${commit.slice(0, 12)}\n`;
 
   const runs: [name: string, ...command: string[]][] = [
     ["Node, without any loader", "node", "embed.js"],
@@ -462,7 +469,7 @@ if (currentRuntime === "Node") {
   }
 
   test("brings its command line", async () => {
-    assert.match(await run(app, "npx", "promptledger", "--version"), /^\d+\.\d+\.\d+\n$/);
+    assert.match(await run(app, "npx", "promptledger", "--version"), /^\d+\.\d+\.\d+ \(0123456789ab\)\n$/);
     await run(app, "npx", "promptledger", "migrate");
     assert.is(await run(app, "npx", "promptledger", "workspace", "list", "--json"), "[]\n");
   });

@@ -1,13 +1,14 @@
 // Liveness, readiness and metrics, for operators.
+import { build } from "../common/build.ts";
 import { stopping } from "../common/errors.ts";
 import { metricsType } from "../common/metrics.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-/** GET /healthz: the process answers. This touches nothing else. */
+/** GET /healthz: the process answers, and says what it runs. This touches nothing else. */
 // deno-lint-ignore require-await -- a handler returns a promise
-export const checkHealth = async (): Promise<Answer> => ok({ status: "ok" }, {});
+export const checkHealth = async (): Promise<Answer> => ok({ status: "ok", ...build }, {});
 
 /** GET /readyz: whether the service is ready, and if not, why. */
 export async function checkReadiness(_ctx: RequestContext, context: Context): Promise<Answer> {

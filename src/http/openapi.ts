@@ -108,7 +108,17 @@ const readQuota: Described = {
   },
 };
 
-const fine = { type: "object", required: ["status"], properties: { status: { const: "ok" } } } as const;
+const status = { const: "ok" } as const;
+const fine = { type: "object", required: ["status"], properties: { status } } as const;
+const healthy = {
+  type: "object",
+  required: ["status", "version"],
+  properties: {
+    status,
+    version: { type: "string" },
+    commit: { type: "string", description: "The commit of the build, if it is known", pattern: "^[0-9a-f]{12}$" },
+  },
+} as const;
 
 const rootMembers = ["name", "version", "description", "openapi"];
 const root = {
@@ -157,7 +167,7 @@ const checkHealth: Described = {
   operationId: "checkHealth",
   summary: "Check that the process answers",
   responses: {
-    [statusOf.ok]: answer("It answers", [], json(fine)),
+    [statusOf.ok]: answer("It answers, and says what it runs", [], json(healthy)),
     ...refusalsOf("invalid"),
   },
 };

@@ -1,6 +1,7 @@
 // From the environment to a running service: the same on Node, Bun and Deno.
 import { createServer } from "node:net";
 import process from "node:process";
+import { build } from "../common/build.ts";
 import { describeDatabase, readConfig } from "../common/config.ts";
 import type { Config } from "../common/config.ts";
 import type { Clock } from "../common/domain.ts";
@@ -17,7 +18,7 @@ import { makeFile } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
-import { version } from "../common/version.ts";
+import { loadCommit } from "./commit.ts";
 import { measureDatabase } from "./database-metrics.ts";
 import { warnOfWeakDurability } from "./durability.ts";
 import { openLogOutput } from "./log-output.ts";
@@ -47,6 +48,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const output = openLogOutput((count) => log.warn("Dropped log lines: the stderr reader is too slow", { count }));
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
+  await loadCommit();
   await awaitClaim(config, log);
   const schema = config.migrates ? "migrate" : "check";
   const { database } = await openConfigured(config.database, "serve", { schema, notify: log.info });
@@ -59,8 +61,10 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const service = serveDatabase(database, { clock, log, ...settings });
   measureProcess(service.metrics);
   measureDatabase(service.metrics, yielding(database), clock);
-  const build = { version, runtime: runtimeName() };
-  service.metrics.series("promptledger_build_info", "What runs", Object.keys(build), () => [[Object.values(build), 1]]);
+  const what = Object.entries({ ...build, runtime: runtimeName() })
+    .filter((entry): entry is [name: string, value: string] => entry[1] !== undefined);
+  const [names, values] = [what.map(([name]) => name), what.map(([, value]) => value)];
+  service.metrics.series("promptledger_build_info", "What runs", names, () => [[values, 1]]);
   const warn = createWarning(log, clock);
   const server = await listenOn("HOST, PORT", { host, port }, (address) => listen(service.handle, address, warn));
   const probes = metricsPort === undefined ? undefined : await listenOn(
@@ -81,7 +85,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
     console: isManaged ? url + consolePath : undefined,
     metrics,
     database: describeDatabase(config.database.url),
-    version,
+    ...build,
     runtime: runtimeName(),
     management: isManaged ? "on" : "off",
     maxBodyBytes,

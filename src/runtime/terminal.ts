@@ -3,7 +3,9 @@ import { Buffer } from "node:buffer";
 import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { describeBuild } from "../common/build.ts";
 import { invalid } from "../common/errors.ts";
+import { loadCommit } from "./commit.ts";
 import { createNewFile } from "./new-file.ts";
 import type { NewFile } from "./new-file.ts";
 import { onFile } from "./atomic-file.ts";
@@ -12,7 +14,7 @@ import { onFile } from "./atomic-file.ts";
 export { parseArgs };
 
 export type Terminal = {
-  /** The package's version. */
+  /** The version and the commit of this build. */
   version(): Promise<string>;
   args: string[];
   env: Record<string, string | undefined>;
@@ -41,7 +43,7 @@ const { stdout, stderr, env } = process;
 
 /** The terminal of this process. */
 export const terminal: Terminal = {
-  version: async () => JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")).version,
+  version: () => loadCommit().then(describeBuild),
   args: process.argv.slice(2),
   env,
   isColoured: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb",

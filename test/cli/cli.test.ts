@@ -3,9 +3,12 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { version } from "../../src/common/version.ts";
+import { findCommit } from "../../src/runtime/commit.ts";
 import { describeCreated } from "../../src/cli/local.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
+import { pathOf } from "../runtimes.ts";
 import { openPlaces, runIn, words } from "./places.ts";
 import type { Data } from "./places.ts";
 
@@ -430,10 +433,10 @@ everywhere("--json may stand anywhere", async ({ cli }) => {
   assert.ok(code === 0 && Array.isArray(json));
 });
 
-test("--version prints the version", async () => {
+test("--version prints the version, and the commit of the checkout", async () => {
+  const commit = await findCommit(pathOf("."));
   const { code, out } = await runIn(["--version"], {});
-  assert.is(code, 0);
-  assert.match(out, /^\d+\.\d+\.\d+\n$/);
+  assert.equal([code, out], [0, commit === undefined ? `${version}\n` : `${version} (${commit})\n`]);
 });
 
 test("workspace create and migrate create a missing database, and other commands refuse it", async () => {

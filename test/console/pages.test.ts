@@ -2,6 +2,8 @@
 // Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { build } from "../../src/common/build.ts";
+import { version } from "../../src/common/version.ts";
 import { assets } from "../../src/console/assets.ts";
 import { roles } from "../../src/management/operation.ts";
 import { createToken } from "../../src/management/tokens.ts";
@@ -37,6 +39,19 @@ async function fillWorld({ admin, promptId, workspaceId, deployId, submit }: Wor
   await promoteDeployment(admin, deployId, { version: 2 });
   await createTenant(admin, 10, "Other");
 }
+
+test("the foot of a page names the version, and the commit where it is known", async () => {
+  const footOf = (text: string) => /<p class="version">(.*?)<\/p>/.exec(text)?.[1];
+  const { open } = visitor, { commit } = build;
+  try {
+    build.commit = undefined;
+    assert.is(footOf((await open("workspaces")).text), `promptledger ${version}`);
+    build.commit = "0123456789ab";
+    assert.is(footOf((await open("workspaces")).text), `promptledger ${version} (0123456789ab)`);
+  } finally {
+    build.commit = commit;
+  }
+});
 
 const maxPages = 150;
 

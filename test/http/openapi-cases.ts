@@ -1,5 +1,6 @@
 // Requests to each operation that the service describes, so that they get each of the responses described.
 import * as assert from "uvu/assert";
+import { build } from "../../src/common/build.ts";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
 import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
@@ -138,6 +139,17 @@ const description: Record<number, Ask[]> = {
   ],
 };
 
+const health: Record<number, Ask[]> = {
+  ...describing,
+  200: [
+    () => ({}),
+    () => {
+      build.commit = "0123456789ab";
+      return {};
+    },
+  ],
+};
+
 const readiness: Record<number, Ask[]> = {
   ...describing,
   503: [
@@ -171,8 +183,8 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   probeRoot: describing,
   describe: description,
   probeDescription: description,
-  checkHealth: { ...describing, 200: [() => ({})] },
-  probeHealth: { ...describing, 200: [() => ({})] },
+  checkHealth: health,
+  probeHealth: health,
   checkReadiness: readiness,
   probeReadiness: readiness,
   readMetrics: { ...describing, 200: [() => ({})] },

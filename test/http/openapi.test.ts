@@ -2,6 +2,7 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { build } from "../../src/common/build.ts";
 import { operations } from "../../src/management/index.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";
 import { check, refer } from "../../src/schema/struct.ts";
@@ -14,6 +15,10 @@ import { readContract } from "./openapi-contract.ts";
 import type { OpenApi, Sent } from "./openapi-contract.ts";
 
 const test = suite("OpenAPI");
+
+// The case of a known commit sets one.
+const { commit } = build;
+test.after(() => void (build.commit = commit));
 
 // Reading the description requires no token.
 const { text: source, json } = await (await createWorld({ servesMetrics: true })).send("/openapi.json", {

@@ -1,6 +1,7 @@
 // What operators see of requests: log lines, ids, probes and metrics.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { build } from "../../src/common/build.ts";
 import type { Database } from "../../src/database/database.ts";
 import { heldBody } from "../held-body.ts";
 import {
@@ -147,12 +148,12 @@ async function openFragile() {
 test("/healthz answers while the database is away, and /readyz says that it is", async () => {
   const { state, database } = await openFragile();
   const world = await createWorld({ logLevel: "info", database });
-  const fine = [200, { status: "ok" }];
+  const fine = [200, { status: "ok" }], healthy = [200, JSON.parse(JSON.stringify({ status: "ok", ...build }))];
   const ask = async (path: string) => {
     const { status, json } = await world.send(path, { headers: {} });
     return [status, json];
   };
-  assert.equal([await ask("/healthz"), await ask("/readyz")], [fine, fine]);
+  assert.equal([await ask("/healthz"), await ask("/readyz")], [healthy, fine]);
   state.isAway = true;
   // The last check is cached for a moment, however many probes there are.
   assert.equal(await ask("/readyz"), fine);
@@ -160,7 +161,7 @@ test("/healthz answers while the database is away, and /readyz says that it is",
   const away = await world.send("/readyz", { headers: {} });
   assert.equal([away.status, away.json], [503, { error: "Database cannot be reached" }]);
   assert.is(away.headers.get("Retry-After"), "1");
-  assert.equal(await ask("/healthz"), fine);
+  assert.equal(await ask("/healthz"), healthy);
   assert.equal(takeLines(world).map(({ level, status }) => [level, status]), [["warn", 503]]);
 });
 

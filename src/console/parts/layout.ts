@@ -1,7 +1,7 @@
 // The frame of every page: navigation, the workspace, who is signed in, and links to the assets. A page that takes long is sent
 // in two parts: one that asks to wait, and the page. The title is in the second, because a browser keeps the first that it gets.
 import type { ErrorKind } from "../../common/errors.ts";
-import { version } from "../../common/version.ts";
+import { describeBuild } from "../../common/build.ts";
 import { assetPath } from "../asset-paths.ts";
 import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
@@ -91,5 +91,5 @@ function sideOf(visit: Visit, section: Section | undefined): Html {
     }</nav>`
   }<div class="account"><p>${
     caller.actor === "" ? "Operator" : isolated(caller.actor)
-  }<span class="role">${caller.role}</span></p><form method="post" action="${root}sign-out"><button class="plain">Sign out</button></form><p class="version">promptledger ${version}</p></div></header>`;
+  }<span class="role">${caller.role}</span></p><form method="post" action="${root}sign-out"><button class="plain">Sign out</button></form><p class="version">promptledger ${describeBuild()}</p></div></header>`;
 }

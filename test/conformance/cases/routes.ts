@@ -74,6 +74,9 @@ export const routeCases: Case[] = [
     }
   }],
   ["/healthz and /readyz are 200", async ({ send }) => {
-    for (const path of ["/healthz", "/readyz"]) isAnswer(await send(path), 200, { status: "ok" });
+    isAnswer(await send("/readyz"), 200, { status: "ok" });
+    const { commit = "0".repeat(12), ...rest } = JSON.parse((await send("/healthz")).text);
+    assert.equal(rest, { status: "ok", version });
+    assert.match(commit, /^[\da-f]{12}$/);
   }],
 ];
