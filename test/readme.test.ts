@@ -8,6 +8,7 @@ import * as assert from "uvu/assert";
 import { readArguments } from "../src/cli/arguments.ts";
 import { nameOf } from "../src/cli/command.ts";
 import { commands } from "../src/cli/commands.ts";
+import { version } from "../src/common/version.ts";
 import { readConfig } from "../src/common/config.ts";
 import { checkSettings } from "../src/http/settings.ts";
 import { readOptions } from "./bench/options.ts";
@@ -230,6 +231,18 @@ everywhere("JSON is valid, and the package has its version", (text) => {
   for (const [, version] of text.matchAll(/promptledger-(?:client-)?(\d[\d.]*)\.tgz/g)) {
     assert.is(version, manifest.version);
   }
+});
+
+test("the release notes begin with this version, which all manifests have, and go down", async () => {
+  const notes = sectionOf(documentAt("src/deploy/README.md"), "Release notes");
+  const versions = Array.from(notes.matchAll(/^### (\d+\.\d+\.\d+)$/gm), ([, version]) => version!);
+  assert.is(versions[0], manifest.version);
+  const descending = versions.toSorted((a, b) => b.localeCompare(a, "en", { numeric: true }));
+  assert.equal([versions, new Set(versions).size], [descending, versions.length]);
+  const locked = JSON.parse(await readFile(pathOf("package-lock.json"), "utf8"));
+  const jsr = JSON.parse(await readFile(pathOf("deno.json"), "utf8"));
+  const all = [jsr.version, locked.version, locked.packages[""].version, version];
+  assert.equal([...new Set(all)], [manifest.version]);
 });
 
 test("what the unit for systemd says about installing it is what its document says", async () => {
