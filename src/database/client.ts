@@ -1,14 +1,25 @@
 // Databases through @libsql/client, which only this file imports: a libSQL server over HTTP, or a client of the caller.
 import { createClient, LibsqlError } from "@libsql/client/http";
-import type { Client } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import { around, bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
-import type { Database, Failure, Purpose } from "./database.ts";
+import type { Database, Failure, Purpose, Row } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
-export type { Client };
+type Value = string | number | bigint | null;
+type BoundStatement = { sql: string; args: Value[] | Record<string, Value> };
+
+/**
+ * A client of @libsql/client, as far as a service uses one. Its own types refer to ones that TypeScript does not find, so a
+ * project without `skipLibCheck` could not compile ours.
+ */
+export type Client = {
+  readonly protocol: string;
+  execute(statement: BoundStatement): Promise<{ columns: string[]; columnTypes: string[]; rows: Row[] }>;
+  batch(statements: BoundStatement[], mode: "write"): Promise<{ rows: Row[] }[]>;
+  reconnect(): void | Promise<void>;
+};
 
 /** Where a store is: a URL, a URL with its token, or a libSQL client, which the caller closes. */
 export type DatabaseSource = string | DatabaseLocation | Client;

@@ -1,12 +1,14 @@
 // The shapes of all bodies, queries and responses are built from these structs, on top of superstruct. A struct checks a value,
 // words the error (superstruct's messages repeat the value, and making them fails for some), and has a JSON Schema.
-import { Struct } from "superstruct";
+import { Struct as Superstruct } from "superstruct";
 import type { Infer, type as membersOf } from "superstruct";
 import { missingField, unknownField, wrongField, wrongWhole } from "../common/errors.ts";
 import { isJsonText } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 
-export type { Infer, Struct };
+export type { Infer };
+/** Superstruct's, under a name of ours: the published types would name a file of that package that nobody may import. */
+export interface Struct<T = unknown, S = unknown> extends Superstruct<T, S> {}
 export type Schema = Parameters<typeof membersOf>[0];
 export type Members<S extends Schema> = Infer<ReturnType<typeof membersOf<S>>>;
 /** A JSON Schema, version 2020-12. */
@@ -48,7 +50,7 @@ function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
     const fault = meta.findFault(value);
     return fault === undefined || { ...fault, message: fault.type };
   };
-  const struct = new Struct<T, S>({ type, schema, validator });
+  const struct = new Superstruct<T, S>({ type, schema, validator });
   metas.set(struct, meta);
   return struct;
 }
