@@ -53,8 +53,11 @@ function resolveLinks(path: string): string {
     return realpathSync(path);
   } catch (error) {
     if (!hasCode(error, /^ENOENT$/)) throw error;
+    const folder = dirname(path);
     throw fileError(
-      `The ${existsSync(dirname(path)) ? "database file" : "folder of the database file"} does not exist`,
+      existsSync(folder)
+        ? "The database file does not exist"
+        : `The folder ${folder} of the database file does not exist. Create it first`,
     );
   }
 }

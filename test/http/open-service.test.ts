@@ -73,9 +73,10 @@ test("migrate rejects a newer database, and one that cannot be opened", async ()
   const path = newPath();
   await mkdir(path);
   assert.is((await refusedWith(openService({ database: `file:${path}`, log })))[0], "unavailable");
-  assert.equal(await refusedWith(openService({ database: `file:${newPath()}/no/ledger.db`, log })), [
+  const nowhere = `${newPath()}/no`;
+  assert.equal(await refusedWith(openService({ database: `file:${nowhere}/ledger.db`, log })), [
     "unavailable",
-    "The folder of the database file does not exist",
+    `The folder ${nowhere} of the database file does not exist. Create it first`,
   ]);
 });
 
