@@ -5,6 +5,7 @@ import { management } from "./http/management.ts";
 import type { ManagementMembers } from "./http/management.ts";
 import { serviceOver } from "./http/service.ts";
 import type { Service, ServiceSettings } from "./http/service.ts";
+import { checkOptions, serviceChecks } from "./http/settings.ts";
 import type { Admin } from "./management/admin.ts";
 
 type Prompt = Omit<Parameters<Admin["createPrompt"]>[0], "workspaceId">;
@@ -40,6 +41,8 @@ const greeting: Prompt = {
   llmConfig: { model: "test" },
 };
 
+const { database: _, client: __, ...checks } = serviceChecks;
+
 /**
  * Makes a service on a database in memory, with all operations of management as functions. Its data ends with it.
  *
@@ -51,6 +54,7 @@ const greeting: Prompt = {
 export async function createTestService<const Faces extends readonly Face[] = []>(
   settings: ServiceSettings<Faces> = {},
 ): Promise<TestService & Extensions<Faces>> {
+  checkOptions("createTestService", settings, checks);
   const { database } = await openMigrated(":memory:", "manage");
   const given: readonly Face[] = settings.faces ?? [];
   const own = management();

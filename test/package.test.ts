@@ -71,7 +71,9 @@ await service.close();
 
 // Each mistake is an error where it is written.
 const mistakes = `
-import { createLog, createService, Refusal } from "promptledger";
+import { consolePages } from "promptledger/console";
+import { openapi } from "promptledger/openapi";
+import { createLog, createService, openService, Refusal } from "promptledger";
 import type { Log, LogFields, ServiceOptions, ServiceSettings } from "promptledger";
 import { management } from "promptledger/management";
 import type { MigrateOptions } from "promptledger/migrate";
@@ -100,6 +102,44 @@ createService({ database, basePath: "llm" });
 createService({ database, adminToken: "secret" });
 // @ts-expect-error
 createService({ database, log: pino });
+// @ts-expect-error
+createService({ database, faces: [consolePages()] });
+// @ts-expect-error
+createService({ database, faces: [management(), openapi(), management()] });
+// @ts-expect-error
+openService({ database, faces: [openapi(), consolePages()] });
+// @ts-expect-error
+openService({ database, shema: "check" });
+// @ts-expect-error
+management({ token: true });
+// @ts-expect-error
+management({ tokens: "true" });
+// @ts-expect-error
+consolePages({ title: "Prompts" });
+createService({ database, faces: [consolePages(), management(), openapi()] }).admin.createWorkspace({ name: "Acme" });
+createService({ database, faces: settings.faces });
+const target = { key: "pl_1", deployId: "a@b" };
+const record = { sessionId: "s", status: 1, content: { output: "" }, latency: 1.5 };
+service.recordDiagnosis({ ...target, idempotencyKey: "once" }, { ...record, more: { any: 1 } });
+// @ts-expect-error
+service.recordDiagnosis(target, { ...record, sessionId: 1 });
+// @ts-expect-error
+service.recordDiagnosis(target, { ...record, status: "1" });
+// @ts-expect-error
+service.recordDiagnosis(target, { ...record, content: { input: 1 } });
+// @ts-expect-error
+service.recordDiagnosis(target, { ...record, latency: "1.5" });
+// @ts-expect-error
+service.recordDiagnosis(target, { sessionId: "s", status: 1 });
+// @ts-expect-error
+service.recordDiagnosis({ ...target, idempotencyKey: 1 }, record);
+const served: Promise<{ title: string; quota: { used: number } }> = service.readPrompt(target);
+// @ts-expect-error
+service.readPrompt({ ...target, key: 1 });
+// @ts-expect-error
+service.readPrompt({ key: "pl_1" });
+// @ts-expect-error
+service.readPrompt({ ...target, version: 1 });
 `;
 
 const readme = documentAt("README.md");

@@ -53,6 +53,8 @@ test("takes the settings of a service, and its faces", async () => {
   await service.close();
   const invalid = createTestService({ basePath: "llm" as "/llm" }).catch((error: Error) => error.message);
   assert.is(await invalid, "basePath must be a path such as /llm");
+  const elsewhere = createTestService({ database: "file:ledger.db" } as object).catch((error: Error) => error.message);
+  assert.match(String(await elsewhere), /^Unknown option database of createTestService. Allowed: basePath, /);
 });
 
 test("render fills in what a prompt says, as the client does", () => {

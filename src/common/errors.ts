@@ -116,9 +116,6 @@ export const givenTwice = (name: string) => new Refusal("invalid", `Parameter ${
 export const wrongField = (path: string, expected: string) =>
   new Refusal("invalid", `Field ${path} must be ${expected}`);
 
-/** `fault` continues a sentence that begins with the token's name. */
-export const invalidTokenOption = (fault: string) => invalid(`adminToken ${fault}`);
-
 /** `allowed` lists the known fields: `Allowed: name, expiresAt`. */
 export const unknownField = (path: string, allowed: string) =>
   new Refusal("invalid", `Unknown field ${path}. ${allowed}`, "unknown_field");

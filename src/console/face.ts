@@ -14,6 +14,8 @@ import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
+import { checkBeside, checkOptions } from "../http/settings.ts";
+import type { NoOptions } from "../http/settings.ts";
 import { createReadUnknown } from "../http/unknown-senders.ts";
 import type { ReadUnknown } from "../http/unknown-senders.ts";
 import { ownerOf, perform } from "../management/operation.ts";
@@ -40,8 +42,10 @@ import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFa
 /** Where the console is, below the base path of the service. */
 export const consolePath = "/console";
 
+const identity = { path: consolePath, name: "consolePages()", needs: "management()" } as const;
+
 /** The console as a face. It can also make a link that signs in. */
-export type ConsoleFace = Face & {
+export type ConsoleFace = Face & typeof identity & {
   /** Makes a link that signs in once with a token: its path below the base path. Only this process knows it. */
   createLink(token: string): string;
 };
@@ -63,16 +67,20 @@ const defaultPace: Pace = { quietMs: 500, stepMs: 250 };
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [management({ tokens: true }), consolePages()] });
  */
-export const consolePages = (): ConsoleFace => consolePagesWith(defaultPace);
+export function consolePages(options: NoOptions = {}): ConsoleFace {
+  checkOptions("consolePages", options, {});
+  return consolePagesWith(defaultPace);
+}
 
 /** The same, with another pace for pages that take long, and another limit for the form that signs in. */
 export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFace {
   const links = createLinks();
   return {
-    path: consolePath,
+    ...identity,
     secrets: [],
     createLink: (token) => `${consolePath}/sign-in?code=${links.create(token)}`,
-    mount(basePath) {
+    mount(basePath, faces) {
+      checkBeside(identity, faces);
       const base = basePath + consolePath;
       const router = createRouter(base);
       const sessions = createSessions();

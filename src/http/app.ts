@@ -52,7 +52,7 @@ export function createApp(
   for (const { path } of faces) {
     router.all(`${path}/*`, (ctx, context: Context) => context.faces.get(path)!(ctx, context));
   }
-  return { base, route: routeOf(router), faces: new Map(faces.map((face) => [face.path, face.mount(base)])) };
+  return { base, route: routeOf(router), faces: new Map(faces.map((face) => [face.path, face.mount(base, faces)])) };
 }
 
 /** Makes the handler of the service from its routes. */

@@ -14,8 +14,10 @@ import { asRefusal, detailsOf, refusalOf } from "./respond.ts";
 /** Who calls, and which deployment: its id, or `NAME@DEPLOYMENT`. */
 export type Target = { key: string; deployId: string };
 
-/** A record, as the body of a submit. */
-export type DiagnosisRecord = Omit<DiagnosisItem, "deployId" | "idempotencyKey">;
+/** A record, as the body of a submit. `Omit` would leave nothing but the further members, which may be anything. */
+export type DiagnosisRecord = {
+  [Name in keyof DiagnosisItem as Name extends "deployId" | "idempotencyKey" ? never : Name]: DiagnosisItem[Name];
+};
 
 /** The prompt as a response has it, and the quota. What is left of that is `limit - used`. */
 export type ReadResult = ServedPrompt & { quota: QuotaDetails };

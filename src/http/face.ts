@@ -13,10 +13,14 @@ export const openApiPath = "/openapi.json";
 export type Face<Members extends object = object> = {
   /** The path of all its routes, below the base path of the service: `/admin/v1`. */
   readonly path: string;
+  /** How an embedder makes it: `management()`. */
+  readonly name?: string;
+  /** The name of another face that must be beside it. */
+  readonly needs?: string;
   /** Secrets that must not show up in logs and responses. */
   readonly secrets: readonly string[];
-  /** Creates its routes below a base path. Returns a function that opens them for a service. */
-  mount(basePath: string): (host: FaceHost) => Route;
+  /** Creates its routes below a base path, beside other faces. Returns a function that opens them for a service. */
+  mount(basePath: string, faces: readonly Face[]): (host: FaceHost) => Route;
   /** Its part of the OpenAPI description. */
   describe(): FaceDescription;
   /** Makes what it adds to a service. Each call asks `open` for its host. */
@@ -29,6 +33,23 @@ type MembersOf<F> = F extends Face<infer Members> ? (members: Members) => void :
 export type Extensions<Faces extends readonly Face[]> = MembersOf<Faces[number]> extends (members: infer All) => void
   ? All
   : never;
+
+/** Any text, where the type of a face does not tell. */
+type NameOf<F> = F extends { name: infer Name extends string } ? Name : string;
+
+/** What `checkBeside` would say of the first of these faces that it refuses. `never` if it refuses none that is known by its type. */
+type FaultOf<Faces extends readonly Face[], All extends readonly Face[] = Faces> = Faces extends
+  readonly [infer First extends Face, ...infer Rest extends readonly Face[]]
+  ? string extends NameOf<First> | NameOf<Rest[number]> ? FaultOf<Rest, All>
+  : NameOf<First> extends NameOf<Rest[number]> ? `faces has ${NameOf<First>} twice`
+  : First extends { needs: infer Needs extends string }
+    ? Needs extends NameOf<All[number]> ? FaultOf<Rest, All> : `${NameOf<First>} needs ${Needs} beside it`
+  : FaultOf<Rest, All>
+  : never;
+
+/** What a service's options must be too, so that TypeScript refuses its faces. */
+export type Checked<Faces extends readonly Face[]> = [FaultOf<Faces>] extends [never] ? unknown
+  : { faces: FaultOf<Faces> };
 
 /** Adds to a service what its faces make for it. */
 export const extend = <S extends object, Faces extends readonly Face[]>(

@@ -23,6 +23,7 @@ export type ManagementAccess = {
 
 /** A face of management, which shares its access to a service with other faces. It shares nothing if it is off. */
 export type ManagementFace<Members extends object = object> = Face<Members> & {
+  readonly name: "management()";
   access(host: FaceHost): ManagementAccess | undefined;
 };
 

@@ -1,13 +1,11 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
 import {
-  invalidTokenOption,
   managementContended,
   managementOff,
   managementOverloaded,
   Refusal,
   tooManyFailures,
 } from "../common/errors.ts";
-import { adminTokenFault } from "../common/config.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createSlots } from "../common/slots.ts";
@@ -32,6 +30,8 @@ import { created, ok, refuse } from "./respond.ts";
 import type { HeaderValues } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
+import { checkBeside, checkOptions, tokenFault } from "./settings.ts";
+import type { Checks } from "./settings.ts";
 
 /** The state of the face in one service. */
 type Shared = { store: Store; answerLong: LongAnswer; authenticate: Gate };
@@ -48,6 +48,13 @@ const defaultQuietMs = 20_000;
 
 /** `adminToken` is the operator's own and may do everything. It has at least 32 printable ASCII characters. */
 type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | undefined };
+
+const name = "management()";
+
+const checks: Checks = {
+  adminToken: tokenFault,
+  tokens: (value: unknown) => typeof value === "boolean" ? undefined : "must be true or false",
+};
 
 /** What management adds to a service: every operation as a function, for the embedder, who needs no token. */
 export type ManagementMembers = { admin: Admin };
@@ -66,14 +73,14 @@ export const management = (options: ManagementOptions = {}): ManagementFace<Mana
 
 /** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
 export function managementWith(
-  { adminToken, tokens = false }: ManagementOptions,
+  options: ManagementOptions,
   boundLongWork: () => Slots,
   { quietMs = defaultQuietMs, changeTimeout = slotTimeout }: { quietMs?: number | undefined; changeTimeout?: number } =
     {},
 ): ManagementFace<ManagementMembers> {
+  checkOptions("management", options, checks);
+  const { adminToken, tokens = false } = options;
   const isOn = adminToken !== undefined || tokens;
-  const fault = adminToken === undefined ? undefined : adminTokenFault(adminToken);
-  if (fault !== undefined) throw invalidTokenOption(fault);
   const secrets = adminToken === undefined ? [] : [adminToken];
   const opened = new WeakMap<FaceHost, ManagementAccess>();
 
@@ -90,9 +97,11 @@ export function managementWith(
 
   return {
     path: adminPath,
+    name,
     access: (host) => isOn ? opened.get(host) : undefined,
     secrets,
-    mount(basePath) {
+    mount(basePath, faces) {
+      checkBeside({ name }, faces);
       const router = createRouter(basePath);
       const gate = createGate(adminToken);
       if (isOn) addOperations(router);

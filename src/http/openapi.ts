@@ -11,6 +11,8 @@ import { openApiPath } from "./face.ts";
 import type { Face } from "./face.ts";
 import { okText, refuse, statusOf } from "./respond.ts";
 import { addReads, createRouter, routeOf } from "./router.ts";
+import { checkBeside, checkOptions } from "./settings.ts";
+import type { NoOptions } from "./settings.ts";
 
 /** The HEAD method of a path, from its GET method. */
 const headOf = ({ responses, ...get }: Described, operationId: string): Described => {
@@ -202,16 +204,25 @@ function pathsOf(all: Described[]): Part {
   return Object.fromEntries(paths);
 }
 
+type OpenApiFace = Face & { readonly name: "openapi()" };
+
 /**
  * The description of the service that it is handed to, at `/openapi.json`.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [openapi()] });
  */
-export const openapi = (): Face => ({
+export function openapi(options: NoOptions = {}): OpenApiFace {
+  checkOptions("openapi", options, {});
+  return face;
+}
+
+const face: OpenApiFace = {
   path: openApiPath,
+  name: "openapi()",
   secrets: [],
-  mount(basePath) {
+  mount(basePath, faces) {
+    checkBeside(face, faces);
     const bytesOf = new WeakMap<readonly Face[], Uint8Array>();
     return ({ faces, hasMetrics }) => {
       const router = createRouter(basePath);
@@ -229,7 +240,7 @@ export const openapi = (): Face => ({
     };
   },
   describe: () => ({ tags: {}, methods: [describe, headOf(describe, "probeDescription")], structs: [], responses: {} }),
-});
+};
 
 /** Describes a service, with its faces. */
 function describeService(faces: readonly Face[], hasMetrics: boolean) {

@@ -10,7 +10,7 @@ import { readPromptOf, recordDiagnosisOf, runIn } from "./direct.ts";
 import type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./direct.ts";
 import type { Handler } from "./edge.ts";
 import { extend } from "./face.ts";
-import type { Extensions, Face, FaceHost } from "./face.ts";
+import type { Checked, Extensions, Face, FaceHost } from "./face.ts";
 import { requireReady } from "./health.ts";
 import { createInFlight } from "./in-flight.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -19,7 +19,7 @@ import { consoleLog } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import { asRefusal } from "./respond.ts";
-import { checkSchemaMode, checkSettings } from "./settings.ts";
+import { checkOptions, checkSettings, schemaFault, serviceChecks } from "./settings.ts";
 import type { SchemaMode } from "./settings.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
 import { failureOf, onError } from "../database/database.ts";
@@ -109,7 +109,7 @@ export type OwnService = Service & {
 
 /** Makes a service with what its faces add. Throws if an option is invalid. */
 export type CreateService = <const Faces extends readonly Face[] = []>(
-  options: ServiceOptions<Faces>,
+  options: ServiceOptions<Faces> & Checked<Faces>,
 ) => Service & Extensions<Faces>;
 
 /** Makes `createService` for a platform that opens databases with `open`. */
@@ -130,17 +130,18 @@ export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = Servi
 
 /** Makes a service when its database is as `schema` says. Rejects with a `Refusal`. */
 export type OpenService = <const Faces extends readonly Face[] = []>(
-  options: OpenOptions<Faces>,
+  options: OpenOptions<Faces> & Checked<Faces>,
 ) => Promise<Service & Extensions<Faces>>;
 
 /** Opens a service with the `createService` and `migrate` of a platform. */
 export async function openWith<Faces extends readonly Face[]>(
   createService: CreateService,
   migrate: (source: DatabaseSource, options: MigrateOptions) => Promise<unknown>,
-  { schema = "migrate", ...rest }: OpenOptions<Faces>,
+  given: OpenOptions<Faces>,
 ): Promise<Service & Extensions<Faces>> {
-  const options = rest as ServiceOptions<Faces>;
-  checkSchemaMode(schema);
+  checkOptions("openService", given, { ...serviceChecks, schema: schemaFault });
+  const { schema = "migrate", ...rest } = given;
+  const options = rest as ServiceOptions<Faces> & Checked<Faces>;
   const service = createService(options);
   try {
     const notify = (notice: string) => options.log?.info(notice);

@@ -1,32 +1,46 @@
-// Checks the options of createService at once, so that a mistake throws there and is not a 500 later.
+// Checks the options of createService and of faces at once, so that a mistake throws there and is not a 500 later.
 import { adminTokenFault, bodyLimitOf, databaseUrlFault, isOrigin, originsExpected } from "../common/config.ts";
-import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
+import { isObject } from "../schema/struct.ts";
+import type { Face } from "./face.ts";
 
-type Check = (value: never) => string | undefined;
+/** By the name of an option, what says what is wrong with its value. The text continues a sentence that begins with the name. */
+export type Checks = Record<string, (value: never) => string | undefined>;
 
-const isPositive = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
+/** The options of a function that has none. */
+export type NoOptions = Record<string, never>;
+
+const bytesFault = (value: unknown) =>
+  Number.isSafeInteger(value) && Number(value) > 0 ? undefined : "must be a positive integer";
 const maxTimeout = 2 ** 31 - 1; // ms: the limit of timers
 
-/** Says what is wrong with an option's value. The text continues a sentence that begins with the option's name. */
-const checks: Record<string, Check> = {
+/** The options of `createService`. */
+export const serviceChecks: Checks = {
   database: (value: unknown) =>
     isLocation(value) || isClient(value) ? undefined : "must be a URL, or an object with url",
   client: (value: unknown) => isClient(value) ? undefined : "must be a client of @libsql/client",
   basePath: (value: unknown) =>
     typeof value === "string" && /^(\/[\w.~-]+)*\/?$/.test(value) ? undefined : "must be a path such as /llm",
-  maxBodyBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
-  bodyBudgetBytes: (value: unknown) => isPositive(value) ? undefined : "must be a positive integer",
+  maxBodyBytes: bytesFault,
+  bodyBudgetBytes: bytesFault,
   faces: (value: unknown) => Array.isArray(value) && value.every(isFace) ? undefined : "must be an array of faces",
   bodyTimeout: timeoutFault,
   stallTimeout: timeoutFault,
   corsOrigins: (value: unknown) => Array.isArray(value) && value.every(isOrigin) ? undefined : originsExpected,
-  metricsToken: (value: unknown) => typeof value === "string" ? adminTokenFault(value) : "must be a string",
+  metricsToken: tokenFault,
   clock: (value: unknown) =>
     typeof value === "function" ? undefined : "must be a function that returns Unix milliseconds",
   log: logFault,
 };
+
+const textFault = (value: unknown) => typeof value === "string" ? undefined : "must be a string";
+
+const locationChecks: Checks = { url: textFault, authToken: textFault };
+
+export function tokenFault(value: unknown): string | undefined {
+  return textFault(value) ?? adminTokenFault(String(value));
+}
 
 function timeoutFault(value: unknown): string | undefined {
   const isTimeout = typeof value === "number" && value >= 1 && value <= maxTimeout;
@@ -34,38 +48,48 @@ function timeoutFault(value: unknown): string | undefined {
 }
 
 function logFault(value: unknown): string | undefined {
-  const log = value as Record<string, unknown>;
-  const isLog = typeof value === "object" && value !== null &&
-    ["debug", "info", "warn", "error"].every((level) => typeof log[level] === "function");
-  if (!isLog) return "must have the functions debug, info, warn and error, or be made with createLog";
+  if (!isObject(value) || !["debug", "info", "warn", "error"].every((level) => typeof value[level] === "function")) {
+    return "must have the functions debug, info, warn and error, or be made with createLog";
+  }
   // pino, bunyan and winston have the same functions, but take their arguments in the reverse order.
-  return "child" in log ? "must take (message, fields): wrap a logger such as pino in fromPino" : undefined;
+  return "child" in value ? "must take (message, fields): wrap a logger such as pino in fromPino" : undefined;
 }
 
-const isClient = (value: unknown): value is Client => typeof value === "object" && value !== null && "execute" in value;
+const isClient = (value: unknown) => isObject(value) && "execute" in value;
 
-const isFace = (value: unknown) => typeof value === "object" && value !== null && "mount" in value;
+const isFace = (value: unknown) => isObject(value) && "mount" in value;
 
-const isLocation = (value: unknown): value is string | DatabaseLocation =>
-  typeof value === "string" ||
-  typeof value === "object" && value !== null && "url" in value && typeof value.url === "string";
+const isLocation = (value: unknown) => typeof value === "string" || isObject(value) && "url" in value;
 
-/** Returns the database that the options name. Throws if any option is invalid. */
-export function checkSettings(options: object): DatabaseSource {
-  if (typeof options !== "object" || options === null) throw invalid("createService needs an options object");
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  for (const [name, value] of given) {
-    const check = Object.hasOwn(checks, name) ? checks[name]! : undefined;
-    if (check === undefined) throw invalid(`Unknown option ${name}. Allowed: ${Object.keys(checks).join(", ")}`);
-    const fault = check(value as never);
+/** Throws if a function was given an option without a check, or a value that its check refuses. */
+export function checkOptions(of: string, options: object, checks: Checks): void {
+  if (!isObject(options)) throw invalid(`${of} needs an options object`);
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(checks, name)) {
+      throw invalid(`Unknown option ${name} of ${of}. Allowed: ${Object.keys(checks).join(", ") || "none"}`);
+    }
+    const fault = checks[name]!(value as never);
     if (fault !== undefined) throw invalid(`${name} ${fault}`);
   }
-  const { database, client, maxBodyBytes, bodyBudgetBytes } = Object.fromEntries(given);
-  if (database !== undefined && client !== undefined) {
-    throw invalid("createService takes a database or a client, not both");
-  }
-  const source: DatabaseSource | undefined = database ?? client;
-  if (source === undefined) throw invalid("createService needs a database or a client");
+}
+
+/** Throws if a face is there twice, or lacks one that it needs. A face calls it where it is mounted. */
+export function checkBeside({ name, needs }: Pick<Face, "name" | "needs">, faces: readonly Face[]): void {
+  const names = faces.map((face) => face.name);
+  if (names.indexOf(name) < names.lastIndexOf(name)) throw invalid(`faces has ${name} twice`);
+  if (needs !== undefined && !names.includes(needs)) throw invalid(`${name} needs ${needs} beside it, in faces`);
+}
+
+type Limits = { maxBodyBytes?: number; bodyBudgetBytes?: number };
+
+/** Returns the database that the options of createService name. Throws if any option is invalid. */
+export function checkSettings(options: object): DatabaseSource {
+  checkOptions("createService", options, serviceChecks);
+  const { database, client }: { database?: DatabaseSource; client?: Client } = options;
+  const { maxBodyBytes = 0, bodyBudgetBytes = maxBodyBytes }: Limits = options;
+  const source = database ?? client;
+  if (source === undefined || database && client) throw invalid("createService needs either a database or a client");
   const max = checkDatabase(source);
   if (maxBodyBytes > max) throw invalid(`maxBodyBytes must be at most ${max} on this database`);
   if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
@@ -77,14 +101,14 @@ export type SchemaMode = "migrate" | "check" | "trust";
 
 const schemaModes: SchemaMode[] = ["migrate", "check", "trust"];
 
-export function checkSchemaMode(mode: SchemaMode): void {
-  if (!schemaModes.includes(mode)) throw invalid(`schema must be one of ${schemaModes.join(", ")}`);
-}
+export const schemaFault = (value: SchemaMode): string | undefined =>
+  schemaModes.includes(value) ? undefined : `must be one of ${schemaModes.join(", ")}`;
 
 /** Returns the largest body that the database can store, in bytes. */
 function checkDatabase(source: DatabaseSource): number {
-  if (typeof source === "object" && "execute" in source) {
-    return bodyLimitOf(source.protocol === "file" ? "file:" : "");
+  if (typeof source === "object") {
+    if ("execute" in source) return bodyLimitOf(source.protocol === "file" ? "file:" : "");
+    checkOptions("database", source, locationChecks);
   }
   const url = typeof source === "string" ? source : source.url;
   const fault = databaseUrlFault(url);

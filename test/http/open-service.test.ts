@@ -100,6 +100,11 @@ test("an unknown schema and invalid options are refused", async () => {
   const wrong = openService({ database, schema: "guess" as "trust" });
   assert.equal(await refusedWith(wrong), ["invalid", "schema must be one of migrate, check, trust"]);
   assert.is((await refusedWith(openService({ database: "nowhere" })))[0], "invalid");
+  const misspelt = openService({ database, shema: "check" } as { database: string });
+  const [kind, message] = await refusedWith(misspelt);
+  assert.ok(kind === "invalid" && /^Unknown option shema of openService. Allowed: .*, schema$/.test(message), message);
+  const none = openService(undefined as never);
+  assert.equal(await refusedWith(none), ["invalid", "openService needs an options object"]);
 });
 
 test("a service that is closed is not ready", async () => {

@@ -3,9 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { createClient } from "@libsql/client";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createService } from "../../src/index.ts";
+import { consolePages } from "../../src/console.ts";
+import { createService, Refusal } from "../../src/index.ts";
 import type { ServiceOptions } from "../../src/index.ts";
 import { serveDatabase } from "../../src/http/service.ts";
+import { management } from "../../src/management.ts";
+import { openapi } from "../../src/openapi.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { createTenant, managementOf, noon, openMemory, readAnswer } from "../helpers.ts";
 
@@ -46,8 +49,8 @@ const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map(
 
 const unusable: [name: string, options: object | undefined, error: string][] = [
   ["no options", undefined, "createService needs an options object"],
-  ["no store", { database: undefined }, "createService needs a database or a client"],
-  ["two stores", { client: createClient({ url: ":memory:" }) }, "createService takes a database or a client, not both"],
+  ["no store", { database: undefined }, "createService needs either a database or a client"],
+  ["two stores", { client: createClient({ url: ":memory:" }) }, "createService needs either a database or a client"],
   ["a client that is none", { database: undefined, client: {} }, "client must be a client of @libsql/client"],
   ["a database in memory", { database: ":memory:" }, "database must be a file:, http:, https: or libsql: URL"],
   ["a database in memory by its URL", { database: { url: "file::memory:" } }, "database must name a file"],
@@ -57,7 +60,27 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
     "database must be a file:, http:, https: or libsql: URL",
   ],
   ["a database of another type", { database: 7 }, "database must be a URL, or an object with url"],
-  ["an unknown option", { adminTokens: [] }, "Unknown option adminTokens. Allowed: database, client, "],
+  [
+    "an unknown option",
+    { adminTokens: [] },
+    "Unknown option adminTokens of createService. Allowed: database, client, ",
+  ],
+  ["options in a list", [{ database: "file:ledger.db" }], "createService needs an options object"],
+  [
+    "an unknown option of a database",
+    { database: { url: "http://localhost", token: "secret" } },
+    "Unknown option token of database. Allowed: url, authToken",
+  ],
+  ["a URL of another type", { database: { url: new URL("http://localhost") } }, "url must be a string"],
+  ["a token of another type", { database: { url: "http://localhost", authToken: 1 } }, "authToken must be a string"],
+  ["a face that is not in a list", { faces: management() }, "faces must be an array of faces"],
+  ["a function that makes a face", { faces: [management] }, "faces must be an array of faces"],
+  ["two faces of a kind", { faces: [management(), openapi(), management()] }, "faces has management() twice"],
+  [
+    "a console without management",
+    { faces: [openapi(), consolePages()] },
+    "consolePages() needs management() beside it",
+  ],
   ["a base path without a slash", { basePath: "llm" }, "basePath must be a path such as /llm"],
   ["a base path with a bracket", { basePath: "/a(b" }, "basePath must be a path such as /llm"],
   ["a body limit of another type", { maxBodyBytes: "1mb" }, "maxBodyBytes must be a positive integer"],
@@ -87,11 +110,36 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
 
 for (const [name, options, error] of unusable) {
   test(`refuses ${name} at once`, () => {
-    assert.throws(
-      () => createService((options && { database: "file:ledger.db", ...options }) as ServiceOptions),
-      (thrown: Error) => thrown.message.startsWith(error),
-    );
+    const given = options === undefined || Array.isArray(options)
+      ? options
+      : { database: "file:ledger.db", ...options };
+    const opened = () => createService(given as ServiceOptions);
+    assert.throws(opened, (thrown: Error) => thrown instanceof Refusal && thrown.message.startsWith(error));
   });
 }
+
+const wrongFaces: [name: string, make: () => object, error: string][] = [
+  [
+    "management",
+    () => management({ token: true } as object),
+    "Unknown option token of management. Allowed: adminToken, tokens",
+  ],
+  ["management", () => management({ tokens: "true" as never }), "tokens must be true or false"],
+  ["management", () => management({ adminToken: 7 as never }), "adminToken must be a string"],
+  ["management", () => management("secret" as never), "management needs an options object"],
+  ["management", () => management(null as never), "management needs an options object"],
+  ["consolePages", () => consolePages({ title: "x" } as never), "Unknown option title of consolePages. Allowed: none"],
+  ["openapi", () => openapi({ title: "x" } as never), "Unknown option title of openapi. Allowed: none"],
+];
+
+for (const [name, make, error] of wrongFaces) {
+  test(`${name} refuses wrong options at once: ${error}`, () => {
+    assert.throws(make, (thrown: Error) => thrown instanceof Refusal && thrown.message === error);
+  });
+}
+
+test("options that are undefined count as left out", () => {
+  management({ adminToken: undefined, tokens: undefined });
+});
 
 test.run();
