@@ -8,6 +8,7 @@ import { openConfigured } from "../runtime/open-configured.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";
+import { stripControls } from "./format.ts";
 
 /** Opens the database. `applied` names the migrations that `schema` allowed, and that it lacked. */
 export async function openLocal(
@@ -20,7 +21,7 @@ export async function openLocal(
   if (schema === "check" && isFileUrl(url) && !await exists(filePathOf(url))) {
     throw invalid(`The database ${nameDatabase(env, url)} does not exist. Create it with workspace create or migrate`);
   }
-  const notify = (notice: string) => say(`${notice}\n`);
+  const notify = (notice: string) => say(`${stripControls(notice)}\n`);
   const { database, applied } = await openConfigured(config.database, "manage", { schema, notify });
   if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
   const caller: Caller = { source: "command line", actor: userOf(terminal) ?? "", role: "owner" };
