@@ -6,7 +6,6 @@ import { dirname, join, normalize } from "node:path";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../src/cli/arguments.ts";
-import { nameOf } from "../src/cli/command.ts";
 import { commands } from "../src/cli/commands.ts";
 import { version } from "../src/common/version.ts";
 import { readConfig } from "../src/common/config.ts";
@@ -68,16 +67,15 @@ test("README.md has at most 150 lines, and its sections come in this order", () 
 function checkPromptledger(words: string[]): void {
   if (words.length === 0 || ["--help", "--version"].includes(words[0]!)) return;
   const isCalled = (name: string[]) => name.every((word, index) => word === words[index]);
-  const called = commands.filter((command) => isCalled(nameOf(command)));
+  const called = commands.filter(({ name }) => isCalled(name));
   if (words.at(-1) === "--help") {
-    assert.ok(commands.some((command) => nameOf(command)[0] === words[0]), words.join(" "));
+    assert.ok(commands.some(({ name }) => name[0] === words[0]), words.join(" "));
     return;
   }
   assert.ok(called.length > 0, `no command ${words.join(" ")}`);
   const faultsOf = called.map((command) => {
     try {
-      const usage = "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
-      const args = readArguments(usage, words.slice(nameOf(command).length));
+      const args = readArguments(command.parameters, words.slice(command.name.length));
       return command.check?.(args);
     } catch (error) {
       return (error as Error).message;
@@ -144,7 +142,7 @@ everywhere("commands in blocks exist, and take the options that they are given",
   for (const command of blocksOf(text, "sh").flatMap(commandsIn)) check(command);
 });
 
-const nouns = new Set(commands.map((command) => nameOf(command)[0]!));
+const nouns = new Set(commands.map(({ name: [noun] }) => noun!));
 
 everywhere("commands in the prose exist, and take the options that they are given", (text) => {
   for (const span of spansOf(text).filter((span) => !span.includes("NOUN"))) {
@@ -153,15 +151,15 @@ everywhere("commands in the prose exist, and take the options that they are give
     else if (program === "promptledger" || nouns.has(program!) && words.length > 0) {
       const named = program === "promptledger" ? words : [program!, ...words];
       // A command that is only named needs no arguments.
-      if (commands.some((command) => nameOf(command).join(" ") === named.join(" "))) continue;
+      if (commands.some(({ name }) => name.join(" ") === named.join(" "))) continue;
       checkPromptledger(named);
     }
   }
 });
 
 everywhere("options in the prose exist", (text) => {
-  const others = ["--json", "--help", "--server", "--init", "--build", "--scenario", "--runtime", "--store", "--fault"];
-  const known = [...others, ...ofTests, ...commands.flatMap(({ usage }) => usage.match(/--[a-z-]+/g) ?? [])];
+  const others = ["--init", "--build", "--scenario", "--runtime", "--store", "--fault"];
+  const known = [...others, ...ofTests, ...commands.flatMap(({ parameters }) => parameters.map(({ label }) => label))];
   for (const option of spansOf(text).flatMap((span) => /^--[a-z-]+/.exec(span) ?? [])) {
     assert.ok(known.includes(option), option);
   }

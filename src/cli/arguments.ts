@@ -1,6 +1,10 @@
-// Parses the arguments of a command by its usage line, the only declaration of what the command takes.
+// Reads the arguments of a command by its parameters.
 import { invalid } from "../common/errors.ts";
 import { parseArgs } from "../runtime/terminal.ts";
+import { check } from "../schema/struct.ts";
+import type { Struct } from "../schema/struct.ts";
+import { isRemovable, isWorkspace } from "./parameters.ts";
+import type { Parameter } from "./parameters.ts";
 import { convert } from "./placeholders.ts";
 
 /** The arguments by name: that of an option (`limit`), or the placeholder of a positional argument (`ID`). */
@@ -19,52 +23,52 @@ export type Arguments = {
   has(name: string): boolean;
   /** Whether to print JSON. */
   json: boolean;
+  /** The same arguments with another value of one. */
+  with(name: string, value: string): Arguments;
 };
 
-export type Parameter = {
-  name: string;
-  placeholder: string;
-  isOption: boolean;
-  isRequired: boolean;
-  isRepeatable: boolean;
-};
-
-/** `migrate [--check]` → the options that take no value. */
-export const flagsOf = (usage: string): string[] => [...usage.matchAll(/\[--([a-z-]+)\]/g)].map(([, name]) => name!);
-
-/** `deploy list --workspace ID [--limit N] [--render NAME=VALUE]... [--format ndjson|csv]` → its parameters. */
-export function readUsage(usage: string): Parameter[] {
-  const pattern = /(\[)?(?:--([a-z-]+) )?\b([A-Z][A-Z0-9=-]*|[a-z]+(?:\|[a-z]+)+)\b\]*(\.{3})?/g;
-  return [...usage.matchAll(pattern)].map(([, bracket, option, placeholder = "", dots]) => ({
-    name: option ?? placeholder,
-    placeholder,
-    isOption: option !== undefined,
-    isRequired: bracket === undefined,
-    isRepeatable: dots !== undefined,
-  }));
-}
-
-/** Parses arguments. Throws if they do not match the usage. Every command takes `--json`. */
-export function readArguments(usage: string, argv: string[]): Arguments {
-  const parameters = readUsage(usage);
-  const flags = flagsOf(usage);
-  const { values, positionals } = parse(argv, parameters.filter(({ isOption }) => isOption), ["json", ...flags]);
+/**
+ * Parses arguments. Throws if they do not fit the parameters of the command. `defaults` has the values of options that are not
+ * given.
+ */
+export function readArguments(
+  parameters: Parameter[],
+  argv: string[],
+  defaults: Readonly<Record<string, string | undefined>> = {},
+): Arguments {
+  const { values, positionals } = parse(argv, parameters.filter(({ isOption }) => isOption));
   const expected = parameters.filter(({ isOption }) => !isOption);
   if (positionals.length > expected.length) throw invalid(`Unexpected argument ${positionals[expected.length]}`);
 
   const given = new Map<string, (string | number)[]>();
   for (const parameter of parameters) {
-    const { name, placeholder, isOption, isRequired, isRepeatable } = parameter;
-    const label = isOption ? `--${name}` : name;
-    const texts = isOption ? values[name] ?? [] : positionals.slice(expected.indexOf(parameter)).slice(0, 1);
+    const { name, label, placeholder, isOption, isRequired, isRepeatable } = parameter;
+    const texts = isOption
+      ? values[name] ?? (defaults[name] === undefined ? [] : [defaults[name]])
+      : positionals.slice(expected.indexOf(parameter)).slice(0, 1);
     if (texts.length > 1 && !isRepeatable) throw invalid(`${label} was given ${texts.length} times`);
     if (texts.length === 0 && isRequired) throw invalid(`Missing ${isOption ? `${label} ${placeholder}` : label}`);
-    given.set(name, texts.map((text) => convert(label, placeholder, text)));
+    given.set(name, texts.map((text) => read(parameter, text)));
   }
+  return toArguments(given);
+}
 
-  const find = (name: string): (string | number)[] => {
+/** The value of a text. Throws if it fits neither its placeholder nor the member that it stands for. */
+function read(parameter: Parameter, text: string): string | number {
+  const { label, placeholder, isRepeatable, struct } = parameter;
+  if (placeholder === undefined) return text;
+  const value = convert(label, placeholder, text);
+  if (struct === undefined || isRepeatable || isWorkspace(parameter) || value === "" && isRemovable(parameter)) {
+    return value;
+  }
+  return check(struct as Struct<string | number, unknown>, value, label);
+}
+
+/** Arguments as a command reads them. A name that is no parameter of the command is a fault of ours. */
+function toArguments(given: ReadonlyMap<string, readonly (string | number)[]>): Arguments {
+  const find = (name: string) => {
     const found = given.get(name);
-    if (found === undefined) throw new TypeError(`No argument ${name} in ${usage}`);
+    if (found === undefined) throw new TypeError(`The command has no parameter ${name}`);
     return found;
   };
   const findText = (name: string) => find(name)[0]?.toString();
@@ -76,11 +80,9 @@ export function readArguments(usage: string, argv: string[]): Arguments {
     findNumber,
     texts: (name) => find(name).map(String),
     values: (name) => Object.fromEntries(find(name).map(splitPair)),
-    has(name) {
-      if (!flags.includes(name)) throw new TypeError(`No option --${name} in ${usage}`);
-      return values[name] !== undefined;
-    },
-    json: values.json !== undefined,
+    has: (name) => find(name).length > 0,
+    with: (name, value) => toArguments(new Map([...given, [name, [value]]])),
+    json: find("json").length > 0,
   };
 }
 
@@ -89,21 +91,16 @@ function splitPair(pair: string | number): [name: string, value: string] {
   return [name, value];
 }
 
-function parse(
-  argv: string[],
-  options: Parameter[],
-  flags: string[],
-): { values: Record<string, string[]>; positionals: string[] } {
+function parse(argv: string[], options: Parameter[]): { values: Record<string, string[]>; positionals: string[] } {
   const text = { type: "string", multiple: true } as const;
   const flag = { type: "boolean" } as const;
   try {
     const { values, positionals } = parseArgs({
       args: joinNegatives(argv),
       allowPositionals: true,
-      options: Object.fromEntries([
-        ...options.map(({ name }) => [name, text]),
-        ...flags.map((name) => [name, flag]),
-      ]),
+      options: Object.fromEntries(
+        options.map(({ name, placeholder }) => [name, placeholder === undefined ? flag : text]),
+      ),
     });
     return {
       values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value].flat().map(String)])),

@@ -2,6 +2,7 @@
 import type { Operation } from "../management/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
+import type { Declared } from "./parameters.ts";
 
 /** Runs an operation, on a database of this machine or on a remote service. */
 export type Call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) => Promise<Output>;
@@ -26,21 +27,19 @@ export type Outcome = {
 };
 
 /**
- * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it needs
- * itself. It refuses a server, unless it starts a service. Only a command with `createsDatabase` creates a missing
+ * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it `needs`
+ * itself. One that needs the database itself refuses a server. Only a command with `createsDatabase` creates a missing
  * database. All others fail without one. `check` says what is wrong with the arguments, before anything is opened. `role`
  * is the role that the command requires on a service.
  */
 export type Command =
-  & { usage: string; summary: string; role?: string | undefined; createsDatabase?: true | undefined }
+  & Declared
+  & { summary: string; role?: string | undefined; createsDatabase?: true | undefined }
   & { check?: ((args: Arguments) => string | undefined) | undefined }
   & (
     | { run(context: CommandContext): Promise<Outcome> }
-    | { runLocally(context: LocalContext): Promise<Outcome>; startsService?: true }
+    | { runLocally(context: LocalContext): Promise<Outcome>; needs: "database" | "service" | "nothing" }
   );
-
-/** The words that name a command, with which its usage begins. */
-export const nameOf = ({ usage }: Command): string[] => /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)![0].split(" ");
 
 /** The default actor of a command: the user in the environment. */
 export const userOf = ({ env }: Terminal): string | undefined => env.USER || env.USERNAME || undefined;

@@ -13,12 +13,13 @@ import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations } from "./access.ts";
 import { auditPresentations } from "./audit.ts";
-import { nameOf, show } from "./command.ts";
+import { show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { describeCreated, openLocal } from "./local.ts";
 import { format } from "./format.ts";
 import { commandsOf } from "./operation-commands.ts";
+import { readUsage } from "./parameters.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
@@ -27,9 +28,9 @@ import { sessionPresentations } from "./sessions.ts";
 // Only the commands that start a service load it and its console, which take 12 MB.
 const serviceCommands: Command[] = [
   {
-    usage: "migrate [--check]",
-    summary:
-      "Migrate the database to the current schema; --check only lists the missing migrations, and exits 1 if there are any",
+    ...readUsage("migrate [--check]", {}, { check: "Only list the missing migrations, and exit 1 if there are any" }),
+    summary: "Migrate the database to the current schema",
+    needs: "database",
     async runLocally({ args, terminal }) {
       if (args.has("check")) return await checkSchema(terminal);
       const { applied, close } = await openLocal(terminal, "migrate");
@@ -39,15 +40,17 @@ const serviceCommands: Command[] = [
     },
   },
   {
-    usage: "backup FILE",
+    ...readUsage("backup FILE", {}, { FILE: "The file to create" }),
     summary: "Copy the database to a new file; the service may keep running",
+    needs: "database",
     async runLocally({ args, terminal }) {
       return show(await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal));
     },
   },
   {
-    usage: "restore FILE",
+    ...readUsage("restore FILE", {}, { FILE: "The backup" }),
     summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
+    needs: "database",
     async runLocally({ args, terminal }) {
       const restored = await restore(readConfig(terminal.env).database, args.text("FILE"), terminal);
       const { applied: _, ...shown } = restored;
@@ -59,9 +62,9 @@ const serviceCommands: Command[] = [
     },
   },
   {
-    usage: "serve",
+    ...readUsage("serve"),
     summary: "Start the service with the settings in the environment",
-    startsService: true,
+    needs: "service",
     async runLocally() {
       const { serve } = await import("../runtime/serve.ts");
       await serve();
@@ -69,9 +72,9 @@ const serviceCommands: Command[] = [
     },
   },
   {
-    usage: "demo",
+    ...readUsage("demo"),
     summary: "Serve a throw-away database with a small history, and print a link to its console",
-    startsService: true,
+    needs: "service",
     async runLocally({ terminal }) {
       const { demo } = await import("../runtime/demo.ts");
       await demo(terminal);
@@ -115,8 +118,8 @@ const operationCommands = commandsOf(operations, [
   ...auditPresentations,
 ]);
 
-const nouns = [...operationCommands, ...serviceCommands].map((command) => nameOf(command)[0]);
-const orderOf = (command: Command) => nouns.indexOf(nameOf(command)[0]);
+const nouns = [...operationCommands, ...serviceCommands].map(({ name: [noun] }) => noun);
+const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 
 /** Commands of the same noun stand together. */
 export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
@@ -124,7 +127,7 @@ export const commands: Command[] = [...promptCommands, ...operationCommands, ...
 
 /** The commands with the longest name with which these words begin. */
 export function findByName(words: string[]): Command[] {
-  const called = commands.filter((command) => nameOf(command).every((word, index) => word === words[index]));
-  const longest = Math.max(...called.map((command) => nameOf(command).length));
-  return called.filter((command) => nameOf(command).length === longest);
+  const called = commands.filter(({ name }) => name.every((word, index) => word === words[index]));
+  const longest = Math.max(...called.map(({ name }) => name.length));
+  return called.filter(({ name }) => name.length === longest);
 }

@@ -1,6 +1,6 @@
 // The help of the command line.
-import { nameOf } from "./command.ts";
 import { commands, findByName } from "./commands.ts";
+import { usageOf } from "./parameters.ts";
 
 const examples = `Examples
   promptledger workspace create --name "My team" --limit 50000
@@ -44,14 +44,14 @@ export const overview = (): string => `${examples}\nCommands\n${list(commands)}\
 /** Help on a noun, or on the command with which these words begin. Undefined for an unknown one. */
 export function help(words: string[]): string | undefined {
   if (words.length === 0) return overview();
-  const ofNoun = words.length === 1 ? commands.filter((command) => nameOf(command)[0] === words[0]) : [];
+  const ofNoun = words.length === 1 ? commands.filter(({ name: [noun] }) => noun === words[0]) : [];
   const chosen = ofNoun.length > 0 ? ofNoun : findByName(words);
   return chosen.length === 0 ? undefined : `${list(chosen)}\n${settings}`;
 }
 
 /** Says what is unknown in the words of a command, and which command is nearest. `first` is the first argument. */
 export function describeUnknown([noun, verb]: string[], first: string): string {
-  const names = commands.map(nameOf);
+  const names = commands.map(({ name }) => name);
   const verbs = [...new Set(names.flatMap(([word, own]) => word === noun && own !== undefined ? [own] : []))];
   if (noun === undefined || verbs.length === 0) {
     const nouns = [...new Set(names.map(([word]) => word!))];
@@ -86,5 +86,7 @@ function distanceOf(from: string, to: string): number {
 }
 
 const list = (chosen: typeof commands) =>
-  chosen.map(({ usage, summary, role }) => `  ${usage}\n      ${summary}${role === undefined ? "" : ` (${role})`}\n`)
+  chosen.map((command) =>
+    `  ${usageOf(command)}\n      ${command.summary}${command.role === undefined ? "" : ` (${command.role})`}\n`
+  )
     .join("");

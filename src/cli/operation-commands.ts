@@ -1,20 +1,20 @@
 // Makes commands of operations. The usage line of an operation maps arguments to the members of its input.
 import { describeRole } from "../management/operation.ts";
 import type { AnyOperation, Operation } from "../management/operation.ts";
-import { hasType } from "../schema/struct.ts";
-import { flagsOf, readUsage } from "./arguments.ts";
-import type { Arguments, Parameter } from "./arguments.ts";
+import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { checkNewest, listAll, listNewest } from "./lists.ts";
-import { checkMembers, memberOf, toMember } from "./option-names.ts";
+import { isRemovable, readUsage, remote } from "./parameters.ts";
+import type { Explanations, Parameter } from "./parameters.ts";
 import { separatorOf } from "./placeholders.ts";
 
 /**
  * What a command does differently from calling its operation and printing the output: `row` formats an item of a list for
- * people, `show` any other output, and `run` replaces all of it.
+ * people, `show` any other output, and `run` replaces all of it. `explanations` are of parameters that stand for no member.
  */
 type Presentation<Input extends object, Output> = {
   createsDatabase?: true;
+  explanations?: Explanations;
   check?(args: Arguments): string | undefined;
   row?(item: never): Record<string, unknown>;
   show?(output: Output, context: CommandContext): Outcome;
@@ -32,25 +32,23 @@ export const present = <Input extends object, Output>(
 export function commandsOf(operations: readonly AnyOperation[], presented: Presented[]): Command[] {
   const presentations = new Map(presented);
   return operations.flatMap((operation) => {
-    const { command: usage, summary } = operation;
+    const { command: usage, summary, input: { schema } } = operation;
     if (usage === undefined) return [];
-    const { createsDatabase, check, row, show, run }: Presentation<object, unknown> = presentations.get(operation) ??
-      {};
-    const isPaged = /\[--page\]/.test(usage);
+    const presentation: Presentation<object, unknown> = presentations.get(operation) ?? {};
+    const { createsDatabase, explanations, check, row, show, run } = presentation;
+    const declared = readUsage(usage + remote, schema, explanations);
+    const isPaged = declared.parameters.some(({ name }) => name === "page");
     return [{
-      usage,
+      ...declared,
       summary,
       role: describeRole(operation),
       createsDatabase,
-      check(args) {
-        checkMembers(usage, operation.input.schema, args);
-        return (check ?? (isPaged ? checkNewest : undefined))?.(args);
-      },
+      check: check ?? (isPaged ? checkNewest : undefined),
       async run(context): Promise<Outcome> {
-        const input = readInput(operation, context);
+        const input = readInput(declared.parameters, context.args);
         if (run !== undefined) return await run(context, input);
         if (isPaged) return await listNewest(context, operation as never, input, row as never);
-        if ("cursor" in operation.input.schema) return await listAll(context.call, operation as never, input);
+        if ("cursor" in schema) return await listAll(context.call, operation as never, input);
         const data: object = await context.call(operation as never, input);
         return show?.(data, context) ?? { data };
       },
@@ -78,23 +76,19 @@ export const repeatUntilDone = <Input extends object>(
   },
 });
 
-function readInput({ command, input: { schema } }: AnyOperation, { args }: CommandContext): object {
-  const parameters = readUsage(command!);
-  const flags = flagsOf(command!).filter((name) => toMember(name) in schema && args.has(name));
-  const given = parameters.flatMap((parameter) => {
-    const member = memberOf(parameter, schema);
-    return member === undefined ? [] : [[member, readArgument(parameter, args, schema[member]!)]];
-  });
-  return { ...Object.fromEntries(given), ...Object.fromEntries(flags.map((name) => [toMember(name), true])) };
-}
+/** The input of an operation, from the arguments that stand for its members. */
+const readInput = (parameters: Parameter[], args: Arguments): object =>
+  Object.fromEntries(
+    parameters.flatMap((parameter) =>
+      parameter.member === undefined ? [] : [[parameter.member, readArgument(parameter, args)]]
+    ),
+  );
 
 /** An empty text removes a value that may be null. The values of a repeated option become a list. */
-function readArgument(
-  { name, placeholder, isRepeatable }: Parameter,
-  args: Arguments,
-  struct: object,
-): string | number | null | undefined {
+function readArgument(parameter: Parameter, args: Arguments): string | number | boolean | null | undefined {
+  const { name, placeholder, isRepeatable } = parameter;
+  if (placeholder === undefined) return args.has(name) || undefined;
   if (isRepeatable) return args.texts(name).join(separatorOf(placeholder)) || undefined;
   const value = args.findNumber(name) ?? args.findText(name);
-  return value === "" && hasType(struct, "null") ? null : value;
+  return value === "" && isRemovable(parameter) ? null : value;
 }

@@ -12,6 +12,7 @@ type Kind = { expected: string; read(text: string): string | number | undefined 
 const time = "a time such as 2027-01-31T18:00:00Z or 2027-01-31";
 
 const kinds: Record<string, Kind> = {
+  WORKSPACE: { expected: "the id or the name of a workspace", read: (text) => text.trim() === "" ? undefined : text },
   N: { expected: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
   REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   TOKENS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },

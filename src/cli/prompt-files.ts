@@ -19,7 +19,7 @@ import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive } from "./deployments.ts";
 import { format } from "./format.ts";
 import { readAll } from "./lists.ts";
-import { checkMembers } from "./option-names.ts";
+import { readUsage, remote } from "./parameters.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text<WorkspaceId>("workspace");
@@ -95,7 +95,6 @@ async function describeNamesake(call: Call, { isNewPrompt, id, title }: Publicat
 }
 
 function checkPush(args: Arguments): string | undefined {
-  checkMembers(pushUsage, publishPrompt.input.schema, args);
   const deploy = args.findText("deploy");
   if (deploy !== undefined && !isDeployment(deploy)) check(deploymentName, deploy, "--deploy");
   return args.findText("name") !== undefined && args.findText("prompt") !== undefined
@@ -137,26 +136,37 @@ async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> 
   return { data: { file: path, promptId: id, name, version } };
 }
 
-const pushUsage =
-  "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
-  "[--actor NAME]";
+/** Which version commands show that take a prompt or a deployment. */
+export const shownVersion = {
+  REF: "The prompt whose newest version it is, or NAME@DEPLOYMENT, whose live version it is. Both may be ids",
+  version: "Another version of the prompt",
+};
+
+const stream = "- is standard";
 
 export const fileCommands: Command[] = [
   {
-    usage: pushUsage,
-    summary:
-      "Push the next version of a prompt, or a new prompt. FILE is JSON, - is standard input. The name is that of --name, " +
-      "or in the file, or the path without its extension. --deploy makes the version live; " +
-      "--force does so even if it removes variables that are live",
+    ...readUsage(
+      "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
+        `[--actor NAME]${remote}`,
+      publishPrompt.input.schema,
+      {
+        FILE: `The prompt as JSON. ${stream} input`,
+        name: "The name of the prompt. Default: the name in the file, or else its path without the extension",
+      },
+    ),
+    summary: "Push the next version of a prompt, or a new prompt",
     role: describeRole(publishPrompt),
     check: checkPush,
     run: push,
   },
   {
-    usage: "prompt pull REF FILE [--version N] [--force] [--workspace ID]",
-    summary:
-      "Write a version to a file for prompt push: the newest of a prompt, or the live one of a deployment. - is " +
-      "standard output",
+    ...readUsage(
+      `prompt pull REF FILE [--version N] [--force] [--workspace ID]${remote}`,
+      versions.getPromptVersion.input.schema,
+      { ...shownVersion, FILE: `The file to write. ${stream} output` },
+    ),
+    summary: "Write a version to a file for prompt push",
     role: describeRole(versions.getPromptVersion),
     run: pull,
   },

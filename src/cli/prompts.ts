@@ -11,7 +11,8 @@ import type { Command, CommandContext, Outcome } from "./command.ts";
 import { showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
-import { fileCommands, findPrompt } from "./prompt-files.ts";
+import { readUsage, remote } from "./parameters.ts";
+import { fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
 
 async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
   const prompt = await findPrompt({ args, call });
@@ -59,10 +60,12 @@ const coloured = (diff: string): string =>
 export const promptCommands: Command[] = [
   ...fileCommands,
   {
-    usage: "prompt show REF [--version N] [--workspace ID] [--render NAME=VALUE]...",
-    summary:
-      "Show a version: by default the newest of a prompt, or the live one of a deployment. --render fills in its variables, " +
-      "and needs all of them",
+    ...readUsage(
+      `prompt show REF [--version N] [--workspace ID] [--render NAME=VALUE]...${remote}`,
+      getPromptVersion.input.schema,
+      { ...shownVersion, render: "Fill in a variable. Give all of them" },
+    ),
+    summary: "Show a version of a prompt",
     role: describeRole(getPromptVersion),
     run: showPrompt,
   },

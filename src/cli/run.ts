@@ -6,13 +6,12 @@ import { limitHeap } from "../runtime/heap.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
-import { nameOf } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { findByName } from "./commands.ts";
 import { format, formatList, stripControls } from "./format.ts";
 import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
-import { wordForCommand } from "./option-names.ts";
+import { usageOf, wordForCommand } from "./parameters.ts";
 import { connectTo, readServer } from "./remote.ts";
 
 const success = 0, failure = 1, badUsage = 2;
@@ -42,7 +41,7 @@ export async function run(terminal: Terminal): Promise<number> {
   let args: Arguments;
   try {
     refuseServer(command, words, terminal);
-    args = readArguments(usageOf(command), words.slice(nameOf(command).length));
+    args = readArguments(command.parameters, words.slice(command.name.length));
     const server = "runLocally" in command ? undefined : args.findText("server");
     if (server !== undefined) readServer(server, "--server");
     const fault = command.check?.(args);
@@ -55,7 +54,7 @@ export async function run(terminal: Terminal): Promise<number> {
   try {
     return await print(await act(command, args, terminal), args, terminal);
   } catch (error) {
-    say(`promptledger: ${wordForCommand(messageOf(error), command.usage)}\n`);
+    say(`promptledger: ${wordForCommand(messageOf(error), command.parameters)}\n`);
     return failure;
   }
 }
@@ -71,26 +70,22 @@ function commandFirst(argv: string[]): string[] {
 function findCommands(words: string[]): Command[] {
   const found = findByName(words);
   const options = words.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
-  const fits = ({ usage }: Command) => options.some((option) => usage.includes(`${option} `));
+  const fits = ({ parameters }: Command) => parameters.some(({ label, member }) => member && options.includes(label));
   return [...found.filter(fits), ...found.filter((command) => !fits(command))];
 }
 
 /** Otherwise a user who means a server would believe that its database was backed up or replaced. */
 function refuseServer(command: Command, words: string[], { env }: Terminal): void {
-  if (!("runLocally" in command) || command.startsService) return;
+  if (!("runLocally" in command) || command.needs !== "database") return;
   const isOption = words.some((word) => /^--server(=|$)/.test(word));
   if (!isOption && !env.PROMPTLEDGER_SERVER) return;
   const remedy = isOption ? "Leave out --server" : "Unset PROMPTLEDGER_SERVER";
-  throw invalid(`${nameOf(command).join(" ")} works on the database itself, in DATABASE_URL. ${remedy}`);
+  throw invalid(`${command.name.join(" ")} works on the database itself, in DATABASE_URL. ${remedy}`);
 }
-
-/** Commands that call operations also take `--server`. */
-const usageOf = (command: Command): string =>
-  "runLocally" in command ? command.usage : `${command.usage} [--server URL]`;
 
 async function act(command: Command, args: Arguments, terminal: Terminal): Promise<Outcome> {
   const isLocal = "runLocally" in command;
-  if (!isLocal || !command.startsService) limitHeap();
+  if (!isLocal || command.needs !== "service") limitHeap();
   if (isLocal) return await command.runLocally({ args, terminal });
   const option = args.findText("server");
   const variable = terminal.env.PROMPTLEDGER_SERVER || undefined;

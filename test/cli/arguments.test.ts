@@ -2,12 +2,12 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readArguments, readUsage } from "../../src/cli/arguments.ts";
-import type { Parameter } from "../../src/cli/arguments.ts";
-import { nameOf } from "../../src/cli/command.ts";
+import { readArguments } from "../../src/cli/arguments.ts";
 import type { Call, Command } from "../../src/cli/command.ts";
-import { commands } from "../../src/cli/commands.ts";
+import { commands, findByName } from "../../src/cli/commands.ts";
 import { help, overview } from "../../src/cli/help.ts";
+import { readUsage, usageOf } from "../../src/cli/parameters.ts";
+import type { Parameter } from "../../src/cli/parameters.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
@@ -16,9 +16,11 @@ import { promptFile } from "../helpers.ts";
 
 const test = suite("arguments");
 
+const readBy = (usage: string, argv: string[]) => readArguments(readUsage(usage).parameters, argv);
+
 const message = (usage: string, ...argv: string[]): string => {
   try {
-    readArguments(usage, argv);
+    readBy(usage, argv);
   } catch (error) {
     return (error as Error).message;
   }
@@ -26,12 +28,12 @@ const message = (usage: string, ...argv: string[]): string => {
 };
 
 test("durations are converted to ms, and a time may be a duration ago", () => {
-  const read = (text: string) => readArguments("x [--for DURATION]", ["--for", text]).number("for");
+  const read = (text: string) => readBy("x [--for DURATION]", ["--for", text]).number("for");
   assert.equal(["45s", "30m", "12h", "90d", "0s"].map(read), [45_000, 1_800_000, 43_200_000, 7_776_000_000, 0]);
   for (const text of ["", "1", "1w", "1.5h", "-1h", "1h30m", "9999999999d", "1 h", "1H"]) {
     assert.match(message("x [--for DURATION]", `--for=${text}`), "--for must be a duration such as");
   }
-  const at = (text: string) => readArguments("x [--from TIME]", ["--from", text]).number("from");
+  const at = (text: string) => readBy("x [--from TIME]", ["--from", text]).number("from");
   assert.ok(Math.abs(at("24h") - (Date.now() - 86_400_000)) < 10_000);
   assert.is(at("2027-01-31"), Date.UTC(2027, 0, 31));
   assert.is(at("2027-01-31T18:00:00+02:00"), Date.UTC(2027, 0, 31, 16));
@@ -42,21 +44,21 @@ test("durations are converted to ms, and a time may be a duration ago", () => {
 });
 
 test("a duration is at most what the service accepts", () => {
-  assert.is(readArguments("x [--for DURATION]", ["--for", "3660d"]).number("for"), 3660 * 86_400_000);
+  assert.is(readBy("x [--for DURATION]", ["--for", "3660d"]).number("for"), 3660 * 86_400_000);
   assert.match(message("x [--for DURATION]", "--for=3661d"), "--for must be a duration such as 45s, 30m, 12h or 90d, ");
   assert.is(message("x [--older-than AGE]", "--older-than=23h"), "--older-than must be between 1d and 3660d");
   assert.is(message("x [--older-than AGE]", "--older-than=1w"), "--older-than must be between 1d and 3660d");
 });
 
 test("a retention is a duration of a day at least, or forever", () => {
-  const keep = (text: string) => readArguments("x [--keep RETENTION]", ["--keep", text]);
+  const keep = (text: string) => readBy("x [--keep RETENTION]", ["--keep", text]);
   assert.is(keep("90d").findNumber("keep"), 90 * 86_400_000);
   assert.equal([keep("forever").findNumber("keep"), keep("forever").findText("keep")], [undefined, ""]);
   assert.is(message("x [--keep RETENTION]", "--keep=23h"), "--keep must be between 1d and 3660d, or forever");
 });
 
 test("an expiry is a time, or a duration from now", () => {
-  const at = (text: string) => readArguments("x [--expires EXPIRY]", ["--expires", text]).number("expires");
+  const at = (text: string) => readBy("x [--expires EXPIRY]", ["--expires", text]).number("expires");
   assert.is(at("2026-12-31"), Date.UTC(2026, 11, 31));
   assert.ok(Math.abs(at("90d") - (Date.now() + 90 * 86_400_000)) < 10_000);
   for (const text of ["soon", "2027-01-01T00:00", "2027-02-30"]) {
@@ -81,11 +83,11 @@ test("an option without its value says what it needs, whatever comes after it", 
     message("x [--deploy NAME]", "--deploy", "--json"),
     `${needs}, or --deploy=VALUE if the value begins with -`,
   );
-  assert.is(readArguments("x [--deploy NAME]", ["--deploy=--json"]).text("deploy"), "--json");
+  assert.is(readBy("x [--deploy NAME]", ["--deploy=--json"]).text("deploy"), "--json");
 });
 
 test("an option with dots may be given several times, each a name and a value", () => {
-  const { values } = readArguments("x [--render NAME=VALUE]...", [
+  const { values } = readBy("x [--render NAME=VALUE]...", [
     "--render",
     "a=1",
     "--render=b=x=y",
@@ -93,14 +95,14 @@ test("an option with dots may be given several times, each a name and a value", 
     "c=",
   ]);
   assert.equal(values("render"), { a: "1", b: "x=y", c: "" });
-  const own = readArguments("x [--render NAME=VALUE]...", ["--render", "__proto__=1"]).values("render");
+  const own = readBy("x [--render NAME=VALUE]...", ["--render", "__proto__=1"]).values("render");
   assert.equal(Object.entries(own), [["__proto__", "1"]]);
   assert.match(message("x [--render NAME=VALUE]...", "--render", "=1"), "--render must be a name and a value");
   assert.is(message("x [--a NAME=VALUE]", "--a", "a=1", "--a", "b=1"), "--a was given 2 times");
 });
 
 test("a choice accepts the values that it names", () => {
-  assert.is(readArguments("x [--format ndjson|csv]", ["--format", "csv"]).findText("format"), "csv");
+  assert.is(readBy("x [--format ndjson|csv]", ["--format", "csv"]).findText("format"), "csv");
   assert.is(message("x --format ndjson|csv"), "Missing --format ndjson|csv");
   assert.is(message("x [--format ndjson|csv]", "--format", "CSV"), "--format must be ndjson or csv");
 });
@@ -129,7 +131,8 @@ const samples: Record<string, string> = {
 };
 
 const argvOf = (parameters: Parameter[]) =>
-  parameters.flatMap(({ name, placeholder, isOption }) => {
+  parameters.filter(({ name }) => !["help", "server"].includes(name)).flatMap(({ name, placeholder, isOption }) => {
+    if (placeholder === undefined) return [`--${name}`];
     const value = samples[placeholder] ?? placeholder.split("|")[0]!;
     return isOption ? [`--${name}=${value}`] : [value];
   });
@@ -143,33 +146,40 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
     passed = readObject(operation.input, stringify(input));
     return Promise.reject(new Error("no answer"));
   }) as Call;
-  const args = readArguments(command.usage, argv);
+  const args = readArguments(command.parameters, argv);
   const prices = [{ id: "name", models: [{ match: { equals: "m" }, prices: { input_mtok: 1, output_mtok: 2 } }] }];
-  const file = command.usage.startsWith("price") ? prices : promptFile;
+  const file = command.name[0] === "price" ? prices : promptFile;
   const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(file)) } };
   await command.run(context).then(
     () => assert.unreachable(),
-    (error: Error) => assert.is(error.message, "no answer", command.usage),
+    (error: Error) => assert.is(error.message, "no answer", usageOf(command)),
   );
   return passed;
 }
 
 for (const command of commands) {
-  test(`${command.usage}: its input fits the operation, with all options and with none`, async () => {
-    const parameters = readUsage(command.usage);
+  const { parameters } = command;
+  test(`${usageOf(command)}: its input fits the operation, with all options and with none`, async () => {
     const least = parameters.filter(({ isRequired }) => isRequired);
     assert.ok(await inputOf(command, parameters));
-    if (command.check?.(readArguments(command.usage, argvOf(least))) === undefined) {
+    if (command.check?.(readArguments(parameters, argvOf(least))) === undefined) {
       assert.ok(await inputOf(command, least));
     }
   });
 }
 
+test("a usage line is read into parameters, and written as it was", () => {
+  const usage = "prompt show REF --from N [--all] [--render NAME=VALUE]... [--format ndjson|csv] [--month YYYY-MM]";
+  const { name, parameters } = readUsage(usage);
+  assert.equal([name, parameters.length], [["prompt", "show"], 8]);
+  assert.is(usageOf({ name, parameters }), usage);
+});
+
 test("the command with the longest matching name runs, and help shows it alone", () => {
-  assert.equal(nameOf(commands.find(({ usage }) => usage.startsWith("usage months"))!), ["usage", "months"]);
-  assert.equal(nameOf(commands.find(({ usage }) => usage.startsWith("usage --"))!), ["usage"]);
+  const namesOf = (words: string[]) => findByName(words).map(({ name }) => name.join(" "));
+  assert.equal([namesOf(["usage", "months"]), namesOf(["usage"])], [["usage months"], ["usage"]]);
   assert.match(help(["diagnosis", "delete"])!, /^ {2}diagnosis delete ID\n/);
-  for (const { usage } of commands) assert.ok(overview().includes(`  ${usage}\n`), usage);
+  for (const command of commands) assert.ok(overview().includes(`  ${usageOf(command)}\n`), usageOf(command));
 });
 
 test.run();

@@ -3,8 +3,9 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";
 import type { Call, CommandContext } from "../../src/cli/command.ts";
-import { commands } from "../../src/cli/commands.ts";
+import { findByName } from "../../src/cli/commands.ts";
 import { listAll, listNewest } from "../../src/cli/lists.ts";
+import { readUsage, usageOf } from "../../src/cli/parameters.ts";
 import { listCalls } from "../../src/management/calls.ts";
 import { listWorkspaces } from "../../src/management/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
@@ -23,7 +24,7 @@ function answering(...answers: unknown[]) {
 
 const contextOf = (call: Call, usage: string, argv: string[], reports: string[] = []): CommandContext => ({
   call,
-  args: readArguments(usage, argv),
+  args: readArguments(readUsage(usage).parameters, argv),
   terminal: { ...terminal, report: (progress) => void reports.push(progress) },
 });
 
@@ -84,15 +85,15 @@ test("refuses an answer that is not a list", async () => {
 });
 
 test("prune is repeated until it is done, and sums up what was pruned", async () => {
-  const prune = commands.find(({ usage }) => usage.startsWith("prune "))!;
+  const [prune] = findByName(["prune"]);
   const { call, inputs } = answering(
     { calls: 5, records: 2, isDone: false },
     { calls: 0, records: 0, isDone: false },
     { calls: 3, records: 1, isDone: true },
   );
   const reports: string[] = [];
-  assert.ok("run" in prune);
-  const { data } = await prune.run(contextOf(call, prune.usage, ["--older-than", "2d"], reports));
+  assert.ok(prune !== undefined && "run" in prune);
+  const { data } = await prune.run(contextOf(call, usageOf(prune), ["--older-than", "2d"], reports));
   assert.equal(data, { calls: 8, records: 3 });
   assert.equal(inputs, Array(3).fill({ olderThanMs: 2 * 86_400_000, workspaceId: undefined }));
   assert.is(reports.at(-1), "Pruned 8 calls and 3 records");

@@ -1,0 +1,163 @@
+// The parameters of a command. Its usage line declares them, and is parsed once: reading arguments, help, completion and the
+// words of messages follow from them.
+import { hasType, schemaOf } from "../schema/struct.ts";
+import type { Schema } from "../schema/struct.ts";
+
+/** A parameter: an option (`--limit N`), an option without a value (`--all`), or an argument (`FILE`). */
+export type Parameter = {
+  /** `limit`, or `FILE` for an argument. */
+  name: string;
+  /** How messages call it: `--limit`, or `FILE`. */
+  label: string;
+  /** What stands for its value: `N`, or `read|submit` for a choice. Undefined if it has none. */
+  placeholder: string | undefined;
+  isOption: boolean;
+  isRequired: boolean;
+  isRepeatable: boolean;
+  /** The member of an operation's input that it stands for, if any, and the struct of that member. */
+  member: string | undefined;
+  struct: Schema[string] | undefined;
+  /** What help says about it. */
+  explanation: string;
+};
+
+/** What help says about a parameter, by its name, where no description of a member says it. */
+export type Explanations = Readonly<Record<string, string>>;
+
+/** The words that name a command, and its parameters. */
+export type Declared = { name: string[]; parameters: Parameter[] };
+
+const parameterPattern = /(\[)?(?:--([a-z-]+)(?: ([^\s[\]]+))?|([A-Z-]+))\]?(\.{3})?(?= |$)/g;
+
+/** The parameters of every command, and of those that call operations. Usage lines leave them out. */
+const common = " [--json] [--help]";
+export const remote = " [--server URL]";
+const commonNames = ["json", "help", "server"];
+
+/**
+ * `deploy list [--prompt REF] [--render NAME=VALUE]... [--format ndjson|csv] [--all]` → its name and parameters. `schema` is
+ * that of the operation's input.
+ */
+export function readUsage(usage: string, schema: Schema = {}, explanations: Explanations = {}): Declared {
+  const [name] = /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)!;
+  const parameters = [...(usage.slice(name.length) + common).matchAll(parameterPattern)]
+    .map(([, bracket, option, value, argument, dots]): Parameter => {
+      const name = option ?? argument!;
+      const isOption = option !== undefined;
+      const member = candidatesOf(name, isOption).find((member) => member in schema);
+      return {
+        name,
+        label: isOption ? `--${name}` : name,
+        placeholder: isOption ? value : argument,
+        isOption,
+        isRequired: bracket === undefined,
+        isRepeatable: dots !== undefined,
+        member,
+        struct: member === undefined ? undefined : schema[member],
+        explanation: "",
+      };
+    });
+  return {
+    name: name.split(" "),
+    parameters: parameters.map((each) => ({ ...each, explanation: explain(each, parameters, explanations) })),
+  };
+}
+
+/** The usage line of a command, without what every command takes. */
+export const usageOf = ({ name, parameters }: Declared): string =>
+  [...name, ...parameters.filter(({ name }) => !commonNames.includes(name)).map(formatParameter)].join(" ");
+
+function formatParameter({ isOption, isRequired, isRepeatable, label, placeholder }: Parameter): string {
+  const text = isOption && placeholder !== undefined ? `${label} ${placeholder}` : label;
+  return `${isRequired ? text : `[${text}]`}${isRepeatable ? "..." : ""}`;
+}
+
+/** The members for which a parameter stands if its own name, or with `Id` behind it, is none. */
+const membersOf: Record<string, string[]> = {
+  // The limit of a list is that of all its pages.
+  limit: ["monthlyLimit"],
+  expires: ["expiresAt"],
+  overlap: ["overlapMs"],
+  "older-than": ["olderThanMs"],
+  "keep-records": ["keepRecordsMs"],
+  "keep-calls": ["keepCallsMs"],
+  "to-version": ["version"],
+  version: ["promptVersion", "version"],
+  status: ["status", "statuses"],
+  render: ["values"],
+  from: ["from", "validFrom"],
+  REF: ["id"],
+  WORKSPACE: ["id"],
+  SESSION: ["sessionId"],
+};
+
+/** `read-only` → `readOnly`. */
+const toMember = (name: string) => name.toLowerCase().replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The members that a parameter may stand for: `--workspace` for `workspaceId`, `ID` for `id`. */
+const candidatesOf = (name: string, isOption: boolean): string[] =>
+  membersOf[name] ?? [toMember(name), ...isOption ? [`${toMember(name)}Id`] : []];
+
+/** Parameters that mean the same wherever an operation does not say something else. */
+const usual: Explanations = {
+  json: "Print JSON alone",
+  help: "Explain the command",
+  server: "Work on the service at this URL, not on the database in DATABASE_URL. Default: PROMPTLEDGER_SERVER",
+  limit: "How many entries to list at most. Default: 50",
+  cursor: "Go on where a list ended that was cut and named this cursor",
+  all: "List everything",
+  page: "With --json, print an object with items and nextCursor",
+  out: "The file to write. Default: standard output",
+  force: "Replace the file if it exists",
+};
+
+/** A description of a member says what the API takes: times in milliseconds, and other members by their names. */
+function explain({ name, member, struct }: Parameter, parameters: Parameter[], own: Explanations): string {
+  const { description, default: standard } = struct === undefined ? {} : schemaOf(struct);
+  const said = own[name] ?? (member === "cursor" ? undefined : description as string | undefined) ?? usual[name] ?? "";
+  const text = said.replace(/,? in (Unix )?milliseconds\b/g, "").replace(
+    /`(\w+)`/g,
+    (quoted, member: string) => parameters.find((each) => each.member === member)?.label ?? quoted,
+  );
+  return standard === undefined || typeof standard === "boolean" || text.includes("Default") || own[name] !== undefined
+    ? text
+    : `${text}. Default: ${standard}`;
+}
+
+/** The parameter that stands for a member. */
+const findByMember = (parameters: Parameter[], member: string) => parameters.find((each) => each.member === member);
+
+/** Whether its value is the id or the name of a workspace. */
+export const isWorkspace = ({ placeholder }: Parameter): boolean => placeholder === "WORKSPACE";
+
+/** Whether an empty text removes the value of a parameter. */
+export const isRemovable = ({ struct }: Parameter): boolean => struct !== undefined && hasType(struct, "null");
+
+/**
+ * Words a message of the service for a command: `Field monthlyLimit must be …` → `--limit must be …`, and `To publish
+ * anyway, set force` → `use --force`, if the command has such an option. A name in place of an id gets a hint.
+ */
+export function wordForCommand(message: string, parameters: Parameter[]): string {
+  const label = (member: string, whole: string, toText: (label: string) => string): string => {
+    const found = findByMember(parameters, member);
+    return found === undefined ? whole : toText(found.label);
+  };
+  return withHint(
+    message
+      .replace(/^Field (\w+)(?= must be )/, (whole, member: string) => label(member, whole, (text) => text))
+      .replace(
+        /^Missing required field (\w+)$/,
+        (whole, member: string) => label(member, whole, (text) => `Missing ${text}`),
+      )
+      .replace(/(?<=[,:] )set (\w+)$/, (whole, member: string) => label(member, whole, (text) => `use ${text}`)),
+  );
+}
+
+/** Says how to name what was not found, if a name was given that cannot be one. */
+function withHint(message: string): string {
+  const [, noun, name = ""] = /^(Workspace|Deployment) (.*) not found$/s.exec(message) ?? [];
+  if (noun === "Workspace" && !name.startsWith("ws_")) return `${message}. Give its id, ws_…: see workspace list`;
+  return noun !== "Deployment" || name.startsWith("dep_") || name.includes("@")
+    ? message
+    : `${message}. Give its id, or its reference, NAME@DEPLOYMENT: see deploy list`;
+}
