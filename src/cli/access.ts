@@ -104,7 +104,7 @@ export const accessPresentations = [
   present(createToken, {
     check: (args) =>
       args.text("role") === "owner" && args.findText("workspace") !== undefined
-        ? "--role owner is for all workspaces: leave out --workspace"
+        ? "--role owner is for all workspaces: leave out --workspace and PROMPTLEDGER_WORKSPACE"
         : undefined,
     show: (token) => show(token, describeNew("token", token)),
   }),

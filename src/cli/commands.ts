@@ -1,6 +1,7 @@
 // Every command, in the order in which help shows them.
 import { readConfig } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
+import { newAdminToken } from "../common/ids.ts";
 import { backUp } from "../runtime/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
@@ -27,6 +28,19 @@ import { sessionPresentations } from "./sessions.ts";
 
 // Only the commands that start a service load it and its console, which take 12 MB.
 const serviceCommands: Command[] = [
+  {
+    ...readUsage("token generate"),
+    summary: "Print a random token for ADMIN_TOKEN, the owner's. It is not stored",
+    needs: "nothing",
+    runLocally() {
+      const token = newAdminToken();
+      return Promise.resolve({
+        data: { token },
+        text: () => `${token}\n`,
+        note: "Start the service with it as ADMIN_TOKEN, and use it as PROMPTLEDGER_TOKEN with --server",
+      });
+    },
+  },
   {
     ...readUsage("migrate [--check]", {}, { check: "Only list the missing migrations, and exit 1 if there are any" }),
     summary: "Migrate the database to the current schema",

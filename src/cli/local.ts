@@ -1,5 +1,5 @@
 // Runs operations on the database in DATABASE_URL.
-import { describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
+import { adminTokenFault, describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { SchemaPolicy } from "../database/open-migrated.ts";
 import { perform } from "../management/operation.ts";
@@ -25,7 +25,8 @@ export async function openLocal(
   const { database, applied } = await openConfigured(config.database, "manage", { schema, notify });
   if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
   const caller: Caller = { source: "command line", actor: userOf(terminal) ?? "", role: "owner" };
-  const secrets = config.adminToken === undefined ? [] : [config.adminToken];
+  const secrets = [config.adminToken, env.PROMPTLEDGER_TOKEN]
+    .filter((token): token is string => token !== undefined && adminTokenFault(token) === undefined);
   const management = { database, clock: Date.now, caller, report, secrets };
   return {
     call: (operation, input) => perform(operation, management, { value: input }),

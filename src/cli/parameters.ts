@@ -1,6 +1,6 @@
 // The parameters of a command. Its usage line declares them, and is parsed once: reading arguments, help, completion and the
 // words of messages follow from them.
-import { hasType, schemaOf } from "../schema/struct.ts";
+import { hasType, isOptional, schemaOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 
 /** A parameter: an option (`--limit N`), an option without a value (`--all`), or an argument (`FILE`). */
@@ -27,41 +27,77 @@ export type Explanations = Readonly<Record<string, string>>;
 /** The words that name a command, and its parameters. */
 export type Declared = { name: string[]; parameters: Parameter[] };
 
-const parameterPattern = /(\[)?(?:--([a-z-]+)(?: ([^\s[\]]+))?|([A-Z-]+))\]?(\.{3})?(?= |$)/g;
-
 /** The parameters of every command, and of those that call operations. Usage lines leave them out. */
-const common = " [--json] [--help]";
+const common = "[--json] [--help]";
 export const remote = " [--server URL]";
 const commonNames = ["json", "help", "server"];
 
+/** The options of members that mean the same in many inputs. A usage line declares what else its command takes. */
+const usualOptions: Record<string, string> = {
+  deployId: "--deploy REF",
+  sessionId: "--session S",
+  status: "--status STATUS...",
+  failures: "--failures",
+  promptVersion: "--version N",
+  from: "--from TIME",
+  to: "--to TIME",
+  keyId: "--key ID",
+  model: "--model NAME",
+  slowerThan: "--slower-than LATENCY",
+  moreTokensThan: "--more-tokens-than TOKENS",
+  costlierThan: "--costlier-than USD",
+  where: "--where PATH=VALUE...",
+  text: "--text TEXT",
+  archived: "--archived",
+  note: "--note TEXT",
+  actor: "--actor NAME",
+  workspaceId: "--workspace WORKSPACE",
+};
+
 /**
- * `deploy list [--prompt REF] [--render NAME=VALUE]... [--format ndjson|csv] [--all]` → its name and parameters. `schema` is
- * that of the operation's input.
+ * Reads a usage line: `deploy list [--prompt REF] [--render NAME=VALUE]... [--format ndjson|csv] [--all]`. `schema` is that of
+ * the operation's input, whose usual members become options without being in the line.
  */
 export function readUsage(usage: string, schema: Schema = {}, explanations: Explanations = {}): Declared {
   const [name] = /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)!;
-  const parameters = [...(usage.slice(name.length) + common).matchAll(parameterPattern)]
-    .map(([, bracket, option, value, argument, dots]): Parameter => {
-      const name = option ?? argument!;
-      const isOption = option !== undefined;
-      const member = candidatesOf(name, isOption).find((member) => member in schema);
-      return {
-        name,
-        label: isOption ? `--${name}` : name,
-        placeholder: isOption ? value : argument,
-        isOption,
-        isRequired: bracket === undefined,
-        isRepeatable: dots !== undefined,
-        member,
-        struct: member === undefined ? undefined : schema[member],
-        explanation: "",
-      };
-    });
+  const own = readParameters(usage.slice(name.length), schema);
+  const usual = Object.entries(usualOptions)
+    .filter(([member]) => member in schema && own.every((parameter) => parameter.member !== member))
+    // Which workspace it is follows from other things, if it is not given.
+    .map(([member, option]) => isOptional(schema[member]!) || member === "workspaceId" ? bracketed(option) : option);
+  const parameters = [
+    ...[...own, ...readParameters(usual.join(" "), schema)].sort((a, b) => orderOf(a) - orderOf(b)),
+    ...readParameters(common, schema),
+  ];
   return {
     name: name.split(" "),
     parameters: parameters.map((each) => ({ ...each, explanation: explain(each, parameters, explanations) })),
   };
 }
+
+const orderOf = ({ isOption, isRequired }: Parameter) => !isOption ? 0 : isRequired ? 1 : 2;
+
+const bracketed = (option: string) => option.replace(/^(.*?)(\.{3})?$/, "[$1]$2");
+
+const parameterPattern = /(\[)?(?:--([a-z-]+)(?: ([^\s[\].]+))?|([A-Z-]+))\]?(\.{3})?(?= |$)/g;
+
+const readParameters = (usage: string, schema: Schema): Parameter[] =>
+  [...usage.matchAll(parameterPattern)].map(([, bracket, option, value, argument, dots]) => {
+    const name = option ?? argument!;
+    const isOption = option !== undefined;
+    const member = candidatesOf(name, isOption).find((member) => member in schema);
+    return {
+      name,
+      label: isOption ? `--${name}` : name,
+      placeholder: isOption ? value : argument,
+      isOption,
+      isRequired: bracket === undefined,
+      isRepeatable: dots !== undefined,
+      member,
+      struct: member === undefined ? undefined : schema[member],
+      explanation: "",
+    };
+  });
 
 /** The usage line of a command, without what every command takes. */
 export const usageOf = ({ name, parameters }: Declared): string =>
@@ -130,6 +166,9 @@ const findByMember = (parameters: Parameter[], member: string) => parameters.fin
 /** Whether its value is the id or the name of a workspace. */
 export const isWorkspace = ({ placeholder }: Parameter): boolean => placeholder === "WORKSPACE";
 
+/** Whether an operation cannot do without its member. */
+export const isNeeded = ({ struct }: Parameter): boolean => struct !== undefined && !isOptional(struct);
+
 /** Whether an empty text removes the value of a parameter. */
 export const isRemovable = ({ struct }: Parameter): boolean => struct !== undefined && hasType(struct, "null");
 
@@ -153,11 +192,10 @@ export function wordForCommand(message: string, parameters: Parameter[]): string
   );
 }
 
-/** Says how to name what was not found, if a name was given that cannot be one. */
+/** Says how to name a deployment that was not found, if a name was given that cannot be one. */
 function withHint(message: string): string {
-  const [, noun, name = ""] = /^(Workspace|Deployment) (.*) not found$/s.exec(message) ?? [];
-  if (noun === "Workspace" && !name.startsWith("ws_")) return `${message}. Give its id, ws_…: see workspace list`;
-  return noun !== "Deployment" || name.startsWith("dep_") || name.includes("@")
+  const [, name = ""] = /^Deployment (.*) not found$/s.exec(message) ?? [];
+  return name === "" || name.startsWith("dep_") || name.includes("@")
     ? message
     : `${message}. Give its id, or its reference, NAME@DEPLOYMENT: see deploy list`;
 }

@@ -147,7 +147,7 @@ const stream = "- is standard";
 export const fileCommands: Command[] = [
   {
     ...readUsage(
-      "prompt push FILE --workspace ID [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
+      "prompt push FILE [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
         `[--actor NAME]${remote}`,
       publishPrompt.input.schema,
       {
@@ -162,7 +162,7 @@ export const fileCommands: Command[] = [
   },
   {
     ...readUsage(
-      `prompt pull REF FILE [--version N] [--force] [--workspace ID]${remote}`,
+      `prompt pull REF FILE [--version N] [--force]${remote}`,
       versions.getPromptVersion.input.schema,
       { ...shownVersion, FILE: `The file to write. ${stream} output` },
     ),

@@ -61,7 +61,7 @@ export const promptCommands: Command[] = [
   ...fileCommands,
   {
     ...readUsage(
-      `prompt show REF [--version N] [--workspace ID] [--render NAME=VALUE]...${remote}`,
+      `prompt show REF [--version N] [--render NAME=VALUE]...${remote}`,
       getPromptVersion.input.schema,
       { ...shownVersion, render: "Fill in a variable. Give all of them" },
     ),

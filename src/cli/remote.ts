@@ -28,7 +28,7 @@ export function connectTo(
 ): Call {
   const { env, say } = terminal;
   const base = readServer(server, name);
-  const token = readToken(env.ADMIN_TOKEN, name);
+  const token = readToken(env, name);
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   // A management token has a name of its own.
   const actor = isToken(token) ? undefined : userOf(terminal);
@@ -70,10 +70,13 @@ export function readServer(server: string, name: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-function readToken(token: string | undefined, name: string): string {
-  if (!token) throw invalid(`Set ADMIN_TOKEN to a token of the service: ${name} needs it`);
+/** The token in `PROMPTLEDGER_TOKEN`, else in `ADMIN_TOKEN`, which is that of a service on this machine. */
+function readToken(env: Terminal["env"], name: string): string {
+  const variable = env.PROMPTLEDGER_TOKEN || !env.ADMIN_TOKEN ? "PROMPTLEDGER_TOKEN" : "ADMIN_TOKEN";
+  const token = env[variable];
+  if (!token) throw invalid(`Set ${variable} to a token of the service: ${name} needs it`);
   const fault = isToken(token) ? undefined : adminTokenFault(token);
-  if (fault !== undefined) throw invalid(`ADMIN_TOKEN ${fault}`);
+  if (fault !== undefined) throw invalid(`${variable} ${fault}`);
   return token;
 }
 

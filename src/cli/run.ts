@@ -6,13 +6,14 @@ import { limitHeap } from "../runtime/heap.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
-import type { Command, Outcome } from "./command.ts";
+import type { Call, Command, Outcome } from "./command.ts";
 import { findByName } from "./commands.ts";
 import { format, formatList, stripControls } from "./format.ts";
 import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
 import { usageOf, wordForCommand } from "./parameters.ts";
 import { connectTo, readServer } from "./remote.ts";
+import { withWorkspace } from "./workspace.ts";
 
 const success = 0, failure = 1, badUsage = 2;
 
@@ -41,7 +42,9 @@ export async function run(terminal: Terminal): Promise<number> {
   let args: Arguments;
   try {
     refuseServer(command, words, terminal);
-    args = readArguments(command.parameters, words.slice(command.name.length));
+    const { PROMPTLEDGER_WORKSPACE } = terminal.env;
+    const defaults = { workspace: PROMPTLEDGER_WORKSPACE || undefined };
+    args = readArguments(command.parameters, words.slice(command.name.length), defaults);
     const server = "runLocally" in command ? undefined : args.findText("server");
     if (server !== undefined) readServer(server, "--server");
     const fault = command.check?.(args);
@@ -87,16 +90,15 @@ async function act(command: Command, args: Arguments, terminal: Terminal): Promi
   const isLocal = "runLocally" in command;
   if (!isLocal || command.needs !== "service") limitHeap();
   if (isLocal) return await command.runLocally({ args, terminal });
+  const runWith = async (call: Call): Promise<Outcome> =>
+    await command.run({ args: await withWorkspace(command.parameters, args, call), terminal, call });
   const option = args.findText("server");
   const variable = terminal.env.PROMPTLEDGER_SERVER || undefined;
-  if (option !== undefined) return await command.run({ args, terminal, call: connectTo(option, terminal) });
-  if (variable !== undefined) {
-    const call = connectTo(variable, terminal, { name: "PROMPTLEDGER_SERVER" });
-    return await command.run({ args, terminal, call });
-  }
+  if (option !== undefined) return await runWith(connectTo(option, terminal));
+  if (variable !== undefined) return await runWith(connectTo(variable, terminal, { name: "PROMPTLEDGER_SERVER" }));
   const { call, close } = await openLocal(terminal, command.createsDatabase ? "create" : "check");
   try {
-    return await command.run({ args, terminal, call });
+    return await runWith(call);
   } finally {
     close();
   }

@@ -62,10 +62,15 @@ type SecretPrefix = "pl_" | "plm_";
 
 /** A new secret: the prefix, 256 random bits and a CRC-32, in base 62. */
 function newSecret(prefix: SecretPrefix): string {
+  const secret = newAdminToken();
+  return `${prefix}${secret}${checksum(secret)}`;
+}
+
+/** A token for `ADMIN_TOKEN`: 256 random bits in base 62. */
+export function newAdminToken(): string {
   let number = 0n;
   for (const byte of crypto.getRandomValues(new Uint8Array(32))) number = number * 256n + BigInt(byte);
-  const secret = toBase62(number, 43);
-  return `${prefix}${secret}${checksum(secret)}`;
+  return toBase62(number, 43);
 }
 
 export const newApiKey = (): string => newSecret("pl_");

@@ -66,7 +66,7 @@ export const createApiKey = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/keys",
   role: "admin",
-  command: "key create --workspace ID [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--deploy REF]",
+  command: "key create [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only]",
   input: {
     workspaceId: v.workspaceId,
     name: optional(described(v.label, "A name to tell keys apart")),
@@ -118,7 +118,7 @@ export const listApiKeys = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/keys",
   role: "viewer",
-  command: "key list --workspace ID",
+  command: "key list",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(ApiKey),
   refusals: ["not_found"],

@@ -58,7 +58,7 @@ const filter = {
   ...timeRange,
 };
 type Filter = Members<typeof filter>;
-const options = "[--workspace ID] [--action ACTION] [--target ID] [--actor NAME] [--from TIME] [--to TIME]";
+const options = "[--action ACTION] [--target ID]";
 
 export const listAuditEntries = operation({
   id: "listAuditEntries",

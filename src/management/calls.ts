@@ -14,8 +14,7 @@ export const listCalls = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/calls",
   role: "viewer",
-  command: "call list --workspace ID [--deploy REF] [--key ID] [--operation read|submit] [--version N] " +
-    "[--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
+  command: "call list [--operation read|submit] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,
     keyId: optional(described(v.keyId, "Only calls with this key")),

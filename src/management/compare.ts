@@ -14,7 +14,7 @@ import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, reportRead } from "./operation.ts";
 import type { Management } from "./operation.ts";
-import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
+import { recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 import { failuresOf } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -71,7 +71,7 @@ export const compareStats = operation({
   method: "GET",
   path: "/stats/compare",
   role: "viewer",
-  command: `stats compare A B ${filterOptions.replace(" [--version N]", "")} [--workspace ID]`,
+  command: "stats compare A B",
   input: {
     a: described(v.deploymentReference, "The deployment to compare with"),
     aVersion: version("a"),

@@ -47,7 +47,7 @@ export const deleteWorkspace = operation({
   method: "DELETE",
   path: "/workspaces/{id}",
   role: "owner",
-  command: "workspace delete ID --confirm NAME",
+  command: "workspace delete WORKSPACE --confirm NAME",
   input: { id: v.workspaceId, confirm: described(v.text, "The name of the workspace, as a confirmation") },
   output: WorkspaceDeletion,
   refusals: ["not_found", "conflict"],

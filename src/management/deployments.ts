@@ -77,7 +77,7 @@ export const createDeployment = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/deployments",
   role: "editor",
-  command: "deploy create --workspace ID --name NAME --prompt REF [--version N] [--note TEXT] [--actor NAME]",
+  command: "deploy create --name NAME --prompt REF [--version N]",
   input: {
     workspaceId: v.workspaceId,
     name: v.deploymentName,
@@ -110,7 +110,7 @@ export const listDeployments = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/deployments",
   role: "viewer",
-  command: "deploy list --workspace ID [--prompt REF] [--archived]",
+  command: "deploy list [--prompt REF]",
   input: {
     workspaceId: v.workspaceId,
     promptId: optional(described(v.promptReference, "Only deployments of this prompt")),
@@ -132,7 +132,7 @@ export const getDeployment = operation({
   method: "GET",
   path: "/deployments/{id}",
   role: "viewer",
-  command: "deploy show REF [--workspace ID]",
+  command: "deploy show REF",
   input: ofDeployment,
   output: Deployment,
   refusals: ["not_found", "conflict"],

@@ -62,12 +62,6 @@ export const recordFilter = {
   ),
 };
 
-/** The same as options of a command. */
-export const filterOptions =
-  "[--session S] [--status STATUS]... [--failures] [--version N] [--from TIME] [--to TIME] " +
-  "[--key ID] [--model NAME] [--slower-than LATENCY] [--more-tokens-than TOKENS] [--costlier-than USD] " +
-  "[--where PATH=VALUE]... [--text TEXT]";
-
 type Input = {
   sessionId?: string | undefined;
   status?: string | undefined;

@@ -19,14 +19,13 @@ import type { Change } from "./commit.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf, reportSearch } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
-import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
+import { recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
 export const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
 
 const filter = { ...withDeployment, ...recordFilter };
-const ofDeployment = `--deploy REF ${filterOptions} [--workspace ID]`;
 const order = optional(
   described(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" }),
 );
@@ -37,7 +36,7 @@ export const listDiagnoses = operation({
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
   role: "viewer",
-  command: `diagnosis list ${ofDeployment} [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]`,
+  command: "diagnosis list [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: { ...filter, order, ...v.page },
   output: pageOf(Diagnosis),
   refusals: ["not_found", "conflict"],
@@ -74,7 +73,7 @@ export const exportDiagnoses = operation({
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
   role: "viewer",
-  command: `diagnosis export ${ofDeployment} [--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]`,
+  command: "diagnosis export [--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]",
   input: {
     ...filter,
     order,
@@ -142,7 +141,7 @@ export const deleteSession = operation({
   method: "DELETE",
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
-  command: "diagnosis delete --deploy REF --session S [--workspace ID]",
+  command: "diagnosis delete --deploy REF --session S",
   input: { ...withDeployment, sessionId: described(v.text, "The session of the records") },
   output: Deletion,
   refusals: ["not_found", "conflict"],

@@ -54,7 +54,7 @@ export const diffVersions = operation({
   method: "GET",
   path: "/prompts/{id}/diff",
   role: "viewer",
-  command: "prompt diff REF --from N [--to N] [--workspace ID]",
+  command: "prompt diff REF --from N [--to N]",
   input: {
     ...ofPrompt,
     from: described(v.positive, "The first version"),

@@ -53,8 +53,7 @@ export const listSessions = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/sessions",
   role: "viewer",
-  command:
-    "session list --workspace ID [--session S] [--deploy REF] [--from TIME] [--to TIME] [--limit N] [--cursor CURSOR] [--all] [--page]",
+  command: "session list [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,
     sessionId: optional(described(v.text, "Only this session, however old it is")),
@@ -126,7 +125,7 @@ export const showSession = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/session-records",
   role: "viewer",
-  command: "session show SESSION --workspace ID [--limit N] [--cursor CURSOR] [--all] [--page]",
+  command: "session show SESSION [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: { workspaceId: v.workspaceId, sessionId, ...v.page },
   output: pageOf(SessionRecord),
   refusals: ["not_found"],
@@ -159,7 +158,7 @@ export const deleteWorkspaceSession = operation({
   method: "DELETE",
   path: "/workspaces/{workspaceId}/sessions",
   role: "admin",
-  command: "session delete SESSION --workspace ID",
+  command: "session delete SESSION",
   input: { workspaceId: v.workspaceId, sessionId },
   output: Deletion,
   refusals: ["not_found"],

@@ -9,7 +9,7 @@ import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { listVersionChanges } from "./history.ts";
 import { operation, reportRead } from "./operation.ts";
-import { filterOptions, recordFilter, toScan } from "./record-filter.ts";
+import { recordFilter, toScan } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 import { failuresOf } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -40,7 +40,7 @@ export const readStats = operation({
   method: "GET",
   path: "/deployments/{deployId}/stats",
   role: "viewer",
-  command: `stats --deploy REF [--interval hour|day|week] ${filterOptions} [--workspace ID]`,
+  command: "stats [--interval hour|day|week]",
   input: {
     ...withDeployment,
     interval: optional(described(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday")),

@@ -56,7 +56,7 @@ export const createToken = operation({
   method: "POST",
   path: "/tokens",
   role: "admin",
-  command: `token create --name NAME --role ${roles.join("|")} [--workspace ID] [--expires EXPIRY]`,
+  command: `token create --name NAME --role ${roles.join("|")} [--expires EXPIRY]`,
   input: {
     name: described(v.name, "Whose it is. The audit log has this name"),
     role,

@@ -32,7 +32,7 @@ export const prune = operation({
   path: "/prune",
   role: "admin",
   roleOverAll: "owner",
-  command: "prune --older-than AGE [--workspace ID]",
+  command: "prune --older-than AGE",
   input: {
     olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
     workspaceId: optional(described(v.workspaceId, "Default: all workspaces")),
@@ -105,7 +105,7 @@ export const verify = operation({
   path: "/verify",
   role: "viewer",
   roleOverAll: "owner",
-  command: "verify [--workspace ID]",
+  command: "verify",
   input: { workspaceId: optional(described(v.workspaceId, "Default: all workspaces")) },
   output: Verification,
   refusals: ["not_found"],

@@ -210,7 +210,7 @@ export const listPromptVersions = operation({
   method: "GET",
   path: "/prompts/{id}/versions",
   role: "viewer",
-  command: "prompt versions REF [--workspace ID]",
+  command: "prompt versions REF",
   input: { ...ofPrompt, ...v.numberedPage },
   output: pageOf(VersionSummary),
   refusals: ["not_found", "conflict"],

@@ -98,7 +98,7 @@ export const getWorkspace = operation({
   method: "GET",
   path: "/workspaces/{id}",
   role: "viewer",
-  command: "workspace show ID",
+  command: "workspace show WORKSPACE",
   input: { id: v.workspaceId },
   output: Workspace,
   refusals: ["not_found"],
@@ -112,7 +112,7 @@ export const updateWorkspace = operation({
   path: "/workspaces/{id}",
   role: "admin",
   command:
-    "workspace update ID [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
+    "workspace update WORKSPACE [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     id: v.workspaceId,
     name: optional(v.name),

@@ -6,7 +6,7 @@ import { readArguments } from "../../src/cli/arguments.ts";
 import type { Call, Command } from "../../src/cli/command.ts";
 import { commands, findByName } from "../../src/cli/commands.ts";
 import { help, overview } from "../../src/cli/help.ts";
-import { readUsage, usageOf } from "../../src/cli/parameters.ts";
+import { isNeeded, isWorkspace, readUsage, usageOf } from "../../src/cli/parameters.ts";
 import type { Parameter } from "../../src/cli/parameters.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
@@ -160,7 +160,7 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
 for (const command of commands) {
   const { parameters } = command;
   test(`${usageOf(command)}: its input fits the operation, with all options and with none`, async () => {
-    const least = parameters.filter(({ isRequired }) => isRequired);
+    const least = parameters.filter((each) => each.isRequired || isWorkspace(each) && isNeeded(each));
     assert.ok(await inputOf(command, parameters));
     if (command.check?.(readArguments(parameters, argvOf(least))) === undefined) {
       assert.ok(await inputOf(command, least));

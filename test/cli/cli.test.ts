@@ -301,11 +301,6 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   ["an unknown deployment's records", words`diagnosis list --deploy dep_0`, "Deployment dep_0 not found"],
   ["another's prompt", [...push, "--prompt", other.promptId], `Prompt ${other.promptId} not found`, promptText],
   [
-    "a workspace's name",
-    words`key list --workspace ${"My team"}`,
-    "My team not found. Give its id, ws_…: see workspace",
-  ],
-  [
     "a prompt's name",
     words`deploy show greeting`,
     "greeting not found. Give its id, or its reference, NAME@DEPLOYMENT",
@@ -366,7 +361,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   ["an empty name", words`workspace create --name=`, "--name must be a name of 1 to 200 characters"],
   ["a bad name", words`prompt rename greeting --name Greeting`, "--name must be lower-case letters"],
   ["a bad name of a deployment", words`prompt push - ${scope} --deploy Prod`, "--deploy must be lower-case letters"],
-  ["an empty id", words`workspace show ${""}`, "ID must be an id of 1 to 128 characters"],
+  ["an empty id", words`workspace show ${""}`, "WORKSPACE must be the id or the name of a workspace"],
   ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
   ["a bad cursor", words`call list ${scope} --cursor +`, "--cursor must be the nextCursor of an earlier response"],
   ["a bad URL", words`workspace create --name x --upgrade-url x:1`, "--upgrade-url must be an http or https URL"],
@@ -390,7 +385,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "a workspace to change without what to change",
     words`workspace update ${workspaceId}`,
-    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status\nUsage: promptledger workspace update ID",
+    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status\nUsage: promptledger workspace update WORKSPACE",
   ],
   ["all of a list and a part of it", words`call list ${scope} --all --limit 5`, "--all and --limit exclude"],
   ["all of a list in pages", words`call list ${scope} --all --page`, "--all and --page exclude each other"],
@@ -538,14 +533,16 @@ test("help begins with examples, and goes to stderr if no command is given", asy
   const { code, out } = await runIn(["--help"], {});
   assert.is(code, 0);
   assert.ok(out.startsWith("Examples\n"));
-  for (const usage of ["deploy promote REF [--version N] [--from DEPLOYMENT]", "verify [--workspace ID]", "serve"]) {
+  for (
+    const usage of ["deploy promote REF [--version N] [--from DEPLOYMENT]", "verify [--workspace WORKSPACE]", "serve"]
+  ) {
     assert.ok(out.includes(usage));
   }
   const none = await runIn([], {});
   assert.equal([none.code, none.out, none.said], [2, "", out]);
   for (const args of [words`key create --help`, words`key create x --name y --help`]) {
     const one = await runIn(args, {});
-    assert.ok(one.out.includes("key create --workspace ID") && !one.out.includes("key revoke"));
+    assert.ok(one.out.includes("key create [--name NAME]") && !one.out.includes("key revoke"));
   }
 });
 

@@ -34,7 +34,7 @@ test("prints JSON alone to stdout, and messages to stderr", async () => {
 test("exits 1 on failure and 2 on bad usage, and prints no data", async () => {
   const refused = await cli(["key", "list", "--workspace", "ws_0"]);
   assert.equal(refused, { code: 1, out: "", said: "promptledger: Workspace ws_0 not found\n" });
-  const misused = await cli(["key", "list"]);
+  const misused = await cli(["key", "show"]);
   assert.equal([misused.code, misused.out], [2, ""]);
 });
 

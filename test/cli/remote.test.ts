@@ -127,16 +127,16 @@ test("lists entries with every key, also repeated ones", async () => {
 
 test("refuses input that the service would refuse, and ids that would change the path, without a request", async () => {
   assert.match((await far("workspace", "create", "--name", "")).said, "--name must be a name of 1 to 200");
-  assert.match((await far("workspace", "show", "")).said, "ID must be an id of 1 to 128 characters");
+  assert.match((await far("key", "show", "")).said, "ID must be an id of 1 to 128 characters");
   for (const id of [".", ".."]) {
-    assert.is((await far("workspace", "show", id)).said, `promptledger: Id ${id} not found\n`);
+    assert.is((await far("key", "show", id)).said, `promptledger: Id ${id} not found\n`);
   }
   assert.is(sent.length, 0);
 });
 
 const list = ["workspace", "list"];
 const tokens: [name: string, token: string, error: string][] = [
-  ["without a token", "", "Set ADMIN_TOKEN to a token of the service: --server needs it"],
+  ["without a token", "", "Set PROMPTLEDGER_TOKEN to a token of the service: --server needs it"],
   ["with a short token", "short", "ADMIN_TOKEN must be at least 32 printable ASCII characters without spaces"],
   ["with an API key for a token", newApiKey(), "ADMIN_TOKEN must not be an API key"],
 ];
