@@ -160,9 +160,9 @@ test("every command shows them, on any terminal", async () => {
   const commands = [
     words`stats --deploy ${deployId} --interval hour`,
     words`stats compare ${deployId}:1 ${deployId}:2`,
-    words`diagnosis list --deploy ${deployId} --all`,
-    ...ids.slice(0, 30).map((id) => words`diagnosis show ${id}`),
-    words`diagnosis list --deploy ${deployId} --version ${String(most)} --more-tokens-than ${String(most)}`,
+    words`record list --deploy ${deployId} --all`,
+    ...ids.slice(0, 30).map((id) => words`record show ${id}`),
+    words`record list --deploy ${deployId} --version ${String(most)} --more-tokens-than ${String(most)}`,
     words`session list --workspace ${workspaceId}`,
     words`session show a --workspace ${workspaceId} --all`,
     words`usage --workspace ${workspaceId} --month 2026-11`,
@@ -186,7 +186,7 @@ test("every command shows them, on any terminal", async () => {
     const { code, json } = await runIn([...command, "--json"], env);
     assert.ok(code === 0 && json !== undefined, command.join(" "));
   }
-  const { out } = await runIn(words`diagnosis export --deploy ${deployId} --format csv`, env);
+  const { out } = await runIn(words`record export --deploy ${deployId} --format csv`, env);
   assert.is(out.trimEnd().split("\r\n").length, records.length + 1);
 });
 

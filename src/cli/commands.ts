@@ -139,6 +139,10 @@ const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
   .sort((a, b) => orderOf(a) - orderOf(b));
 
+/** The words of a command, with the name that its noun has now. */
+export const withCurrentNoun = ([noun, ...words]: string[]): string[] =>
+  noun === undefined ? [] : [noun === "diagnosis" ? "record" : noun, ...words];
+
 /** The commands with the longest name with which these words begin. */
 export function findByName(words: string[]): Command[] {
   const called = commands.filter(({ name }) => name.every((word, index) => word === words[index]));

@@ -9,8 +9,8 @@ const examples = `Examples
   promptledger deploy promote support/assistant@production --from staging
   promptledger prompt diff support/assistant --from 1
   promptledger deploy rollback support/assistant@production --note "answers got longer"
-  promptledger diagnosis list --deploy support/assistant@production --from 24h --text refund
-  promptledger diagnosis export --deploy support/assistant@production --format csv --out records.csv
+  promptledger record list --deploy support/assistant@production --from 24h --text refund
+  promptledger record export --deploy support/assistant@production --format csv --out records.csv
   promptledger stats --deploy support/assistant@production
   promptledger usage --workspace ws_… --json
   promptledger workspace update ws_… --keep-records 90d --keep-calls 400d

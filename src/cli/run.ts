@@ -7,7 +7,7 @@ import type { Terminal } from "../runtime/terminal.ts";
 import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, Outcome } from "./command.ts";
-import { findByName } from "./commands.ts";
+import { findByName, withCurrentNoun } from "./commands.ts";
 import { format, formatList, stripControls } from "./format.ts";
 import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
@@ -20,7 +20,7 @@ const success = 0, failure = 1, badUsage = 2;
 /** Runs the command that the terminal's arguments name. Returns the exit code. */
 export async function run(terminal: Terminal): Promise<number> {
   const { say, write } = terminal;
-  const words = commandFirst(terminal.args);
+  const words = withCurrentNoun(commandFirst(terminal.args));
   const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
   if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
     const text = help(name.filter((word) => word !== "help"));

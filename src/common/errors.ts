@@ -125,8 +125,9 @@ export const revisionInBody = () => new Refusal("invalid", "ifRevision is taken 
 
 /** A setting, an argument or a file is invalid. `message` says which one and why. */
 export const invalid = (message: string) => new Refusal("invalid", message);
-/** `API key` → `api_key`, `Version 3 of prompt` → `version`. */
-const codeOf = (noun: string) => noun.toLowerCase().replace(/ \d.*/, "").replaceAll(" ", "_");
+/** `API key` → `api_key`, `Version 3 of prompt` → `version`. A record is a diagnosis in the API. */
+const codeOf = (noun: string) =>
+  noun.toLowerCase().replace(/^record$/, "diagnosis").replace(/ \d.*/, "").replaceAll(" ", "_");
 
 /** A management request names something that does not exist: `Workspace ws_1 not found`. */
 export const notFound = (noun: string, id: string) =>

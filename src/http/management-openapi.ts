@@ -51,7 +51,7 @@ const refused = {
     when: "The current state does not allow it",
     as: [errors.promptNameTaken("support/assistant"), errors.ambiguousReference("prompt", "support/assistant")],
   },
-  gone: { when: "The resource was deleted", as: [errors.deleted("Diagnosis", "diag_01m7")] },
+  gone: { when: "The resource was deleted", as: [errors.deleted("Record", "diag_01m7")] },
   outdated: {
     when: "The ETag of the deployment differs from If-Match",
     as: [errors.outdated("Deployment", "dep_01m7")],

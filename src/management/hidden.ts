@@ -25,9 +25,9 @@ export async function refuseHidden(
   { seesDeleted = false, bound }: { seesDeleted?: boolean | undefined; bound: WorkspaceId | undefined },
 ): Promise<void> {
   if (all.length === 0 || seesDeleted && bound === undefined) return;
-  const { id: diagnosisId = "" } = all.find(({ noun }) => noun === "Diagnosis") ?? {};
-  const { commitId = "", slot = 0 } = readSlotId("diag", diagnosisId) ?? {};
-  const args = { diagnosisId, commitId, slot, seesDeleted: Number(seesDeleted), bound: bound ?? null };
+  const { id: recordId = "" } = all.find(({ noun }) => noun === "Record") ?? {};
+  const { commitId = "", slot = 0 } = readSlotId("diag", recordId) ?? {};
+  const args = { recordId, commitId, slot, seesDeleted: Number(seesDeleted), bound: bound ?? null };
   const [row] = await database.read({ sql, args: { named: JSON.stringify(all), ...args } });
   if (row === undefined) return;
   // The query does not return the id, because SQLite may hold text that is invalid Unicode and cannot be read back.
@@ -42,7 +42,7 @@ const tables: Record<string, string> = {
   Token: "management_tokens",
 };
 
-const nouns = new Set(["Workspace", "Diagnosis", ...Object.keys(tables)]);
+const nouns = new Set(["Workspace", "Record", ...Object.keys(tables)]);
 
 const owners = Object.entries(tables).map(([noun, table]) =>
   `union all select n.ordinal, o.workspace_id
@@ -62,7 +62,7 @@ const sql = `
       from named n cross join commits m on m.id = :commitId cross join calls c on c.position = (
         select max(position) from calls where position <= m.position + :slot
       )
-      where n.noun = 'Diagnosis' and n.id = :diagnosisId
+      where n.noun = 'Record' and n.id = :recordId
   )
   select n.ordinal from named n left join owned o on o.ordinal = n.ordinal
   where :bound is not null and o.workspace_id is not :bound

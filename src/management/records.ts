@@ -36,7 +36,7 @@ export const listDiagnoses = operation({
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
   role: "viewer",
-  command: "diagnosis list [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]",
+  command: "record list [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: { ...filter, order, ...v.page },
   output: pageOf(Diagnosis),
   refusals: ["not_found", "conflict"],
@@ -73,7 +73,7 @@ export const exportDiagnoses = operation({
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
   role: "viewer",
-  command: "diagnosis export [--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]",
+  command: "record export [--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]",
   input: {
     ...filter,
     order,
@@ -91,7 +91,7 @@ export const exportDiagnoses = operation({
   async run(management, { deployId, order, format = "ndjson", ...filter }) {
     const { workspaceId } = await requireDeployment(management, deployId);
     const matching = await toScan(management, workspaceId, [deployId], filter);
-    return { name: "diagnoses", format, text: toText(pagesOf(management, matching, order), format) };
+    return { name: "records", format, text: toText(pagesOf(management, matching, order), format) };
   },
 });
 
@@ -101,13 +101,13 @@ export const getDiagnosis = operation({
   method: "GET",
   path: "/diagnoses/{id}",
   role: "viewer",
-  command: "diagnosis show ID",
+  command: "record show ID",
   input: { id: v.recordId },
   output: Diagnosis,
   refusals: ["not_found", "gone"],
   async run(management, { id }) {
     const { diagnosis } = await requirePosition(management, id);
-    if (diagnosis === undefined) throw deleted("Diagnosis", id);
+    if (diagnosis === undefined) throw deleted("Record", id);
     return diagnosis;
   },
 });
@@ -118,7 +118,7 @@ export const deleteDiagnosis = operation({
   method: "DELETE",
   path: "/diagnoses/{id}",
   role: "admin",
-  command: "diagnosis delete ID",
+  command: "record delete ID",
   input: { id: v.recordId },
   output: Deletion,
   refusals: ["not_found"],
@@ -141,7 +141,7 @@ export const deleteSession = operation({
   method: "DELETE",
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
-  command: "diagnosis delete --deploy REF --session S",
+  command: "record delete --deploy REF --session S",
   input: { ...withDeployment, sessionId: described(v.text, "The session of the records") },
   output: Deletion,
   refusals: ["not_found", "conflict"],
@@ -179,7 +179,7 @@ export async function deleteRecords(
 /** Finds a record and its position in the log. Throws if it never existed. `diagnosis` is undefined if it was deleted. */
 async function requirePosition({ database }: Store, id: RecordId) {
   const found = await diagnoses.findDiagnosis(database, id);
-  if (found === undefined) throw notFound("Diagnosis", id);
+  if (found === undefined) throw notFound("Record", id);
   return found;
 }
 

@@ -73,7 +73,7 @@ export const workspaceId = idOf<WorkspaceId>("Workspace");
 export const keyId = idOf<KeyId>("API key");
 export const tokenId = idOf<TokenId>("Token");
 export const priceId = idOf<PriceId>("Price");
-export const recordId = idOf<RecordId>("Diagnosis");
+export const recordId = idOf<RecordId>("Record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.
 const segment = String.raw`(\.{0,2}[a-z0-9_-]|\.{3})[a-z0-9._-]*`;

@@ -48,7 +48,7 @@ curl -i '${url}/v1/diagnosis?deployId=${deployId}' -H 'Authorization: Bearer ${k
 
 See what is recorded and counted, and check that the ledger balances:
 
-${cli} diagnosis list --deploy support/assistant@production --session demo-1
+${cli} record list --deploy support/assistant@production --session demo-1
 ${cli} usage --workspace ${workspaceId}
 ${cli} verify
 

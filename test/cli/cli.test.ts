@@ -160,12 +160,12 @@ everywhere("lists records exactly as they were sent, by session and status", asy
     `{"sessionId":"a","status":-3,"content":{"input":"i"},"additional_properties":${properties}}`,
   );
   await request(key, deployId, JSON.stringify(goodBody));
-  const { out } = await cli(words`diagnosis list --deploy ${deployId} --session a --status=-3 --json`);
+  const { out } = await cli(words`record list --deploy ${deployId} --session a --status=-3 --json`);
   assert.ok(out.includes(`"additional_properties":${properties}`));
   assert.is(JSON.parse(out).length, 1);
-  assert.is((await data<Data[]>(words`diagnosis list --deploy ${deployId}`)).length, 2);
-  assert.is((await data<Data[]>(words`diagnosis list --deploy ${deployId} --limit 1`)).length, 1);
-  assert.is((await cli(words`diagnosis list --deploy ${deployId} --session none --json`)).out, "[]\n");
+  assert.is((await data<Data[]>(words`record list --deploy ${deployId}`)).length, 2);
+  assert.is((await data<Data[]>(words`record list --deploy ${deployId} --limit 1`)).length, 1);
+  assert.is((await cli(words`record list --deploy ${deployId} --session none --json`)).out, "[]\n");
 });
 
 everywhere("of several --where all must hold", async ({ data, setUp }) => {
@@ -173,7 +173,7 @@ everywhere("of several --where all must hold", async ({ data, setUp }) => {
   for (const own of [{ tier: "a,b", region: "eu" }, { tier: "a,b" }, { region: "eu" }]) {
     await request(key, deployId, JSON.stringify({ ...goodBody, additional_properties: own }));
   }
-  const list = words`diagnosis list --deploy ${deployId} --where tier=a,b`;
+  const list = words`record list --deploy ${deployId} --where tier=a,b`;
   assert.is((await data<Data[]>(list)).length, 2);
   assert.is((await data<Data[]>([...list, "--where", "region=eu"])).length, 1);
 });
@@ -261,15 +261,15 @@ everywhere(
     await request(key, deployId, JSON.stringify(body));
     const strange = '"\\u001b[31mRED\\n":1,"fooAt":-1e300,"barAt":1e400,"resetTime":-1e300,"__proto__":1';
     await request(key, deployId, `${JSON.stringify(goodBody).slice(0, -1)},${strange}}`);
-    const all = await cli(words`diagnosis list --deploy ${deployId}`);
+    const all = await cli(words`record list --deploy ${deployId}`);
     assert.not.match(all.out, /[^\P{Cc}\n]/u);
     assert.is(all.out.trimEnd().split("\n").length, 3);
-    const { out } = await cli(words`diagnosis list --deploy ${deployId} --session ${"a\u001b[31m\nb"}`);
+    const { out } = await cli(words`record list --deploy ${deployId} --session ${"a\u001b[31m\nb"}`);
     assert.match(out, /^createdAt +status .* sessionId .* id\n/);
     assert.ok(out.includes("a [31m b"));
-    const [strangeOne, one] = await data<Data[]>(words`diagnosis list --deploy ${deployId}`);
-    assert.not.match((await cli(words`diagnosis show ${strangeOne!.id!}`)).out, /[^\P{Cc}\n]/u);
-    const shown = (await cli(words`diagnosis show ${one!.id!}`)).out;
+    const [strangeOne, one] = await data<Data[]>(words`record list --deploy ${deployId}`);
+    assert.not.match((await cli(words`record show ${strangeOne!.id!}`)).out, /[^\P{Cc}\n]/u);
+    const shown = (await cli(words`record show ${one!.id!}`)).out;
     assert.match(shown, /^startAt +1970-01-01T00:00:00\.000Z\nendAt +9007199254740991$/m);
     assert.is(out.trimEnd().split("\n").length, 2);
     assert.match((await cli(words`usage --workspace ${workspaceId}`)).out, /^limit +100$/m);
@@ -298,7 +298,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   ["an unknown workspace", words`key list --workspace ws_0`, "Workspace ws_0 not found"],
   ["an unknown workspace to verify", words`verify --workspace ws_0`, "Workspace ws_0 not found"],
   ["an unknown version", words`prompt show ${promptId} --version 9`, `Version 9 of prompt ${promptId} not found`],
-  ["an unknown deployment's records", words`diagnosis list --deploy dep_0`, "Deployment dep_0 not found"],
+  ["an unknown deployment's records", words`record list --deploy dep_0`, "Deployment dep_0 not found"],
   ["another's prompt", [...push, "--prompt", other.promptId], `Prompt ${other.promptId} not found`, promptText],
   [
     "a prompt's name",
@@ -355,14 +355,14 @@ const misuses: [name: string, args: string[], error: string][] = [
     words`workspace lst`,
     "unknown command workspace lst. Did you mean workspace list? See promptledger",
   ],
-  ["a noun alone", words`diagnosis`, "diagnosis needs a verb: list, export, show, delete. See promptledger diagnosis"],
+  ["a noun alone", words`record`, "record needs a verb: list, export, show, delete. See promptledger record"],
   ["help on an unknown noun", words`foo --help`, "unknown command foo"],
   ["help on an unknown verb", words`workspace foo --help`, "unknown command workspace foo"],
   ["an empty name", words`workspace create --name=`, "--name must be a name of 1 to 200 characters"],
   ["a bad name", words`prompt rename greeting --name Greeting`, "--name must be lower-case letters"],
   ["a bad name of a deployment", words`prompt push - ${scope} --deploy Prod`, "--deploy must be lower-case letters"],
   ["an empty id", words`workspace show ${""}`, "WORKSPACE must be the id or the name of a workspace"],
-  ["an empty text to look for", words`diagnosis list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
+  ["an empty text to look for", words`record list --deploy ${deployId} --text ${""}`, "--text must be a non-empty"],
   ["a bad cursor", words`call list ${scope} --cursor +`, "--cursor must be the nextCursor of an earlier response"],
   ["a bad URL", words`workspace create --name x --upgrade-url x:1`, "--upgrade-url must be an http or https URL"],
   ["a server without http://", words`workspace list --server 127.0.0.1:1`, "Write http:// or https:// in front"],
@@ -371,15 +371,15 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "an unknown noun",
     words`deployment list`,
-    "Commands: workspace, key, token, prompt, deploy, diagnosis, session, stats, price, call, usage",
+    "Commands: workspace, key, token, prompt, deploy, record, session, stats, price, call, usage",
   ],
   ["a missing option", words`workspace create`, "Missing --name NAME"],
   ["a missing argument", words`key revoke`, "Missing ID"],
-  ["a missing argument beside options", words`diagnosis delete`, "Missing ID\nUsage: promptledger diagnosis delete ID"],
-  ["a session without its deployment", words`diagnosis delete --session s`, "Missing --deploy REF"],
+  ["a missing argument beside options", words`record delete`, "Missing ID\nUsage: promptledger record delete ID"],
+  ["a session without its deployment", words`record delete --session s`, "Missing --deploy REF"],
   ["a version to compare that is missing", words`prompt diff ${promptId}`, "Missing --from N"],
   ["an argument too many", words`key revoke a b`, "Unexpected argument b"],
-  ["a record and a session", words`diagnosis delete diag_0 --deploy ${deployId}`, "Unexpected argument diag_0"],
+  ["a record and a session", words`record delete diag_0 --deploy ${deployId}`, "Unexpected argument diag_0"],
   ["an unknown option", words`workspace list --all`, "--all"],
   ["an option twice", words`key list ${scope} ${scope}`, "--workspace was given 2 times"],
   [
@@ -389,7 +389,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   ],
   ["all of a list and a part of it", words`call list ${scope} --all --limit 5`, "--all and --limit exclude"],
   ["all of a list in pages", words`call list ${scope} --all --page`, "--all and --page exclude each other"],
-  ["a list of none", words`diagnosis list --deploy ${deployId} --limit 0`, "--limit must be an integer from 1"],
+  ["a list of none", words`record list --deploy ${deployId} --limit 0`, "--limit must be an integer from 1"],
   ["a limit beyond 2^53", words`workspace create --name x --limit 9007199254740993`, "--limit must be"],
   ["a month that is none", words`usage ${scope} --month 2027-13`, "--month must be a month"],
   [
@@ -419,8 +419,16 @@ test("exits 1 if a setting is invalid, or the database cannot be opened", async 
 
 everywhere("--status accepts a negative number, with a space or =", async ({ cli }) => {
   for (const status of [["--status", "-3"], ["--status=-3"]]) {
-    assert.is((await cli(words`diagnosis list --deploy ${deployId} ${status}`)).code, 0);
+    assert.is((await cli(words`record list --deploy ${deployId} ${status}`)).code, 0);
   }
+});
+
+everywhere("diagnosis is another word for record", async ({ cli }) => {
+  const listed = await cli(words`diagnosis list --deploy ${deployId} --json`);
+  assert.equal(listed, await cli(words`record list --deploy ${deployId} --json`));
+  const [help, misused] = [await cli(words`diagnosis show --help`), await cli(words`diagnosis`)];
+  assert.match(help.out, "record show ID");
+  assert.match(misused.said, "record needs a verb");
 });
 
 everywhere("--json may stand anywhere", async ({ cli }) => {

@@ -244,7 +244,7 @@ const submit = (key: string, deployId: string, more: object) =>
 everywhere("lists records by version, time and text", async ({ data, setUp }) => {
   const { key, deployId } = await setUp();
   for (const output of ["one", "two", "Twofold"]) await submit(key, deployId, { content: { output } });
-  const list = (...options: string[]) => data<Data[]>(words`diagnosis list --deploy ${deployId} ${options}`);
+  const list = (...options: string[]) => data<Data[]>(words`record list --deploy ${deployId} ${options}`);
   const outputs = (listed: Data[]) => listed.map(({ content }) => (content as unknown as { output: string }).output);
   assert.equal(outputs(await list("--text", "two")), ["Twofold", "two"]);
   assert.equal(outputs(await list("--from", "1h")), ["Twofold", "two", "one"]);
@@ -260,20 +260,20 @@ everywhere(
     for (const sessionId of ["a", "b", "b"]) {
       await submit(key, deployId, { sessionId, additional_properties: { n: 1 } });
     }
-    const list = () => data<Data[]>(words`diagnosis list --deploy ${deployId}`);
+    const list = () => data<Data[]>(words`record list --deploy ${deployId}`);
     const totals = await data<{ sessionId: string; records: number }[]>(
       words`session list --workspace ${workspaceId} --session b`,
     );
     assert.equal(totals.map(({ sessionId, records }) => [sessionId, records]), [["b", 2]]);
     const [{ id } = {} as Data] = (await list()).slice(-1);
-    const record = await data(words`diagnosis show ${id!}`);
+    const record = await data(words`record show ${id!}`);
     assert.equal([record.id, record.sessionId, record.additional_properties], [id, "a", { n: 1 }]);
-    assert.equal(await data<unknown>(words`diagnosis delete ${id!}`), { deleted: 1 });
-    const again = await cli(words`diagnosis delete ${id!} --json`);
+    assert.equal(await data<unknown>(words`record delete ${id!}`), { deleted: 1 });
+    const again = await cli(words`record delete ${id!} --json`);
     assert.equal([again.code, again.json, again.said], [0, { deleted: 0 }, "Nothing to delete\n"]);
-    const gone = await cli(words`diagnosis show ${id!}`);
-    assert.equal([gone.code, gone.said], [1, `promptledger: Diagnosis ${id} was deleted\n`]);
-    const session = words`diagnosis delete --deploy ${deployId} --session b`;
+    const gone = await cli(words`record show ${id!}`);
+    assert.equal([gone.code, gone.said], [1, `promptledger: Record ${id} was deleted\n`]);
+    const session = words`record delete --deploy ${deployId} --session b`;
     assert.equal(await data<unknown>(session), { deleted: 2 });
     assert.equal(await list(), []);
     assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);
@@ -291,8 +291,8 @@ everywhere("shows the messages of a record as a conversation, and other texts as
   ];
   const show = async (content: object) => {
     await submit(key, deployId, { content, additional_properties: { trace_id: "t" } });
-    const [{ id } = {} as Data] = await data<Data[]>(words`diagnosis list --deploy ${deployId} --limit 1`);
-    return (await cli(words`diagnosis show ${id!}`)).out;
+    const [{ id } = {} as Data] = await data<Data[]>(words`record list --deploy ${deployId} --limit 1`);
+    return (await cli(words`record show ${id!}`)).out;
   };
   const shown = await show({ input: JSON.stringify(messages), output: "Hello!\n\nBye.", score: 12 });
   assert.match(shown, /^id +diag_\w+\n/);
@@ -342,7 +342,7 @@ output
 everywhere("exports records as lines of JSON or as CSV, to stdout or a file", async ({ cli, setUp }) => {
   const { key, deployId } = await setUp();
   for (const output of ['say "hi"\r\nthere', "שלום 👋", "x"]) await submit(key, deployId, { content: { output } });
-  const command = words`diagnosis export --deploy ${deployId}`;
+  const command = words`record export --deploy ${deployId}`;
   const lines = await cli(command);
   assert.equal([lines.code, lines.said], [0, "Exported 3 records\n"]);
   const outputs = lines.out.trimEnd().split("\n").map((line) => JSON.parse(line).content.output);
@@ -364,10 +364,10 @@ everywhere("exports records as lines of JSON or as CSV, to stdout or a file", as
 });
 
 everywhere("exits 1 if the deployment or the folder of an export does not exist", async ({ cli, setUp }) => {
-  const unknown = await cli(words`diagnosis export --deploy dep_0`);
+  const unknown = await cli(words`record export --deploy dep_0`);
   assert.equal([unknown.code, unknown.said], [1, "promptledger: Deployment dep_0 not found\n"]);
   const { deployId } = await setUp();
-  const nowhere = await cli(words`diagnosis export --deploy ${deployId} --out ${folder}/no/such.ndjson`);
+  const nowhere = await cli(words`record export --deploy ${deployId} --out ${folder}/no/such.ndjson`);
   assert.is(nowhere.code, 1);
   assert.match(nowhere.said, /^promptledger: .*no\/such\.ndjson cannot be written: /);
 });
@@ -420,7 +420,7 @@ everywhere("prunes until it is done", async ({ cli, data, setUp }) => {
   const { key, deployId, workspaceId } = await setUp();
   await submit(key, deployId, {});
   assert.equal(await data<unknown>(words`prune --older-than 90d`), { calls: 0, records: 0 });
-  assert.is((await data<Data[]>(words`diagnosis list --deploy ${deployId}`)).length, 1);
+  assert.is((await data<Data[]>(words`record list --deploy ${deployId}`)).length, 1);
   const recent = await cli(words`prune --older-than 1h`);
   assert.is(recent.code, 2);
   assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);

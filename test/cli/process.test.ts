@@ -61,7 +61,7 @@ test("a closed reader changes neither what a command does nor its exit code", as
   const outdated = `file:${folder.path}/none.db`;
   assert.is(await runUnread(["migrate", "--check"], "", false, outdated), 1);
   const [deployment] = JSON.parse((await cli(["deploy", "list", ...scope, "--json"])).out);
-  assert.is(await runUnread(["diagnosis", "export", "--deploy", deployment.id, "--format", "csv"], ""), 0);
+  assert.is(await runUnread(["record", "export", "--deploy", deployment.id, "--format", "csv"], ""), 0);
 });
 
 const terminal = await findTerminal();

@@ -53,7 +53,7 @@ const emptyList = json({ items: [], nextCursor: null });
 
 test("sends requests below /admin/v1 with the token: ids in the path, the rest in the query or the body", async () => {
   answer = emptyList;
-  await far("diagnosis", "list", "--deploy", "a/b?c d%", "--session", "1&2 ä\n", "--status", "-3", "--limit", "7");
+  await far("record", "list", "--deploy", "a/b?c d%", "--session", "1&2 ä\n", "--status", "-3", "--limit", "7");
   assert.equal([sent[0]!.method, sent[0]!.headers.authorization], ["GET", `Bearer ${adminToken}`]);
   const [path, query] = sent[0]!.url.split("?") as [string, string];
   assert.is(path, "/admin/v1/deployments/a%2Fb%3Fc%20d%25/diagnoses");
@@ -66,7 +66,7 @@ test("sends requests below /admin/v1 with the token: ids in the path, the rest i
   assert.equal(JSON.parse(body), { actor: "Ann", version: 2 });
 
   answer = json({ deleted: 1 });
-  await far("diagnosis", "delete", "diag_1");
+  await far("record", "delete", "diag_1");
   assert.equal([sent[2]!.method, sent[2]!.url, sent[2]!.body], ["DELETE", "/admin/v1/diagnoses/diag_1", ""]);
 });
 
@@ -121,7 +121,7 @@ test("prints a response with every digit and every key", async () => {
 test("lists entries with every key, also repeated ones", async () => {
   const record = '{"id":"diag_1","content":{"input":"a","input":"b"},"additional_properties":{"x":{"y":1,"y":2}}}';
   answer = json(`{"items":[${record}],"nextCursor":null}`);
-  const { out } = await far("diagnosis", "list", "--deploy", "dep_1", "--json");
+  const { out } = await far("record", "list", "--deploy", "dep_1", "--json");
   assert.is(out, `[${record}]\n`);
 });
 
@@ -298,7 +298,7 @@ test("an export that breaks off exits 1, and leaves the existing file", async ()
     response.socket?.destroy();
   };
   await writeFile(path, "old");
-  const command = ["diagnosis", "export", "--deploy", "dep_1", "--out", path, "--json"];
+  const command = ["record", "export", "--deploy", "dep_1", "--out", path, "--json"];
   const { code, said, out } = await far(...command, "--force");
   assert.equal([code, out], [1, ""]);
   assert.match(said, `promptledger: The export failed after 2 records; the partial file is ${path}.part: ${url} `);
@@ -308,7 +308,7 @@ test("an export that breaks off exits 1, and leaves the existing file", async ()
 
 test("an export that ends in the middle of a record exits 1, even if the response ended properly", async () => {
   answer = (response) => response.writeHead(200, ndjson).end('{"id":1}\n{"id":');
-  const { code, said, out } = await far("diagnosis", "export", "--deploy", "dep_1");
+  const { code, said, out } = await far("record", "export", "--deploy", "dep_1");
   assert.equal([code, out], [1, '{"id":1}\n{"id":']);
   const error = `The export failed after 1 records: ${url} closed the connection in the middle of a record`;
   assert.is(said, `promptledger: ${error}\n`);
@@ -324,7 +324,7 @@ test("an export is written while it arrives, however it is split", async () => {
     }
     response.end();
   };
-  const { code, out, said } = await far("diagnosis", "export", "--deploy", "dep_1");
+  const { code, out, said } = await far("record", "export", "--deploy", "dep_1");
   assert.equal([code, out, said], [0, '{"id":"שלום 👋"}\n'.repeat(3), "Exported 3 records\n"]);
 });
 
@@ -354,7 +354,7 @@ test("nothing in a response controls the terminal", async () => {
     [["prompt", "diff", "prompt_1", "--from", "1"], { id: "prompt_1", from: nasty, to: nasty, diff: "" }],
     [["prompt", "show", "prompt_1"], { id: nasty, title: nasty, messages: [], llmConfig: nasty, variables: [nasty] }],
     [["key", "rotate", "key_1", "--overlap", "1d"], { id: nasty, key: nasty, overlapEndsAt: 1 }],
-    [["diagnosis", "list", "--deploy", "dep_1", "--limit", "1"], { items: [{ id: 1 }], nextCursor: nasty }],
+    [["record", "list", "--deploy", "dep_1", "--limit", "1"], { items: [{ id: 1 }], nextCursor: nasty }],
   ];
   for (const [args, value] of answers) {
     answer = json(value);

@@ -28,7 +28,7 @@ if ("binary" in sqld) {
     };
     const sessionsIn = async (DATABASE_URL: string) => {
       assert.is((await runIn(["verify"], { DATABASE_URL })).code, 0);
-      const { out } = await runIn(["diagnosis", "list", "--deploy", deployId, "--json"], { DATABASE_URL });
+      const { out } = await runIn(["record", "list", "--deploy", deployId, "--json"], { DATABASE_URL });
       return JSON.parse(out).map(({ sessionId }: { sessionId: string }) => sessionId);
     };
     const backUp = async (DATABASE_URL: string, file: string) => {

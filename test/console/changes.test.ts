@@ -391,7 +391,7 @@ test("the audit log names who was signed in, and the console", async () => {
 test("exports are those of the command line, as a file", async () => {
   await world.submit({ sessionId: "e", status: 1, content: { input: "=1+1", output: "b" } });
   const csv = await visitor.open(`${workspaceId}/records/export?deployment=${world.deployId}&session=e&format=csv`);
-  assert.equal([csv.status, csv.headers.get("Content-Disposition")], [200, 'attachment; filename="diagnoses.csv"']);
+  assert.equal([csv.status, csv.headers.get("Content-Disposition")], [200, 'attachment; filename="records.csv"']);
   assert.match(csv.text, "'=1+1");
   const audit = await visitor.open(`${workspaceId}/audit/export`);
   assert.is(audit.headers.get("Content-Disposition"), 'attachment; filename="audit.ndjson"');

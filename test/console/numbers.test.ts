@@ -210,7 +210,7 @@ type Session = { sessionId: string; records: number; failures: number; cost: str
 test(
   "of records and sessions, in lists and on their pages",
   forHistories(async ({ world: { deployId, workspaceId }, visitor, cli }) => {
-    const records = await cli<Listed[]>("diagnosis", "list", "--deploy", deployId);
+    const records = await cli<Listed[]>("record", "list", "--deploy", deployId);
     const rows = tableIn(await visitor.see(`/records?deployment=${deployId}`), "Records");
     assert.equal(rows.map((cells) => cells.flat()), records.map(({ latency }) => exact(latency)));
     for (const { id, latency, promptVersion } of records.slice(0, 3)) {

@@ -155,7 +155,7 @@ test("a backup of it is restored with indexes that fit, and then its records can
   assert.match(said, `6 rows have damaged text: diagnoses ${ids[1]}`);
   assert.match(said, `prompt_versions ${tenant.promptId} 1`);
   for (const id of ids) {
-    assert.is((await runIn(["diagnosis", "delete", id], { DATABASE_URL: `file:${restored}` })).code, 0);
+    assert.is((await runIn(["record", "delete", id], { DATABASE_URL: `file:${restored}` })).code, 0);
   }
   const verified = await runIn(["verify"], { DATABASE_URL: `file:${restored}` });
   assert.match(verified.said, `A row has damaged text: prompt_versions ${tenant.promptId} 1`);

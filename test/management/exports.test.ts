@@ -86,12 +86,12 @@ test("an export has everything of a record, as lines of JSON and as CSV", async 
   const items = await readAll<Record<string, unknown>>(world, `${pathOf(world)}?limit=1000`);
   const ndjson = await world.manage("GET", `${pathOf(world)}/export`);
   assert.is(ndjson.headers.get("Content-Type"), "application/x-ndjson");
-  assert.is(ndjson.headers.get("Content-Disposition"), 'attachment; filename="diagnoses.ndjson"');
+  assert.is(ndjson.headers.get("Content-Disposition"), 'attachment; filename="records.ndjson"');
   assert.equal(ndjson.text.split("\n").slice(0, -1).map((line) => JSON.parse(line)), items);
   assert.is((await world.manage("GET", `${pathOf(world)}/export?format=ndjson`)).text, ndjson.text);
   const csv = await world.manage("GET", `${pathOf(world)}/export?format=csv`);
   assert.is(csv.headers.get("Content-Type"), "text/csv; charset=utf-8; header=present");
-  assert.is(csv.headers.get("Content-Disposition"), 'attachment; filename="diagnoses.csv"');
+  assert.is(csv.headers.get("Content-Disposition"), 'attachment; filename="records.csv"');
   const [names, ...lines] = readCsv(csv.text);
   assert.is(
     names!.join(),

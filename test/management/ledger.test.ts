@@ -270,8 +270,8 @@ test("pruning removes what is older than a time from the log, and leaves usage a
   assert.equal(await prune(world, 2 * day), { calls: 3, records: 1, isDone: true });
   assert.equal(await prune(world, 2 * day), { calls: 0, records: 0, isDone: true });
   for (const id of [old, gone]) {
-    refused(await world.manage("GET", `/diagnoses/${id}`), 404, `Diagnosis ${id} not found`);
-    refused(await world.manage("DELETE", `/diagnoses/${id}`), 404, `Diagnosis ${id} not found`);
+    refused(await world.manage("GET", `/diagnoses/${id}`), 404, `Record ${id} not found`);
+    refused(await world.manage("DELETE", `/diagnoses/${id}`), 404, `Record ${id} not found`);
   }
   assert.equal((await readAll<Call>(world, callsOf(world))).map(({ number }) => number), [4]);
   assert.is(taken(await world.manage("GET", `/diagnoses/${young}`)).id, young);

@@ -270,8 +270,8 @@ test("an id that is no record is a 404, also that of a read, of a slot after its
     world.deployId,
   ];
   for (const other of others) {
-    refused(await world.manage("GET", `/diagnoses/${other}`), 404, `Diagnosis ${other} not found`);
-    refused(await world.manage("DELETE", `/diagnoses/${other}`), 404, `Diagnosis ${other} not found`);
+    refused(await world.manage("GET", `/diagnoses/${other}`), 404, `Record ${other} not found`);
+    refused(await world.manage("DELETE", `/diagnoses/${other}`), 404, `Record ${other} not found`);
   }
   taken(await world.manage("GET", `/diagnoses/${id}`));
 });
@@ -282,7 +282,7 @@ test("a deleted record is gone everywhere, its id gets 410, and the ledger balan
   for (const input of ["first", "SECRET", "third"]) ids.push(await record(world, { ...goodBody, content: { input } }));
   assert.equal(taken(await world.manage("DELETE", `/diagnoses/${ids[1]}`)), { deleted: 1 });
   assert.equal(taken(await world.manage("DELETE", `/diagnoses/${ids[1]}`)), { deleted: 0 });
-  refused(await world.manage("GET", `/diagnoses/${ids[1]}`), 410, `Diagnosis ${ids[1]} was deleted`);
+  refused(await world.manage("GET", `/diagnoses/${ids[1]}`), 410, `Record ${ids[1]} was deleted`);
   assert.equal((await readAll<Shown>(world, pathOf(world))).map(({ id }) => id), [ids[2], ids[0]]);
   assert.equal(await readAll(world, `${pathOf(world)}?text=secret`), []);
   assert.not.ok((await world.manage("GET", `${pathOf(world)}/export`)).text.includes("SECRET"));
