@@ -31,7 +31,7 @@ function describeRotated(noun: string, secret: Lifetime): string {
 const stateOf = ({ revokedAt, expiresAt }: Lifetime): string =>
   revokedAt !== null ? "revoked" : expiresAt !== null && expiresAt <= Date.now() ? "expired" : "valid";
 
-/** The most important columns come first, because a narrow terminal hides the last ones. */
+/** The most important columns come first, because a narrow terminal shows the last ones below. */
 const toRow = ({ name, prefix, readOnly, submitOnly, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
   const { revokedAt, id } = rest;
   const state = stateOf({ expiresAt, createdAt, ...rest });

@@ -21,7 +21,7 @@ function describeChange({ before, after }: AuditEntry): string {
     .join(", ");
 }
 
-/** The most important columns come first, because a narrow terminal hides the last ones. */
+/** The most important columns come first, because a narrow terminal shows the last ones below. */
 const toRow = (entry: AuditEntry) => {
   const { createdAt, action, actor, note, source, targetId, position, requestId } = entry;
   return { createdAt, action, change: describeChange(entry), actor, note, source, targetId, position, requestId };

@@ -2,7 +2,7 @@
 import type { Usage } from "../management/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
 import { format } from "./format.ts";
-import { cutLines } from "./table.ts";
+import { layOut } from "./table.ts";
 
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -24,7 +24,7 @@ export function sparkline(values: (number | null)[]): string {
 
 /**
  * The usage of a month: totals, a line for each day from the first to the last one with requests, and one for each key and
- * deployment. No line is longer than `columns`.
+ * deployment.
  */
 export function usageText(
   { days, keys, others, ...usage }: Usage,
@@ -41,12 +41,11 @@ export function usageText(
     { keyId, keyName, reference, reads, submits },
   ) => [keyName || keyId || "unknown", reads, submits, reference ?? "unknown"]);
   if (others.reads + others.submits > 0) byKey.push(["others", others.reads, others.submits, ""]);
-  const text = [
+  return [
     totals,
-    ...rows.length === 0 ? [] : [table([["day", "reads", "submits", ""], ...rows])],
-    ...byKey.length === 0 ? [] : [table([["key", "reads", "submits", "deployment"], ...byKey])],
+    ...rows.length === 0 ? [] : [countTable(["day", "reads", "submits", ""], rows, columns)],
+    ...byKey.length === 0 ? [] : [countTable(["key", "reads", "submits", "deployment"], byKey, columns)],
   ].join("\n");
-  return cutLines(text, columns);
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */
@@ -62,11 +61,6 @@ function withEmptyDays(month: string, days: DayUsage[]): DayUsage[] {
     .map((day) => known.get(day) ?? { day, reads: 0, submits: 0 });
 }
 
-/** Aligns rows in columns. The second and third hold numbers, which are aligned right. */
-export function table(rows: (string | number)[][]): string {
-  const texts = rows.map((row) => row.map(String));
-  const widths = texts[0]!.map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
-  const pad = (text: string, column: number) =>
-    column === 1 || column === 2 ? text.padStart(widths[column]!) : text.padEnd(widths[column]!);
-  return texts.map((row) => `${row.map(pad).join("  ").trimEnd()}\n`).join("");
-}
+/** A table whose second and third columns hold numbers, which are aligned right. */
+export const countTable = (names: string[], rows: (string | number)[][], columns?: number): string =>
+  layOut(names, rows.map((row) => row.map(String)), columns, [1, 2]);

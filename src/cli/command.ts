@@ -15,13 +15,12 @@ type LocalContext = Omit<CommandContext, "call">;
 
 /**
  * The outcome of a command: its data, the text or the rows of a table that people see in place of the default, a note, and
- * whether the command exits 1. `mayHideId` lets the id of a row go first where a terminal is too narrow.
+ * whether the command exits 1.
  */
 export type Outcome = {
   data?: object | undefined;
   text?: (() => string) | undefined;
   rows?: Record<string, unknown>[] | undefined;
-  mayHideId?: true;
   note?: string | undefined;
   failed?: boolean | undefined;
 };

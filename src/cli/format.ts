@@ -2,13 +2,13 @@
 import { stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
 
-/** Formats a list of objects as a table, and one object as lines. Each line ends with a line break. */
-export function format(data: object): string {
-  if (Array.isArray(data)) return formatList(data).text;
+/** Formats a list of objects as a table, and one object as lines. A table fits into `columns`. */
+export function format(data: object, columns?: number): string {
+  if (Array.isArray(data)) return formatList(data, columns);
   const margin = Math.max(0, ...Object.keys(data).map((name) => widthOf(oneLine(name))));
   const lines = Object.entries(data).map(([name, value]) =>
     Array.isArray(value) && typeof value[0] === "object"
-      ? `${name}\n${formatList(value).text.replace(/^(?=.)/gm, "  ").trimEnd()}`
+      ? `${name}\n${formatList(value, columns && columns - 2).replace(/^(?=.)/gm, "  ").trimEnd()}`
       : `${oneLine(name)}${" ".repeat(margin - widthOf(oneLine(name)))}  ${formatValue(name, value)}`
   );
   return `${lines.join("\n")}\n`;
@@ -16,17 +16,12 @@ export function format(data: object): string {
 
 type Item = Record<string, unknown>;
 
-/** Formats a table, at most `columns` wide on a terminal. `hidden` names the fields that do not fit. */
-export function formatList(
-  items: Item[],
-  columns?: number,
-  mayHideId?: boolean,
-): { text: string; hidden: string[] } {
-  if (items.length === 0) return { text: "", hidden: [] };
+function formatList(items: Item[], columns?: number): string {
+  if (items.length === 0) return "";
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
   const valueOf = (item: Item, name: string) => Object.hasOwn(item, name) ? item[name] : undefined;
   const rows = items.map((item) => names.map((name) => formatValue(name, valueOf(item, name))));
-  return layOut(names.map(oneLine), rows, columns, mayHideId);
+  return layOut(names.map(oneLine), rows, columns);
 }
 
 /** Formats a value on one line: times in ISO 8601, texts separated by commas, no value as a dash, and no control characters. */

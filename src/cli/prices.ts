@@ -9,7 +9,7 @@ import { readPriceFile } from "./price-files.ts";
 
 const describeStart = ({ validFrom }: Price) => validFrom === 0 ? "always" : formatTime(validFrom);
 
-/** The most important columns come first, because a narrow terminal hides the last ones. */
+/** The most important columns come first, because a narrow terminal shows the last ones below. */
 const toRow = (price: Price) => {
   const { model, provider, input, output, cachedInput, id } = price;
   return { model, provider, input, output, cachedInput, validFrom: describeStart(price), id };
@@ -51,7 +51,7 @@ export const pricePresentations = [
   present(listPrices, {
     async run({ call }, input) {
       const data = await readAll(call, listPrices, input);
-      return { data, rows: data.map(toRow), mayHideId: true };
+      return { data, rows: data.map(toRow) };
     },
   }),
   present(setPrices, {

@@ -48,7 +48,7 @@ export function previewOf({ content }: Diagnosis): string {
 export const statusOf = ({ status, statusName }: Diagnosis): string =>
   statusName === null ? stringify(status) : `${stringify(status)} ${statusName}`;
 
-/** A record on one line. The most important columns come first, because a narrow terminal hides the last ones. */
+/** A record on one line. The most important columns come first, because a narrow terminal shows the last ones below. */
 export const toRecordRow = (record: Diagnosis) => ({
   createdAt: record.createdAt,
   status: statusOf(record),

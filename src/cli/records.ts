@@ -80,7 +80,7 @@ export const recordPresentations = [
   }),
   present(prune, repeatUntilDone(prune, "Pruned")),
   present(verify, {
-    show(data) {
+    show(data, { terminal }) {
       const { total, unbalanced, ledgers, audit, damaged } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
       // A service of an earlier version checks the entries alone.
@@ -92,7 +92,7 @@ export const recordPresentations = [
         ...differences === 0 ? [] : [`rows that disagree with it: ${differences}`],
       ].join(", ");
       const shown = { ...data, audit: audit && `${chain}, head ${audit.head || "-"}` };
-      const text = () => format(rows.length === 0 ? shown : { ...shown, rows });
+      const text = () => format(rows.length === 0 ? shown : { ...shown, rows }, terminal.columns);
       const log = chain === null ? "" : `. Audit log: ${chain}`;
       // Neither does it look for damaged texts.
       const texts = damaged?.total ? `. ${describeDamaged(damaged.rows, damaged.total)}` : "";

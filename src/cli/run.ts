@@ -8,7 +8,7 @@ import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, Outcome } from "./command.ts";
 import { findByName, withCurrentNoun } from "./commands.ts";
-import { format, formatList, stripControls } from "./format.ts";
+import { format, stripControls } from "./format.ts";
 import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
 import { usageOf, wordForCommand } from "./parameters.ts";
@@ -109,17 +109,13 @@ async function print(
   { json }: Arguments,
   { columns, report, say, write }: Terminal,
 ): Promise<number> {
-  const { data, text, rows, mayHideId, note, failed = false } = outcome;
-  const list = rows ?? (Array.isArray(data) ? data : undefined);
+  const { data, text, rows, note, failed = false } = outcome;
+  const list = rows ?? data;
   report("");
   if (data !== undefined && json) await write(`${stringify(data)}\n`);
-  else if (list !== undefined) {
-    const { text, hidden } = formatList(list, columns, mayHideId);
-    await write(text);
-    if (hidden.length > 0) say(stripControls(`Columns that do not fit: ${hidden.join(", ")}. See them with --json\n`));
-  } else if (data !== undefined) await write(text?.() ?? format(data));
+  else if (data !== undefined) await write(text?.() ?? format(rows ?? data, columns));
   if (note !== undefined) say(`${stripControls(note)}\n`);
-  else if (list?.length === 0 && Array.isArray(data)) say("Nothing to list\n");
+  else if (Array.isArray(list) && list.length === 0 && Array.isArray(data)) say("Nothing to list\n");
   return failed ? failure : success;
 }
 

@@ -3,26 +3,24 @@ import { dollarText } from "../common/dollars.ts";
 import type { Comparison } from "../management/compare.ts";
 import type { Stats } from "../management/stats.ts";
 import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
-import { bar, sparkline, table } from "./charts.ts";
+import { bar, countTable, sparkline } from "./charts.ts";
 import { format } from "./format.ts";
-import { cutLines, widthOf } from "./table.ts";
+import { widthOf, wrap } from "./table.ts";
 
-/** Statistics of each version, and over time if they have a series by `interval`. No line is longer than `columns`. */
+/** Statistics of each version, and over time if they have a series by `interval`. */
 export function statsText(
   { reference, deployId, versions, all, series, promotions, records }: Stats,
   interval = "day",
-  columns = 100,
+  columns = Infinity,
 ): string {
   const totals = { deployment: reference, deployId, records };
-  const blocks = versions.map(({ version, ...stats }) => block(`version ${version}`, stats));
-  if (versions.length > 1) blocks.push(block("all versions", all));
-  const text = [
+  const blocks = versions.map(({ version, ...stats }) => block(`version ${version}`, stats, columns));
+  if (versions.length > 1) blocks.push(block("all versions", all, columns));
+  return [
     format(totals),
     ...blocks,
     ...series.length === 0 ? [] : [seriesText(series, promotions, interval, columns)],
-  ]
-    .join("\n");
-  return cutLines(text, columns);
+  ].join("\n");
 }
 
 const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
@@ -30,6 +28,7 @@ const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
 function block(
   name: string,
   { records, statuses, otherStatuses, failures, latency, tokens, cost }: RecordStats,
+  columns: number,
 ): string {
   const rows = statuses.map(({ status, name, isFailure, ...rest }) => ({
     ...rest,
@@ -43,35 +42,38 @@ function block(
     })`;
   const { p50, p95, p99, mean } = latency;
   const unpriced = cost.unpriced === 0 ? "" : `${counted(cost.unpriced)} without a price`;
-  return [
-    `${name}: ${counted(records)}${failed}\n`,
-    indented(table([
-      ["status", "records", "share", ""],
-      ...rows.map(({ status, records, share }) => [status, records, percentOf(share), bar(share)]),
-    ])),
+  const counts = rows.map(({ status, records, share }) => [status, records, percentOf(share), bar(share)]);
+  const measured = [
     latency.records === 0
       ? ""
-      : `  latency (${counted(latency.records)}): p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms\n`,
+      : `  latency (${counted(latency.records)}): p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms`,
     tokens.records === 0
       ? ""
       : `  tokens (${
         counted(tokens.records)
       }): ${tokens.prompt} prompt, ${tokens.completion} completion, ${tokens.cached} cached, ` +
-        `mean ${numberText(tokens.mean!)}\n`,
+        `mean ${numberText(tokens.mean!)}`,
     cost.records === 0
-      ? unpriced && `  cost: ${unpriced}\n`
+      ? unpriced && `  cost: ${unpriced}`
       : `  cost (${counted(cost.records)}): ${usd(cost.total)}, p50 ${usd(cost.p50)}, p95 ${usd(cost.p95)}, ` +
-        `mean ${usd(cost.mean)}${unpriced && `; ${unpriced}`}\n`,
+        `mean ${usd(cost.mean)}${unpriced && `; ${unpriced}`}`,
+  ];
+  return [
+    wrapped(`${name}: ${counted(records)}${failed}`, columns),
+    indented(countTable(["status", "records", "share", ""], counts, columns - 2)),
+    ...measured.filter((text) => text !== "").map((text) => wrapped(text, columns)),
   ].join("");
 }
+
+const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
+
+const wrapped = (line: string, columns: number) => `${wrap(line, columns, 4)}\n`;
 
 const numberText = (value: number) => String(Number(value.toPrecision(4)));
 
 const counted = (records: number) => `${records} ${records === 1 ? "record" : "records"}`;
 
 const usd = (amount: string | null) => amount === null ? "-" : dollarText(Number(amount));
-
-const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 
 const labelWidth = 10;
 
@@ -81,7 +83,7 @@ const hour = 3_600_000, day = 24 * hour;
 function rangeText(first: number, last: number, interval: string): string {
   const [end, length] = interval === "hour" ? [last + hour, 16] : [interval === "week" ? last + 6 * day : last, 10];
   const text = (at: number) => new Date(at).toISOString().slice(0, length).replace("T", " ");
-  return `by ${interval}, from ${text(first)} to ${text(end)} (UTC)\n`;
+  return `by ${interval}, from ${text(first)} to ${text(end)} (UTC)`;
 }
 
 /** Sparklines of the newest points, below them the versions that became live. */
@@ -103,7 +105,7 @@ function seriesText(series: StatsPoint[], promotions: Stats["promotions"], inter
   let live = "";
   for (const [index, version] of [...marks].sort(([a], [b]) => a - b)) live = `${live.padEnd(index)}↑${version}`;
   return [
-    rangeText(first, last, interval),
+    wrapped(rangeText(first, last, interval), columns),
     line("records", points.map(({ records }) => records), String),
     line("failed", points.map(({ failures, records }) => failures === null ? null : failures / records), percentOf),
     line("p95", points.map(({ latency }) => latency.p95), (value) => `${value} ms`),
@@ -129,8 +131,7 @@ const nameOf = ({ reference, version }: Side) => version === null ? reference : 
 const argumentOf = ({ reference, version }: Side) => version === null ? reference : `${reference}:${version}`;
 
 /**
- * Both sides in columns, the differences, and the sentence. On a narrow terminal the names of the sides stand above, and the
- * differences below.
+ * Both sides in columns, the differences, and the sentence. On a narrow terminal the names of the sides stand above.
  */
 export function comparisonText({ a, b, differences, sentence }: Comparison, columns = Infinity): string {
   const { failures, latency, tokens, cost } = differences;
@@ -165,26 +166,10 @@ export function comparisonText({ a, b, differences, sentence }: Comparison, colu
     ["unpriced", String(a.cost.unpriced), String(b.cost.unpriced), ""],
   ];
   const heading = "difference (95 %)";
-  const whole = table([["", nameOf(a), nameOf(b), heading], ...rows]);
+  const whole = countTable(["", nameOf(a), nameOf(b), heading], rows);
   const isNarrow = whole.split("\n").some((line) => widthOf(line) > columns);
   const numbers = isNarrow
-    ? `A  ${argumentOf(a)}\nB  ${argumentOf(b)}\n\n${table([["", "A", "B"], ...rows.map((row) => row.slice(0, 3))])}${
-      changesText(heading, rows.flatMap(([label, , , text]) => text === "" ? [] : [[label!, text!] as const]))
-    }`
+    ? `A  ${argumentOf(a)}\nB  ${argumentOf(b)}\n\n${countTable(["", "A", "B", heading], rows, columns)}`
     : whole;
-  return `${cutLines(numbers, columns)}\n${wrap(sentence, columns)}\n`;
-}
-
-const changesText = (heading: string, changes: (readonly [label: string, text: string])[]): string =>
-  changes.length === 0 ? "" : `\n${heading}\n${changes.map(([label, text]) => `  ${label}: ${text}\n`).join("")}`;
-
-/** Breaks a sentence at spaces, so that no line is longer than `columns`. */
-function wrap(sentence: string, columns: number): string {
-  const lines: string[] = [];
-  for (const word of sentence.split(" ")) {
-    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines.join("\n");
+  return `${numbers}\n${wrap(sentence, columns)}\n`;
 }

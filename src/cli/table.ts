@@ -1,4 +1,4 @@
-// Lays out tables by the display width of each character, and cuts them to the width of the terminal.
+// Lays out tables by the display width of each character. Where a terminal is too narrow, what does not fit stands below its row.
 
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 // East Asian wide and fullwidth characters, and emoji.
@@ -23,53 +23,63 @@ export function cutTo(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** Cuts each line of a text to `columns`. */
-export const cutLines = (text: string, columns: number): string =>
-  text.split("\n").map((line) => cutTo(line, columns)).join("\n");
-
-/** Cuts a reference before its `@`, because `@staging` and `@production` tell deployments apart. */
-function cutReference(text: string, columns: number): string {
-  const at = text.lastIndexOf("@"), end = text.slice(at), left = columns - widthOf(end);
-  return at < 0 || left < 2 || widthOf(text) <= columns ? cutTo(text, columns) : cutTo(text.slice(0, at), left) + end;
+/**
+ * Breaks a text before words that do not fit into `columns`, but would in a new line, which begins with `indent` spaces. A
+ * number and its unit are one word.
+ */
+export function wrap(text: string, columns: number, indent = 0): string {
+  const [first = "", ...words] = text.split(/ (?!%|ms\b)/);
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`, next = " ".repeat(indent) + word;
+    if (widthOf(longer) > columns && widthOf(next) <= columns) lines.push(next);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.join("\n");
 }
 
-type Column = { name: string; cells: string[]; width: number };
+type Column = { name: string; cells: string[]; width: number; isRight: boolean };
 
-const maxCell = 60;
-const minText = 12; // columns: texts are cut to this before a column is hidden
-const minDistinct = 28; // columns, for texts that differ at their ends
+/** The columns that may be cut. People write these texts, of any length. */
+const freeTexts = ["text", "title", "promptTitle", "note", "description"];
+
+const minText = 20; // columns: a text is not cut to less
+const maxPadding = 60; // columns: one long text does not make all rows as long
 const gap = 2;
 
 /**
- * Lays out a table, at most `columns` wide on a terminal. `hidden` names the columns that do not fit. The row's own id is one
- * of them only if `mayHideId`.
+ * Lays out a table, of which the columns in `right` are aligned right. Ids come last. On a terminal of `columns`, free texts
+ * are cut, and the last columns stand below their row as `name: value` if the table is still too wide.
  */
-export function layOut(
-  names: string[],
-  rows: string[][],
-  columns = Infinity,
-  mayHideId = false,
-): { text: string; hidden: string[] } {
-  const all = names.map((name, index) => toColumn(name, rows.map((row) => row[index]!)));
+export function layOut(names: string[], rows: string[][], columns = Infinity, right: readonly number[] = []): string {
+  const all = names.map((name, index) =>
+    toColumn(name, rows.map((row) => row[index]!), right.includes(index), columns)
+  );
   const ids = all.filter(({ name }) => isId(name)).sort((a, b) => Number(a.name === "id") - Number(b.name === "id"));
   const ordered = [...all.filter(({ name }) => !isId(name)), ...ids];
   if (totalOf(ordered) > columns) { for (const column of ordered) shortenTimes(column); }
-  const kept = fit(ordered, columns, mayHideId ? undefined : ordered.find(({ name }) => name === "id"));
-  return {
-    text: [-1, ...rows.keys()].map((row) => `${cutTo(toLine(kept, row), columns)}\n`).join(""),
-    hidden: all.filter((column) => !kept.includes(column)).map(({ name }) => name),
-  };
+  const kept = fit(ordered, columns);
+  // A column without a name, but the first, is a bar, which repeats a number.
+  const below = ordered.slice(kept.length).filter((column) => column.name !== "" || column === ordered[0]);
+  const lines = [...kept.length === 0 ? [] : [-1], ...rows.keys()].flatMap((row) => [
+    ...kept.length === 0 ? [] : [toLine(kept, row)],
+    ...row < 0 ? [] : toPairs(below, row, columns, kept.length === 0 ? 0 : gap),
+  ]);
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 /** The application chooses the id of a session, which may be any text. */
 const isId = (name: string) => name === "id" || name.endsWith("Id") && name !== "sessionId";
 
-const measure = ({ name, cells }: Omit<Column, "width">) =>
+const isFreeText = ({ name }: Pick<Column, "name">) => freeTexts.includes(name);
+
+const measure = ({ name, cells }: Pick<Column, "name" | "cells">) =>
   [name, ...cells].reduce((widest, text) => Math.max(widest, widthOf(text)), 0);
 
-function toColumn(name: string, cells: string[]): Column {
-  const width = Math.min(maxCell, measure({ name, cells }));
-  return { name, cells, width };
+function toColumn(name: string, cells: string[], isRight: boolean, columns: number): Column {
+  const width = measure({ name, cells });
+  const most = columns === Infinity ? maxPadding : columns;
+  return { name, cells, width: isFreeText({ name }) ? Math.min(width, most) : width, isRight };
 }
 
 const totalOf = (columns: Column[]) => columns.reduce((sum, { width }) => sum + width + gap, -gap);
@@ -79,53 +89,43 @@ function shortenTimes(column: Column): void {
   column.width = Math.min(column.width, measure(column));
 }
 
-/** Cuts long texts, then hides columns until the rest fits: ids of other things first, and the row's `own` id never. */
-function fit(all: Column[], columns: number, own: Column | undefined): Column[] {
-  const foreign = all.filter((column) => isId(column.name) && column !== own);
-  const plain = all.filter(({ name }) => !isId(name));
-  const leaving = [
-    ...foreign.filter(({ name }) => name === "workspaceId"),
-    ...foreign.filter(({ name }) => name !== "workspaceId").reverse(),
-    ...[...plain].reverse(),
-  ];
-  let kept = all;
-  for (;;) {
-    if (minWidth(kept, own) <= columns || leaving.length === 0) break;
-    const left = leaving.shift();
-    kept = kept.filter((column) => column !== left);
+/** The first columns that fit, their texts cut so that they do. */
+function fit(all: Column[], columns: number): Column[] {
+  const narrowest = all.map((column) =>
+    isFreeText(column) ? { ...column, width: Math.min(minText, column.width) } : column
+  );
+  let count = all.length;
+  while (count > 0 && totalOf(narrowest.slice(0, count)) > columns) count--;
+  const kept = all.slice(0, count);
+  const texts = kept.filter(isFreeText);
+  for (let left = totalOf(kept) - columns; left > 0; left--) {
+    texts.reduce((a, b) => b.width > a.width ? b : a).width--;
   }
-  shrink(kept.filter(isText), totalOf(kept) - columns);
+  if (columns < Infinity) {
+    for (const column of texts) column.cells = column.cells.map((cell) => cutTo(cell, column.width));
+  }
   return kept;
 }
 
-const isText = ({ name, cells }: Column) => !isId(name) && cells.some((cell) => /[^\d.:TZ-]/.test(cell));
-
-const isReference = ({ name }: Pick<Column, "name">) => name === "reference" || name === "deployment";
-
-const minOf = (column: Column) => isReference(column) || column.name === "action" ? minDistinct : minText;
-
-/** The smallest width of these columns. */
-const minWidth = (columns: Column[], own: Column | undefined) =>
-  totalOf(
-    columns.map((column) =>
-      column !== own && isText(column) ? { ...column, width: Math.min(minOf(column), column.width) } : column
-    ),
-  );
-
-/** Shortens the widest texts until they are `excess` narrower in total. References and actions come last. */
-function shrink(texts: Column[], excess: number): void {
-  for (let left = excess; left > 0; left--) {
-    const longer = texts.filter((column) => column.width > minOf(column));
-    const widest = (longer.length > 0 ? longer : texts)
-      .reduce<Column | undefined>((a, b) => a === undefined || b.width > a.width ? b : a, undefined);
-    if (widest === undefined || widest.width <= minText) return;
-    widest.width--;
-  }
-}
-
 const toLine = (columns: Column[], row: number): string =>
-  columns.map(({ name, cells, width }) => {
-    const cut = isReference({ name }) ? cutReference : cutTo;
-    const text = cut(row < 0 ? name : cells[row]!, width);
-    return text + " ".repeat(width - widthOf(text));
+  columns.map((column) => {
+    const text = row < 0 ? column.name : column.cells[row]!;
+    const space = " ".repeat(Math.max(0, column.width - widthOf(text)));
+    return column.isRight ? space + text : text + space;
   }).join(" ".repeat(gap)).trimEnd();
+
+/** The values of a row as `name: value`, as many in a line as fit. What has no value is left out. */
+function toPairs(all: Column[], row: number, columns: number, indent: number): string[] {
+  const lines: string[] = [];
+  for (const column of all.filter(({ cells }) => cells[row] !== "" && cells[row] !== "-")) {
+    const margin = " ".repeat(lines.length === 0 ? indent : gap);
+    const { name, cells } = column;
+    const whole = `${name === "" ? "" : `${name}: `}${cells[row]!}`;
+    const pair = isFreeText(column) ? cutTo(whole, columns - margin.length) : whole;
+    const last = lines.at(-1);
+    const longer = `${last}${" ".repeat(gap)}${pair}`;
+    if (last !== undefined && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
+    else lines.push(wrap(margin + pair, columns, 2 * gap));
+  }
+  return lines;
+}

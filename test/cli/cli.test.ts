@@ -256,7 +256,7 @@ test("migrate says what it applied, and --check what is missing, without creatin
 everywhere(
   "without --json data is for people: tables, ISO times, and no control characters",
   async ({ cli, data, setUp }) => {
-    const { key, workspaceId, deployId } = await setUp();
+    const { key, keyId, workspaceId, deployId } = await setUp();
     const body = { ...goodBody, sessionId: "a\u001b[31m\nb", startAt: 0, endAt: Number.MAX_SAFE_INTEGER };
     await request(key, deployId, JSON.stringify(body));
     const strange = '"\\u001b[31mRED\\n":1,"fooAt":-1e300,"barAt":1e400,"resetTime":-1e300,"__proto__":1';
@@ -279,7 +279,7 @@ everywhere(
     );
     const narrow = await cli(words`call list --workspace ${workspaceId}`, "", { columns: 80 });
     for (const line of narrow.out.split("\n")) assert.ok(line.length <= 80, line);
-    assert.match(narrow.said, /^Columns that do not fit: .*keyId, .*deployId.*\. See them with --json\n$/);
+    assert.ok(narrow.out.includes(`deployId: ${deployId}`) && narrow.out.includes(`keyId: ${keyId}`), narrow.out);
     const empty = await cli(words`call list --workspace ${(await data(["workspace", "create", "--name", "E"])).id!}`);
     assert.equal([empty.out, empty.said], ["", "Nothing to list\n"]);
   },

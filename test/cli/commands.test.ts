@@ -90,8 +90,9 @@ test("help shows the role that a command requires on a service", async () => {
   assert.match(promote, "(editor, publisher on a protected deployment)");
 });
 
-everywhere("lists keys with their state, even on a narrow terminal", async ({ cli, setUp }) => {
-  const { workspaceId, keyId } = await setUp();
+everywhere("lists keys with their state and their last use, even on a narrow terminal", async ({ cli, setUp }) => {
+  const { workspaceId, keyId, key, deployId } = await setUp();
+  await request(key, deployId);
   const scope = ["--workspace", workspaceId];
   await cli(words`key revoke ${keyId}`);
   await cli(words`key create ${scope} --name old --expires 30d`);
@@ -99,8 +100,13 @@ everywhere("lists keys with their state, even on a narrow terminal", async ({ cl
   const { now } = Date;
   Date.now = () => now() + 60 * 86_400_000;
   const { out } = await cli(words`key list ${scope}`, "", { columns: 80 }).finally(() => void (Date.now = now));
-  const states = out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)).map(([name, , state]) => [name, state]);
+  const lines = out.split("\n").filter((line) => /^\S/.test(line)).map((line) => line.split(/ {2,}/));
+  const states = lines.map(([name, , state]) => [name, state]);
   assert.equal(states, [["name", "state"], ["new", "valid"], ["old", "expired"], ["test", "revoked"]]);
+  const used = (await cli(words`key list ${scope}`, "", { columns: 80 })).out.split("\n").find((line) =>
+    line.startsWith("test")
+  )!;
+  assert.match(used, /\d\d-\d\dT\d\d:\d\dZ/);
 });
 
 everywhere("lists show which prompt a deployment serves, and where a prompt is live", async (place) => {

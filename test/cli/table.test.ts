@@ -2,10 +2,13 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { format, formatList } from "../../src/cli/format.ts";
+import fc from "fast-check";
+import { format, formatValue } from "../../src/cli/format.ts";
 import { cutTo, widthOf } from "../../src/cli/table.ts";
 
 const test = suite("tables");
+
+const seed = Number(process.env.SEED ?? 20261124);
 
 test("a character takes as many columns as on a terminal", () => {
   const widths = ["abc", "é", "e\u0301", "日本語", "ﾊﾝ", "👋", "한", "שלום", "a\u200bb", ""].map(widthOf);
@@ -42,69 +45,75 @@ const rows = [{
 }];
 
 const linesOf = (text: string) => text.trimEnd().split("\n");
+const namesOf = (text: string) => linesOf(text)[0]!.split(/ {2,}/);
 
-for (const columns of [200, 140, 120, 100, 80, 60, 40]) {
-  test(`a list fits ${columns} columns without cut ids, and names the hidden columns`, () => {
-    const { text, hidden } = formatList(rows, columns);
-    for (const line of linesOf(text)) assert.ok(widthOf(line) <= columns, line);
-    assert.ok(linesOf(text)[1]!.endsWith(`${id("dep")}`), text);
-    const [head = ""] = linesOf(text);
-    for (const name of ["workspaceId", "promptId"]) assert.is(head.includes(name), !hidden.includes(name), text);
-  });
-}
-
-test("ids of other items are hidden first, and the first columns last", () => {
-  const names = (columns: number) => formatList(rows, columns).text.split("\n")[0]!.split(/ {2,}/);
-  assert.equal(names(80), ["name", "currentVersion", "isActive", "id"]);
-  assert.equal(names(60), ["name", "currentVersion", "id"]);
-  assert.equal(names(45), ["name", "id"]);
-});
-
-test("an id that may be hidden is hidden before any other column", () => {
-  const prices = [{ model: "gpt-4o", input: "2.5", output: "10", id: "price_01k9z0000000000000000000" }];
-  assert.is(formatList(prices, 40, true).text, "model   input  output\ngpt-4o  2.5    10\n");
-  assert.equal(formatList(prices, 40, true).hidden, ["id"]);
-  assert.equal(formatList(prices, 80, true).hidden, []);
-});
-
-test("times lose their seconds before a column is hidden", () => {
-  const { text, hidden } = formatList(rows, 185);
-  assert.match(text, "  2026-11-18T10:26Z  ");
-  assert.equal(hidden, []);
-});
-
-test("a reference loses what stands before its @, and other texts lose their ends first", () => {
-  const named = (deployment: string) => ({
-    reference: `support/assistant-for-customers@${deployment}`,
-    title: "An assistant that answers customers",
-    id: id("dep"),
-  });
-  const { text, hidden } = formatList([named("staging"), named("production")], 80);
-  assert.equal([linesOf(text).map((line) => line.split(/ {2,}/)[0]), hidden], [
-    ["reference", "support/assistant-f…@staging", "support/assistan…@production"],
-    [],
+test("on a narrow terminal the last columns stand below their row, with their names", () => {
+  const [first, ...others] = linesOf(format(rows, 80));
+  assert.equal(namesOf(first!), ["name", "currentVersion", "isActive"]);
+  assert.equal(others, [
+    "production of the checkout in Tōkyō 東京  12              yes",
+    `  createdAt: 2026-11-18T10:26Z  workspaceId: ${id("ws")}`,
+    `  promptId: ${id("prompt")}`,
+    `  id: ${id("dep")}`,
   ]);
 });
 
-test("an id of something else gives way, also in the last column", () => {
-  const entry = {
-    createdAt: 0,
-    action: "deployment.promoted",
-    change: "version 1 → 2",
-    actor: "ann",
-    requestId: id("req"),
-  };
-  assert.equal(formatList([entry], 80).hidden, ["requestId"]);
+test("as many values stand in a line below a row as fit, and those without a value nowhere", () => {
+  const item = { name: "a".repeat(30), limit: 10, isActive: true, expiresAt: null, id: "ws_1" };
+  assert.is(format([item], 28), `name: ${"a".repeat(30)}\n  limit: 10  isActive: yes\n  id: ws_1\n`);
 });
 
-test("on a very narrow terminal lines are cut", () => {
-  for (const line of linesOf(formatList(rows, 10).text)) assert.ok(widthOf(line) <= 10, line);
+test("a narrow terminal shortens times to minutes first, and then cuts free texts", () => {
+  const entry = { createdAt: rows[0]!.createdAt, status: "1 ok", text: "Your parcel arrives tomorrow", id: id("diag") };
+  const widths = [100, 88, 80].map((columns) => linesOf(format([entry], columns))[1]);
+  assert.equal(widths, [
+    `2026-11-18T10:26:40.000Z  1 ok    Your parcel arrives tomorrow  ${id("diag")}`,
+    `2026-11-18T10:26Z  1 ok    Your parcel arrives tomorrow  ${id("diag")}`,
+    `2026-11-18T10:26Z  1 ok    Your parcel arrives…  ${id("diag")}`,
+  ]);
 });
 
-test("a list that is not for a terminal has all columns", () => {
-  const { text, hidden } = formatList(rows);
-  assert.equal(hidden, []);
-  assert.match(text, "2026-11-18T10:26:40.000Z");
+const anyCell = fc.oneof(
+  fc.integer({ min: 0 }).map((minutes) => minutes * 60_000),
+  fc.boolean(),
+  fc.constant(null),
+  fc.string({ maxLength: 40 }),
+  fc.constantFrom("support/assistant@production", "0 failed!", "$0.00005123", "日本語".repeat(9)),
+);
+const flat = (text: string) => text.replace(/\s+/g, " ");
+
+test("no width cuts a value, but that of a free text, and no line is longer than the terminal is wide unless a word is", () => {
+  const names = ["name", "status", "limit", "createdAt", "id", "sessionId"];
+  const anyRow = fc.record(Object.fromEntries(names.map((name) => [name, anyCell])));
+  fc.assert(
+    fc.property(
+      fc.array(anyRow, { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 200 }),
+      (items, columns) => {
+        const text = format(items.map((item) => ({ ...item, note: "free ".repeat(50) })), columns);
+        const whole = flat(text);
+        for (const [name, value] of items.flatMap((item) => Object.entries(item))) {
+          // Times may lose their seconds.
+          const shown = formatValue(name, value).replace(/(?<=T\d\d:\d\d):00\.\d{3}Z$/, "");
+          assert.ok(shown === "-" || whole.includes(flat(shown).trim()), `${name} ${shown}\n${text}`);
+        }
+        for (const line of linesOf(text)) {
+          assert.ok(
+            widthOf(line) <= columns || line.split(/ (?!%|ms\b)/).some((word) => widthOf(word) + 4 > columns),
+            line,
+          );
+        }
+      },
+    ),
+    { seed },
+  );
+});
+
+test("what is not for a terminal has everything, and one long text does not widen the other rows", () => {
+  const long = "x".repeat(1000);
+  const text = format([{ note: long, id: "a" }, { note: "short", id: "b" }]);
+  assert.is(text, `${"note".padEnd(60)}  id\n${long}  a\n${"short".padEnd(60)}  b\n`);
+  assert.match(format(rows), "2026-11-18T10:26:40.000Z");
 });
 
 test.run();
