@@ -1,52 +1,109 @@
-// The help of the command line.
+// The help of the command line: an overview, and the explanation of a noun or of a command.
+import { roles } from "../management/operation.ts";
+import type { Command } from "./command.ts";
 import { commands, findByName } from "./commands.ts";
-import { usageOf } from "./parameters.ts";
+import { orderOf, usageOf } from "./parameters.ts";
+import type { Parameter } from "./parameters.ts";
+import { describeValue } from "./placeholders.ts";
+import { widthOf, wrap } from "./table.ts";
+
+const defaultWidth = 80; // columns
+
+const more =
+  "NOUN --help explains the commands of a noun, NOUN VERB --help one of them. Commands work on the database in " +
+  "DATABASE_URL (default: file:promptledger.db), or with --server URL on a service.";
+
+const roleNote = `In parentheses: the role that a token needs on a service, or a later one of ${roles.join(", ")}.`;
 
 const examples = `Examples
-  promptledger workspace create --name "My team" --limit 50000
-  promptledger key create --workspace ws_… --name "checkout service" --expires 365d
-  promptledger prompt push support/assistant.json --workspace ws_… --deploy staging
-  promptledger deploy promote support/assistant@production --from staging
-  promptledger prompt diff support/assistant --from 1
-  promptledger deploy rollback support/assistant@production --note "answers got longer"
-  promptledger record list --deploy support/assistant@production --from 24h --text refund
-  promptledger record export --deploy support/assistant@production --format csv --out records.csv
-  promptledger stats --deploy support/assistant@production
-  promptledger usage --workspace ws_… --json
-  promptledger workspace update ws_… --keep-records 90d --keep-calls 400d
-  promptledger prune --older-than 90d
-  promptledger verify --server https://prompts.example.com
-  promptledger backup ledger-2027-01-31.db
-  promptledger restore ledger-2027-01-31.db
-  promptledger serve
+  promptledger prompt push support/chat.json --deploy staging
+  promptledger deploy promote support/chat@production --from staging
+  promptledger record list --deploy support/chat@production --failures --from 1d
 `;
 
-const settings =
-  `Every command takes --help, and --json, which prints JSON alone. Results go to stdout, messages to stderr.
-Exit codes: 0 success, 1 failure, 2 bad usage.
+/** The nouns with their verbs, examples, and where to go on. */
+export function overview(columns = defaultWidth): string {
+  const nouns = [...new Set(commands.map(({ name: [noun] }) => noun!))];
+  const rows = nouns.map((noun): Row => {
+    const ofNoun = commands.filter(({ name }) => name[0] === noun);
+    const verbs = [...new Set(ofNoun.flatMap(({ name: [, verb] }) => verb ?? []))].join(", ");
+    return [noun, ofNoun.some(({ name }) => name.length === 1) && verbs !== "" ? `[${verbs}]` : verbs];
+  });
+  const alone = rows.filter(([, verbs]) => verbs === "").map(([noun]) => noun);
+  return `Usage: promptledger NOUN [VERB] [OPTIONS]
 
-Commands work on the database in DATABASE_URL (default: file:promptledger.db). With --server URL or PROMPTLEDGER_SERVER they
-work on the service there, with the token in ADMIN_TOKEN. Only migrate, backup and restore need the database itself.
+${layOutRows(rows.filter(([, verbs]) => verbs !== ""), columns)}${wrap(`  ${alone.join(", ")}`, columns, 2)}
 
-On a service, the token must have the role in parentheses or a later one of viewer, editor, publisher, admin and owner.
-
-A REF is an id, the name of a prompt, or NAME@DEPLOYMENT for a deployment; --workspace says whose, if several workspaces have
-it. A DEPLOYMENT is the name of a deployment of the prompt, an id or a reference.
-
-A DURATION or an AGE is 45s, 30m, 12h or 90d. A RETENTION is an AGE or forever. A TIME is 2027-01-31T18:00:00Z, a day such as
-2027-01-31 (its first moment in UTC), or a duration ago. An EXPIRY is a TIME or a duration from now: the first moment at which
-a key or a token is refused.
+${examples}
+${wrap(more, columns)}
 `;
-
-/** Help on all commands. */
-export const overview = (): string => `${examples}\nCommands\n${list(commands)}\n${settings}`;
+}
 
 /** Help on a noun, or on the command with which these words begin. Undefined for an unknown one. */
-export function help(words: string[]): string | undefined {
-  if (words.length === 0) return overview();
+export function help(words: string[], columns = defaultWidth): string | undefined {
+  if (words.length === 0) return overview(columns);
   const ofNoun = words.length === 1 ? commands.filter(({ name: [noun] }) => noun === words[0]) : [];
   const chosen = ofNoun.length > 0 ? ofNoun : findByName(words);
-  return chosen.length === 0 ? undefined : `${list(chosen)}\n${settings}`;
+  return chosen.length === 0 ? undefined : explain(chosen, columns);
+}
+
+function explain(chosen: Command[], columns: number): string {
+  const placeholders = new Set(
+    chosen.flatMap(({ parameters }) => parameters.flatMap((each) => each.placeholder ?? [])),
+  );
+  const values = [...placeholders].flatMap((placeholder): Row[] => {
+    const value = describeValue(placeholder);
+    return value === undefined ? [] : [[placeholder, value]];
+  });
+  return [
+    ...chosen.map((command) => describe(command, columns)),
+    `Options\n${layOutRows(listParameters(chosen), columns)}`,
+    ...values.length === 0 ? [] : [`Values\n${layOutRows(values, columns)}`],
+    ...chosen.every(({ role }) => role === undefined) ? [] : [`${wrap(roleNote, columns)}\n`],
+  ].join("\n");
+}
+
+/** The usage and the summary of a command. */
+function describe(command: Command, columns: number): string {
+  const { summary, role } = command;
+  // A line breaks between parameters, not within one.
+  const usage = usageOf(command, nonBreaking);
+  return `${wrap(`promptledger ${usage}`, columns, 4).replaceAll(nonBreaking, " ")}
+${wrap(`  ${summary}${role === undefined ? "" : ` (${role})`}`, columns, 2)}
+`;
+}
+
+const nonBreaking = "\u00a0";
+
+type Row = [name: string, text: string];
+
+/** The parameters of commands with what they mean. What differs between commands names them. */
+function listParameters(chosen: Command[]): Row[] {
+  const uses = chosen.flatMap(({ name, parameters }) =>
+    parameters.map((parameter) => ({ ...parameter, verb: name[1] ?? name[0]! }))
+  ).sort((a, b) => orderOf(a) - orderOf(b));
+  const isSame = (a: Parameter, b: Parameter) => a.label === b.label && a.explanation === b.explanation;
+  return uses.filter((use, index) => uses.findIndex((other) => isSame(use, other)) === index).map((use): Row => {
+    const { label, placeholder, isOption, explanation } = use;
+    const verbs = new Set(uses.filter((other) => isSame(use, other)).map(({ verb }) => verb));
+    const isEverywhere = uses.every((other) => other.label !== label || isSame(use, other));
+    return [
+      isOption && placeholder !== undefined ? `${label} ${placeholder}` : label,
+      `${explanation}${isEverywhere ? "" : ` (${[...verbs].join(", ")})`}`,
+    ];
+  });
+}
+
+const maxMargin = 22; // columns
+
+/** Two columns, of which the second is wrapped. It begins in its own line where the first one is too wide. */
+function layOutRows(rows: Row[], columns: number): string {
+  const margin = Math.min(maxMargin, Math.max(...rows.map(([name]) => widthOf(name))));
+  const indent = " ".repeat(margin + 4);
+  return rows.map(([name, text]) => {
+    const first = widthOf(name) <= margin ? `  ${name.padEnd(margin)}  ` : `  ${name}\n${indent}`;
+    return `${first}${wrap(indent + text, columns, indent.length).slice(indent.length)}\n`;
+  }).join("");
 }
 
 /** Says what is unknown in the words of a command, and which command is nearest. `first` is the first argument. */
@@ -84,9 +141,3 @@ function distanceOf(from: string, to: string): number {
   }
   return row.at(-1)!;
 }
-
-const list = (chosen: typeof commands) =>
-  chosen.map((command) =>
-    `  ${usageOf(command)}\n      ${command.summary}${command.role === undefined ? "" : ` (${command.role})`}\n`
-  )
-    .join("");

@@ -30,7 +30,7 @@ export type Declared = { name: string[]; parameters: Parameter[] };
 /** The parameters of every command, and of those that call operations. Usage lines leave them out. */
 const common = "[--json] [--help]";
 export const remote = " [--server URL]";
-const commonNames = ["json", "help", "server"];
+const commonNames = ["server", "json", "help"];
 
 /** The options of members that mean the same in many inputs. A usage line declares what else its command takes. */
 const usualOptions: Record<string, string> = {
@@ -75,7 +75,9 @@ export function readUsage(usage: string, schema: Schema = {}, explanations: Expl
   };
 }
 
-const orderOf = ({ isOption, isRequired }: Parameter) => !isOption ? 0 : isRequired ? 1 : 2;
+/** Arguments come first, and what every command takes last. */
+export const orderOf = ({ name, isOption, isRequired }: Parameter): number =>
+  !isOption ? 0 : commonNames.includes(name) ? 3 : isRequired ? 1 : 2;
 
 const bracketed = (option: string) => option.replace(/^(.*?)(\.{3})?$/, "[$1]$2");
 
@@ -99,12 +101,13 @@ const readParameters = (usage: string, schema: Schema): Parameter[] =>
     };
   });
 
-/** The usage line of a command, without what every command takes. */
-export const usageOf = ({ name, parameters }: Declared): string =>
-  [...name, ...parameters.filter(({ name }) => !commonNames.includes(name)).map(formatParameter)].join(" ");
+/** The usage line of a command, without what every command takes. `space` separates an option from its value. */
+export const usageOf = ({ name, parameters }: Declared, space = " "): string =>
+  [...name, ...parameters.filter(({ name }) => !commonNames.includes(name)).map((each) => formatParameter(each, space))]
+    .join(" ");
 
-function formatParameter({ isOption, isRequired, isRepeatable, label, placeholder }: Parameter): string {
-  const text = isOption && placeholder !== undefined ? `${label} ${placeholder}` : label;
+function formatParameter({ isOption, isRequired, isRepeatable, label, placeholder }: Parameter, space: string): string {
+  const text = isOption && placeholder !== undefined ? `${label}${space}${placeholder}` : label;
   return `${isRequired ? text : `[${text}]`}${isRepeatable ? "..." : ""}`;
 }
 
@@ -147,27 +150,36 @@ const usual: Explanations = {
   force: "Replace the file if it exists",
 };
 
-/** A description of a member says what the API takes: times in milliseconds, and other members by their names. */
-function explain({ name, member, struct }: Parameter, parameters: Parameter[], own: Explanations): string {
+/** What help says about a parameter: words of the command's own, or the description of the member, or what is usual. */
+function explain({ name, member, struct, isRepeatable, ...parameter }: Parameter, all: Parameter[], own: Explanations) {
   const { description, default: standard } = struct === undefined ? {} : schemaOf(struct);
-  const said = own[name] ?? (member === "cursor" ? undefined : description as string | undefined) ?? usual[name] ?? "";
-  const text = said.replace(/,? in (Unix )?milliseconds\b/g, "").replace(
-    /`(\w+)`/g,
-    (quoted, member: string) => parameters.find((each) => each.member === member)?.label ?? quoted,
-  );
-  return standard === undefined || typeof standard === "boolean" || text.includes("Default") || own[name] !== undefined
-    ? text
-    : `${text}. Default: ${standard}`;
+  const described = member === "cursor" ? undefined : description as string | undefined;
+  const text = own[name] ?? (described === undefined ? usual[name] ?? "" : toCommandWords(described, all));
+  const isSaid = own[name] !== undefined || text.includes("Default") || typeof standard === "boolean";
+  const fallback = standard !== undefined && !isSaid
+    ? `. Default: ${standard}`
+    : isWorkspace(parameter) && parameter.isOption && isNeeded({ struct })
+    ? ". Default: PROMPTLEDGER_WORKSPACE, or else the only one"
+    : "";
+  return `${text}${fallback}${isRepeatable ? ". May be given several times" : ""}`;
 }
+
+/** The description of a member says what the API takes: milliseconds, null, lines, true, and other members by their names. */
+const toCommandWords = (description: string, all: Parameter[]): string =>
+  description
+    .replace(/,? in (Unix )?milliseconds\b|, or null\b[^.,]*|\. Null\b[^.]*|, one per line,/g, "")
+    .replace(/^The id of the workspace$/, "The workspace")
+    .replace(/^Whether (to )?(\w)/, (_whole, _to, letter: string) => letter.toUpperCase())
+    .replace(/`(\w+)`/g, (quoted, member: string) => findByMember(all, member)?.label ?? quoted);
 
 /** The parameter that stands for a member. */
 const findByMember = (parameters: Parameter[], member: string) => parameters.find((each) => each.member === member);
 
 /** Whether its value is the id or the name of a workspace. */
-export const isWorkspace = ({ placeholder }: Parameter): boolean => placeholder === "WORKSPACE";
+export const isWorkspace = ({ placeholder }: Pick<Parameter, "placeholder">): boolean => placeholder === "WORKSPACE";
 
 /** Whether an operation cannot do without its member. */
-export const isNeeded = ({ struct }: Parameter): boolean => struct !== undefined && !isOptional(struct);
+export const isNeeded = ({ struct }: Pick<Parameter, "struct">): boolean => struct !== undefined && !isOptional(struct);
 
 /** Whether an empty text removes the value of a parameter. */
 export const isRemovable = ({ struct }: Parameter): boolean => struct !== undefined && hasType(struct, "null");

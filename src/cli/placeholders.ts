@@ -48,6 +48,9 @@ const kinds: Record<string, Kind> = {
   },
 };
 
+/** What a value must be, for help. Undefined if it may be any text, or if the placeholder lists what it may be. */
+export const describeValue = (placeholder: string): string | undefined => kinds[placeholder]?.expected;
+
 /** `read|submit` is a choice. An unknown placeholder stands for any text. */
 function kindOf(placeholder: string): Kind | undefined {
   const choices = placeholder.split("|");

@@ -55,6 +55,11 @@ export const pricePresentations = [
     },
   }),
   present(setPrices, {
+    explanations: {
+      FILE: "The prices as JSON, of @pydantic/genai-prices or models.dev. - is standard input",
+      provider: "Only prices of this provider. Default: all",
+      from: "The first moment of all prices. Default: from the beginning, or from today where a price changes",
+    },
     async run({ args, call, terminal }) {
       const from = args.findNumber("from");
       const wanted = args.findText("provider")?.toLowerCase();

@@ -23,7 +23,7 @@ export async function run(terminal: Terminal): Promise<number> {
   const words = withCurrentNoun(commandFirst(terminal.args));
   const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
   if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
-    const text = help(name.filter((word) => word !== "help"));
+    const text = help(name.filter((word) => word !== "help"), terminal.columns);
     if (text !== undefined) {
       await write(text);
       return success;
@@ -36,7 +36,11 @@ export async function run(terminal: Terminal): Promise<number> {
   const [command, ...others] = findCommands(words);
   if (command === undefined) {
     const unknown = name.filter((word) => word !== "help");
-    say(words.length === 0 ? overview() : `promptledger: ${asMessage(describeUnknown(unknown, words[0]!))}\n`);
+    say(
+      words.length === 0
+        ? overview(terminal.columns)
+        : `promptledger: ${asMessage(describeUnknown(unknown, words[0]!))}\n`,
+    );
     return badUsage;
   }
   let args: Arguments;

@@ -83,18 +83,6 @@ export const describeOperations = (groups: readonly Group[]): FaceDescription =>
   responses,
 });
 
-/** Path parameters that are not just the id of the singular of the segment before them. */
-const pathNames: Record<string, string> = {
-  prompts: "The id of the prompt, or its name, percent-encoded",
-  deployments: "The id of the deployment, or its reference NAME@DEPLOYMENT, percent-encoded",
-  diagnoses: "The id of the record",
-};
-
-function pathParameter({ path, input: { schema } }: AnyOperation, name: string): Part {
-  const [, before = ""] = new RegExp(`(\\w+)/{${name}}`).exec(path) ?? [];
-  return parameter(name, "path", schema[name]!, pathNames[before] ?? `The id of the ${before.replace(/s$/, "")}`);
-}
-
 /** A method of the management API. */
 function describeOperation(operation: AnyOperation, tag: string): Described {
   const { id, summary, method, path, input: { schema }, refusals } = operation;
@@ -111,7 +99,7 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
     summary,
     description: `Role: ${describeRole(operation)}.`,
     parameters: [
-      ...inPath.map((name) => pathParameter(operation, name)),
+      ...inPath.map((name) => parameter(name, "path", schema[name]!)),
       ...(hasBody ? [] : members.map(([name, struct]) => parameter(name, "query", struct))),
       ...("ifRevision" in schema ? [parameterNamed("If-Match")] : []),
     ],

@@ -80,7 +80,7 @@ export const createDeployment = operation({
   command: "deploy create --name NAME --prompt REF [--version N]",
   input: {
     workspaceId: v.workspaceId,
-    name: v.deploymentName,
+    name: described(v.deploymentName, "Its name"),
     promptId: v.promptReference,
     version: optional(described(v.positive, "The version to make live. Default: the newest")),
     ...changeInfo,

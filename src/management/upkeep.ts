@@ -35,7 +35,7 @@ export const prune = operation({
   command: "prune --older-than AGE",
   input: {
     olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
-    workspaceId: optional(described(v.workspaceId, "Default: all workspaces")),
+    workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")),
   },
   output: Pruned,
   refusals: ["not_found"],
@@ -106,7 +106,7 @@ export const verify = operation({
   role: "viewer",
   roleOverAll: "owner",
   command: "verify",
-  input: { workspaceId: optional(described(v.workspaceId, "Default: all workspaces")) },
+  input: { workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")) },
   output: Verification,
   refusals: ["not_found"],
   isLong: true,

@@ -60,20 +60,26 @@ export const needle = refined(
 /** A time, or null. */
 export const moment = nullable(timestamp);
 /** An id in a request. Ids are opaque, so any text may be an id of any noun. */
-const idOf = <T extends Id<string>>(noun: string) =>
+const idOf = <T extends Id<string>>(noun: string, description: string) =>
   naming(
     noun,
     predicate<T>(
       "an id of 1 to 128 characters",
       (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
-      { type: "string", minLength: 1, maxLength: 128, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$` },
+      {
+        type: "string",
+        description,
+        minLength: 1,
+        maxLength: 128,
+        pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
+      },
     ),
   );
-export const workspaceId = idOf<WorkspaceId>("Workspace");
-export const keyId = idOf<KeyId>("API key");
-export const tokenId = idOf<TokenId>("Token");
-export const priceId = idOf<PriceId>("Price");
-export const recordId = idOf<RecordId>("Record");
+export const workspaceId = idOf<WorkspaceId>("Workspace", "The id of the workspace");
+export const keyId = idOf<KeyId>("API key", "The id of the key");
+export const tokenId = idOf<TokenId>("Token", "The id of the token");
+export const priceId = idOf<PriceId>("Price", "The id of the price");
+export const recordId = idOf<RecordId>("Record", "The id of the record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.
 const segment = String.raw`(\.{0,2}[a-z0-9_-]|\.{3})[a-z0-9._-]*`;
@@ -95,16 +101,27 @@ export const deploymentName = nameOf("lower-case letters, digits, ., _ and -, bu
 
 const isReference = (value: unknown, max: number): boolean =>
   typeof value === "string" && /^[^\p{Cc}]+$/u.test(value) && [...value].length <= max;
-const reference = <T extends string>(words: string, max: number) =>
+const reference = <T extends string>(words: string, max: number, description?: string) =>
   predicate<T>(`${words} of 1 to ${max} characters`, (value) => isReference(value, max), {
     type: "string",
+    ...(description === undefined ? {} : { description }),
     minLength: 1,
     maxLength: max,
     pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
   });
 /** How a request names a prompt or a deployment. Operations get its id instead. */
-export const promptReference = naming("Prompt", reference<PromptId>("an id or a name", 200));
-export const deploymentReference = naming("Deployment", reference<DeploymentId>("an id or a reference", 300));
+export const promptReference = naming(
+  "Prompt",
+  reference<PromptId>("an id or a name", 200, "The id of the prompt, or its name"),
+);
+export const deploymentReference = naming(
+  "Deployment",
+  reference<DeploymentId>(
+    "an id or a reference",
+    300,
+    "The id of the deployment, or its reference NAME@DEPLOYMENT",
+  ),
+);
 /** How a request names a deployment that may be new. Operations get the id for a reference, and look up everything else. */
 export const deploymentOrName = naming("Deployment or name", reference<string>("a name, an id or a reference", 300));
 /** The same for a deployment of a known prompt. Operations look it up themselves. */

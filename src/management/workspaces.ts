@@ -51,7 +51,7 @@ export const createWorkspace = operation({
   command:
     "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
-    name: v.name,
+    name: described(v.name, "Its name"),
     monthlyLimit: optional(
       described(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
     ),
@@ -115,7 +115,7 @@ export const updateWorkspace = operation({
     "workspace update WORKSPACE [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     id: v.workspaceId,
-    name: optional(v.name),
+    name: optional(described(v.name, "The new name")),
     monthlyLimit: optional(monthlyLimit),
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),

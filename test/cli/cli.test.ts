@@ -537,21 +537,4 @@ everywhere("making a version live in an inactive deployment says that it is inac
   assert.match(said, "inactive");
 });
 
-test("help begins with examples, and goes to stderr if no command is given", async () => {
-  const { code, out } = await runIn(["--help"], {});
-  assert.is(code, 0);
-  assert.ok(out.startsWith("Examples\n"));
-  for (
-    const usage of ["deploy promote REF [--version N] [--from DEPLOYMENT]", "verify [--workspace WORKSPACE]", "serve"]
-  ) {
-    assert.ok(out.includes(usage));
-  }
-  const none = await runIn([], {});
-  assert.equal([none.code, none.out, none.said], [2, "", out]);
-  for (const args of [words`key create --help`, words`key create x --name y --help`]) {
-    const one = await runIn(args, {});
-    assert.ok(one.out.includes("key create [--name NAME]") && !one.out.includes("key revoke"));
-  }
-});
-
 test.run();
