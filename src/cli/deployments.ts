@@ -1,13 +1,17 @@
 // How the command line shows deployments: which version is live, and whether they are active.
+import { notFound, Refusal } from "../common/errors.ts";
+import type { PromptId } from "../common/ids.ts";
+import { readReference } from "../common/reference.ts";
 import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
-import { listDeployments } from "../management/deployments.ts";
+import { createDeployment, listDeployments } from "../management/deployments.ts";
 import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
 import type { DeploymentResult } from "../management/deployments.ts";
+import { getPrompt } from "../management/versions.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
-import type { Call, Outcome } from "./command.ts";
+import type { Call, CommandContext, Outcome } from "./command.ts";
 import { present } from "./operation-commands.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
@@ -16,6 +20,29 @@ const isArchived = "it or its prompt is archived, so requests are refused: see d
 
 /** The warning that a version is live in an inactive deployment. */
 export const describeInactive = ({ isActive }: { isActive: boolean }): string => isActive ? "" : `, but ${inactive}`;
+
+type Promotion = Parameters<typeof changes.promoteDeployment.run>[1];
+
+/** Promotes a version. A reference to a deployment that does not exist yet creates it. */
+async function promote({ call }: CommandContext, input: Promotion): Promise<Outcome> {
+  try {
+    return await showPromotion(call, await call(changes.promoteDeployment, input));
+  } catch (error) {
+    const { id, workspaceId, ...more } = input;
+    const reference = readReference(id);
+    const isNew = error instanceof Refusal && error.message === notFound("Deployment", id).message;
+    if (!isNew || reference === undefined) throw error;
+    const { promptName, deploymentName: name } = reference;
+    const { prompt } = await call(getPrompt, { id: promptName as PromptId, workspaceId });
+    const created = await call(createDeployment, {
+      workspaceId: prompt.workspaceId,
+      name,
+      promptId: prompt.id,
+      ...more,
+    });
+    return show(created, `Created ${created.reference}, which serves version ${created.currentVersion}`);
+  }
+}
 
 /** Says which version a deployment serves from now on, and which it served before. */
 async function showPromotion(call: Call, result: DeploymentResult): Promise<Outcome> {
@@ -78,7 +105,7 @@ export const deploymentPresentations = [
       (args.findNumber("version") === undefined) === (args.findText("from") === undefined)
         ? "One of --version and --from must be given"
         : undefined,
-    run: async ({ call }, input) => showPromotion(call, await call(changes.promoteDeployment, input)),
+    run: promote,
   }),
   present(changes.rollBackDeployment, {
     run: async ({ call }, input) => showPromotion(call, await call(changes.rollBackDeployment, input)),

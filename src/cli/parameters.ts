@@ -125,6 +125,7 @@ const membersOf: Record<string, string[]> = {
   status: ["status", "statuses"],
   render: ["values"],
   from: ["from", "validFrom"],
+  new: ["ifUnique"],
   REF: ["id"],
   WORKSPACE: ["id"],
   SESSION: ["sessionId"],
@@ -200,7 +201,10 @@ export function wordForCommand(message: string, parameters: Parameter[]): string
         /^Missing required field (\w+)$/,
         (whole, member: string) => label(member, whole, (text) => `Missing ${text}`),
       )
-      .replace(/(?<=[,:] )set (\w+)$/, (whole, member: string) => label(member, whole, (text) => `use ${text}`)),
+      .replace(
+        /(?<=[,:] )(?:set|leave out) (\w+)$/,
+        (whole, member: string) => label(member, whole, (text) => `use ${text}`),
+      ),
   );
 }
 

@@ -6,19 +6,17 @@ import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import { getDeployment } from "../management/deployments.ts";
 import { describeRole } from "../management/operation.ts";
 import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompt-file.ts";
-import { listPrompts } from "../management/prompts.ts";
 import { publishPrompt } from "../management/publications.ts";
 import type { Publication } from "../management/publications.ts";
 import * as versions from "../management/versions.ts";
 import type { PromptDetails, PromptVersion } from "../management/versions.ts";
 import { deploymentName } from "../management/values.ts";
-import { nameOfFile } from "../runtime/terminal.ts";
+import { nameOfFile, pathFrom } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Arguments } from "./arguments.ts";
-import type { Call, Command, CommandContext, Outcome } from "./command.ts";
+import type { Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive } from "./deployments.ts";
 import { format } from "./format.ts";
-import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
@@ -28,14 +26,16 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   const promptId = args.findText<PromptId>("prompt");
   const deploy = args.findText("deploy");
   const isKnown = promptId !== undefined || deploy !== undefined && isDeployment(deploy);
+  const root = args.findText("root");
   const given = args.findText("name") ?? (promptId === undefined ? ownName : undefined);
   const published = await call(publishPrompt, {
     ...content,
     workspaceId,
-    name: given ?? (isKnown ? undefined : nameOfPath(file)),
+    name: given ?? (isKnown ? undefined : nameOfPath(root === undefined || file === "-" ? file : pathFrom(root, file))),
     promptId,
     deploy,
     force: args.has("force"),
+    ifUnique: !args.has("new"),
     note: args.findText("note"),
     actor: args.findText("actor"),
   });
@@ -43,7 +43,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   const { id, name, version, title, variables } = prompt;
   const summary = { promptId: id, name, version, title, variables: variables.join(", ") };
   const said = [describePush(published), describeVariables(published), describeLive(published)];
-  const note = [...said, await describeNamesake(call, published, workspaceId)].filter((text) => text !== "").join("; ");
+  const note = said.filter((text) => text !== "").join("; ");
   if (deployment === undefined) return { data: prompt, text: () => format(summary), note };
   const { changed: __, ...live } = deployment;
   return {
@@ -86,20 +86,11 @@ function describeLive({ deployment }: Publication): string {
   return `${reference} (${id}) ${serves}${describeInactive(deployment)}`;
 }
 
-/** If a new prompt has the title of another one, the user may have meant to push to that one. */
-async function describeNamesake(call: Call, { isNewPrompt, id, title }: Publication, workspaceId: WorkspaceId) {
-  if (!isNewPrompt) return "";
-  const prompts = await readAll(call, listPrompts, { workspaceId });
-  const namesake = prompts.find((prompt) => prompt.title === title && prompt.id !== id);
-  return namesake === undefined ? "" : `${namesake.name} has the same title: push to it with --name ${namesake.name}`;
-}
-
 function checkPush(args: Arguments): string | undefined {
   const deploy = args.findText("deploy");
   if (deploy !== undefined && !isDeployment(deploy)) check(deploymentName, deploy, "--deploy");
-  return args.findText("name") !== undefined && args.findText("prompt") !== undefined
-    ? "--name and --prompt exclude each other"
-    : undefined;
+  const [name, other] = ["name", "prompt", "root"].filter((name) => args.findText(name) !== undefined);
+  return other === undefined ? undefined : `--${name} and --${other} exclude each other`;
 }
 
 /** The version that REF and `--version` name. Default: the live one of a deployment, the newest of a prompt. */
@@ -147,12 +138,14 @@ const stream = "- is standard";
 export const fileCommands: Command[] = [
   {
     ...readUsage(
-      "prompt push FILE [--name NAME] [--prompt REF] [--deploy DEPLOYMENT] [--force] [--note TEXT] " +
-        `[--actor NAME]${remote}`,
+      "prompt push FILE [--name NAME] [--root DIR] [--prompt REF] [--new] [--deploy DEPLOYMENT] [--force] " +
+        `[--note TEXT] [--actor NAME]${remote}`,
       publishPrompt.input.schema,
       {
         FILE: `The prompt as JSON. ${stream} input`,
         name: "The name of the prompt. Default: the name in the file, or else its path without the extension",
+        root: "The folder from which the path counts that gives the name: with prompts, prompts/a.json is a",
+        new: "Create the prompt even if another one has its title or its content",
       },
     ),
     summary: "Push the next version of a prompt, or a new prompt",

@@ -158,6 +158,12 @@ export const variablesRemoved = (reference: string, names: string[]) =>
     `This removes variables that are live in ${reference}: ${names.join(", ")}. To publish anyway, set force`,
     "variables_removed",
   );
+/** A new prompt has the title or the content of another one, whose name is given. `shared` says which. */
+export const promptNotUnique = (name: string, shared: "title" | "content") =>
+  conflict(
+    `Prompt ${name} has the same ${shared}. To push to it, give its name; to create another one, leave out ifUnique`,
+    "prompt_not_unique",
+  );
 /** A deployment was named without its prompt, and several prompts have one of that name. */
 export const ambiguousDeployment = (references: string[]) =>
   conflict(`Several deployments have that name: ${references.join(", ")}. Give the prompt too`, "ambiguous_reference");

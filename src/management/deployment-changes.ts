@@ -1,6 +1,5 @@
 // Operations that change a deployment.
-import { archived, conflict, invalid, notFound } from "../common/errors.ts";
-import type { PromptId } from "../common/ids.ts";
+import { archived, conflict, invalid } from "../common/errors.ts";
 import { integerOrNull } from "../database/row.ts";
 import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -10,10 +9,10 @@ import type { ChangeInput } from "./deployment-writes.ts";
 import {
   deployment,
   DeploymentResult,
-  findDeployments,
+  findLiveVersion,
   requireDeployment,
   requireFreeName,
-  toDeployment,
+  sourceDeployment,
 } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { DeploymentChange, findRollbackTargets, listChanges, listVersionChanges } from "./history.ts";
@@ -40,12 +39,7 @@ export const promoteDeployment = operation({
   input: {
     ...change,
     version: optional(described(v.positive, "The version to make live")),
-    from: optional(
-      described(
-        v.deploymentOfPrompt,
-        "Instead of `version`: another deployment of the prompt, whose live version to take",
-      ),
-    ),
+    from: optional(sourceDeployment),
   },
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
@@ -55,7 +49,7 @@ export const promoteDeployment = operation({
     }
     const before = await requireForChange(management, input);
     const { promptId } = before;
-    const wanted = from === undefined ? version : (await requireSource(management, promptId, from)).currentVersion;
+    const wanted = from === undefined ? version : await findLiveVersion(management, promptId, from);
     const { version: target } = await requireVersion(management, promptId, wanted);
     return await makeLive(management, before, "promoted", target);
   },
@@ -70,15 +64,6 @@ async function makeLive(
   if (before.archivedAt !== null) throw archived("Deployment", before.reference);
   if (before.currentVersion === currentVersion) return { ...before, changed: false };
   return await changeDeployment(management, before, action, { currentVersion });
-}
-
-/** The deployment of a prompt that has this name, id or reference. */
-async function requireSource({ database }: Management, promptId: PromptId, ref: string): Promise<Deployment> {
-  const rows = await database.read(findDeployments("prompt_id = ? and ? in (id, name, reference)", [promptId, ref]));
-  const [source] = rows.map(toDeployment);
-  if (source === undefined) throw notFound("Deployment", ref);
-  if (source.archivedAt !== null) throw archived("Deployment", source.reference);
-  return source;
 }
 
 export const rollBackDeployment = operation({

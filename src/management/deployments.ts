@@ -1,6 +1,6 @@
 // Deployments. Each has a name and makes one version of a prompt live. The operations that change one are in
 // deployment-changes.ts.
-import { deploymentNameTaken, notFound, roleRequired } from "../common/errors.ts";
+import { archived, deploymentNameTaken, invalid, notFound, roleRequired } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
@@ -71,33 +71,54 @@ export const findDeployment = table.byId;
 export const findDeployments = table.where;
 export const toDeployment = table.toItem;
 
+/** An input member: where to take the version from. */
+export const sourceDeployment = described(
+  v.deploymentOfPrompt,
+  "Instead of `version`: another deployment of the prompt, whose live version to take",
+);
+
 export const createDeployment = operation({
   id: "createDeployment",
   summary: "Create an active deployment of a version of a prompt, by default the newest",
   method: "POST",
   path: "/workspaces/{workspaceId}/deployments",
   role: "editor",
-  command: "deploy create --name NAME --prompt REF [--version N]",
+  command: "deploy create --name NAME --prompt REF [--version N] [--from DEPLOYMENT]",
   input: {
     workspaceId: v.workspaceId,
     name: described(v.deploymentName, "Its name"),
     promptId: v.promptReference,
     version: optional(described(v.positive, "The version to make live. Default: the newest")),
+    from: optional(sourceDeployment),
     ...changeInfo,
   },
   output: Deployment,
   locate: ({ id }) => `/deployments/${id}`,
   refusals: ["not_found", "conflict"],
-  async run(management, { workspaceId, name, promptId, version }) {
+  async run(management, { workspaceId, name, promptId, version, from }) {
+    if (version !== undefined && from !== undefined) throw invalid("Fields version and from exclude each other");
     await requireWorkspace(management, workspaceId);
     const prompt = await requireOpenPrompt(management, promptId, workspaceId);
-    const { version: currentVersion } = await requireVersion(management, promptId, version);
+    const { version: currentVersion } = await requireVersion(
+      management,
+      promptId,
+      from === undefined ? version : await findLiveVersion(management, promptId, from),
+    );
     await requireFreeName(management, promptId, name);
     const { deployment, change, statement } = planDeployment(prompt, name, currentVersion, management.clock());
     await management.commit([change], [statement]);
     return deployment;
   },
 });
+
+/** The version that is live in the deployment of a prompt that has this name, id or reference. */
+export async function findLiveVersion({ database }: Store, promptId: PromptId, ref: string): Promise<number> {
+  const rows = await database.read(findDeployments("prompt_id = ? and ? in (id, name, reference)", [promptId, ref]));
+  const [source] = rows.map(toDeployment);
+  if (source === undefined) throw notFound("Deployment", ref);
+  if (source.archivedAt !== null) throw archived("Deployment", source.reference);
+  return source.currentVersion;
+}
 
 export async function requireFreeName({ database }: Store, promptId: PromptId, name: string): Promise<void> {
   const [other] = await database.read(findDeployments("prompt_id = ? and name = ?", [promptId, name]));

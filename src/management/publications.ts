@@ -8,6 +8,7 @@ import {
   noRevision,
   notFound,
   outdated,
+  promptNotUnique,
   variablesRemoved,
 } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
@@ -64,6 +65,9 @@ const input = {
     ),
   ),
   force: optional(described(v.isTrue, "Whether to remove variables that are live")),
+  ifUnique: optional(
+    described(v.isTrue, "Whether to refuse a new prompt if another one of the workspace has its title or its content"),
+  ),
   ...newVersion,
   actor: changeInfo.actor,
   ifRevision: optional(v.count),
@@ -86,7 +90,7 @@ export const publishPrompt = operation({
   },
   refusals: ["not_found", "conflict", "outdated"],
   async run(management, input): Promise<Publication> {
-    const { workspaceId, deploy, ifRevision, force = false } = input;
+    const { workspaceId, deploy, ifRevision, force = false, ifUnique = false } = input;
     if (ifRevision !== undefined && deploy === undefined) throw noRevision();
     await requireWorkspace(management, workspaceId);
     const { prompt, deployment } = await findTarget(management, input);
@@ -99,6 +103,7 @@ export const publishPrompt = operation({
     if (deployment !== undefined && variableChanges.removed.length > 0 && !force) {
       throw variablesRemoved(deployment.reference, variableChanges.removed);
     }
+    if (prompt === undefined && ifUnique) await requireUnique(management, workspaceId, toContent(input));
     if (deployment === undefined && deploy !== undefined) check(exactly({ deploy: v.deploymentName }), { deploy });
     const { pushed, added, statements } = prompt === undefined
       ? await planPrompt(management, workspaceId, input)
@@ -174,6 +179,25 @@ async function findById({ database }: Management, id: string): Promise<Deploymen
 async function findByName({ database }: Management, workspaceId: WorkspaceId, name: string | undefined) {
   if (name === undefined) return undefined;
   return (await database.read(findPrompts("workspace_id = ? and name = ?", [workspaceId, name]))).map(toPrompt)[0];
+}
+
+/** Throws if the newest version of another prompt has the title, or the messages and the configuration, of a new one. */
+async function requireUnique(
+  { database }: Management,
+  workspaceId: WorkspaceId,
+  { title, messages, llmConfig }: PromptContent,
+): Promise<void> {
+  const hasContent = `exists (
+    select 1 from prompt_versions v
+    where v.prompt_id = id and v.version = latest_version and v.messages = ? and v.llm_config = ?
+  )`;
+  const [same] = (await database.read(
+    findPrompts(
+      `workspace_id = ? and archived_at is null and (title = ? or ${hasContent}) order by title <> ?, name limit 1`,
+      [workspaceId, title, messages.text, llmConfig.text, title],
+    ),
+  )).map(toPrompt);
+  if (same !== undefined) throw promptNotUnique(same.name, same.title === title ? "title" : "content");
 }
 
 function compareVariables(before: PromptVersion | undefined, { messages }: PromptContent) {

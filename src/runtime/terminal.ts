@@ -1,6 +1,7 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
 import { readFile, stat } from "node:fs/promises";
+import { isAbsolute, relative } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { describeBuild } from "../common/build.ts";
@@ -131,6 +132,13 @@ export function exitWith(code: number): void {
 
 /** The name of a file in messages. */
 export const nameOfFile = (path: string): string => path === "-" ? "Standard input" : path;
+
+/** The path of a file from a folder on. Throws for a file that is not in it. */
+export function pathFrom(folder: string, path: string): string {
+  const found = relative(folder, path);
+  if (found === "" || isAbsolute(found) || /^\.\.($|[/\\])/.test(found)) throw invalid(`${path} is not in ${folder}`);
+  return found;
+}
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 

@@ -119,7 +119,7 @@ everywhere("push --deploy creates the prompt and the deployment, and then reuses
   assert.equal([second.id, second.deployment.id], [first.id, first.deployment.id]);
   assert.is(second.deployment.currentVersion, 2);
   const scope = words`prompt push - --workspace ${workspaceId!}`;
-  const other = await data([...scope, "--name", "other"], JSON.stringify(promptFile));
+  const other = await data([...scope, "--name", "other", "--new"], JSON.stringify(promptFile));
   const three = JSON.stringify({ ...promptFile, title: "Three" });
   const clash = await cli([...scope, "--prompt", other.id!, "--deploy", second.deployment.id], three);
   assert.is(clash.code, 1);

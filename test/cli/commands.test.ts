@@ -118,7 +118,7 @@ everywhere("lists show which prompt a deployment serves, and where a prompt is l
     JSON.stringify({ ...promptFile, title: "Two" }),
   );
   await data(words`deploy deactivate ${second.deployment.id}`);
-  await data(words`prompt push - ${scope} --name x`, JSON.stringify({ ...promptFile, title: "Nowhere" }));
+  await data(words`prompt push - ${scope} --name x --new`, JSON.stringify({ ...promptFile, title: "Nowhere" }));
   const deployments = (await cli(words`deploy list ${scope}`)).out.split("\n").map((line) => line.split(/ {2,}/));
   assert.equal(deployments[0]!.slice(0, 4), ["reference", "version", "active", "title"]);
   assert.equal(deployments[1]!.slice(0, 4), ["greeting@staging", "2", "no", "Two"]);

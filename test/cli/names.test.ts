@@ -69,7 +69,7 @@ everywhere("a prompt gets the name of the option, else of the file, else of the 
   // Leading ./ and ../ are not part of a name.
   const read = (path: string) => inFolder.read(path.replace(/^(\.\.?\/)+/, ""));
   for (const [args, name] of named) {
-    const { json, said } = await place.cli(words`prompt push ${args.split(" ")} ${scope} --json`, "", { read });
+    const { json, said } = await place.cli(words`prompt push ${args.split(" ")} ${scope} --new --json`, "", { read });
     assert.is((json as Data | undefined)?.name, name, said);
   }
   const unnamed: [path: string, error: string][] = [
@@ -89,12 +89,83 @@ everywhere("a prompt gets the name of the option, else of the file, else of the 
   assert.is(code, 2);
 });
 
+everywhere(
+  "a new prompt with the title or the content of another one is refused, unless --new is given",
+  async (place) => {
+    const scope = ["--workspace", await makeWorkspace(place)];
+    const push = (name: string, prompt: object, ...more: string[]) =>
+      place.cli(words`prompt push - ${scope} --name ${name} ${more}`, JSON.stringify(prompt));
+    assert.is((await push("a", promptFile)).code, 0);
+    const retitled = { ...promptFile, title: "Other" };
+    const refused = (shared: string) =>
+      `promptledger: Prompt a has the same ${shared}. To push to it, give its name; to create another one, use --new\n`;
+    for (
+      const [shared, prompt] of [
+        ["title", promptFile],
+        ["title", { ...promptFile, messages: [{ role: "user", content: "x" }] }],
+        ["content", retitled],
+      ] as const
+    ) {
+      const { code, said } = await push("prompts/a", prompt);
+      assert.equal([code, said], [1, refused(shared)]);
+    }
+    assert.is((await push("a", promptFile)).code, 0);
+    assert.is((await push("b", { ...retitled, llmConfig: { temperature: 1.5 } })).code, 0);
+    assert.is((await push("c", promptFile, "--new")).code, 0);
+    await place.data(words`prompt archive a ${scope}`);
+    await place.data(words`prompt archive c ${scope}`);
+    assert.is((await push("d", promptFile)).code, 0);
+  },
+);
+
+everywhere("--root says from where on the path gives the name", async (place) => {
+  const scope = ["--workspace", await makeWorkspace(place)];
+  const push = (...more: string[]) =>
+    place.cli(words`prompt push ${more} ${scope} --json`, "", { read: () => inFolder.read("support/assistant.json") });
+  const nameOf = async (...more: string[]) => ((await push(...more)).json as Data | undefined)?.name;
+  assert.is(await nameOf("prompts/support/chat.json", "--root", "prompts"), "support/chat");
+  assert.is(await nameOf("./prompts/support/chat.json", "--root", "prompts/"), "support/chat");
+  assert.is(await nameOf(`${folder}/support/chat.json`, "--root", folder), "support/chat");
+  for (const path of ["other/a.json", "../prompts/a.json", "prompts", "promptsa.json"]) {
+    const { code, said } = await push(path, "--root", "prompts");
+    assert.equal([code, said], [1, `promptledger: ${path} is not in prompts\n`]);
+  }
+  assert.match((await push("-", "--root", "x")).said, "Standard input has no path to name the prompt after");
+  assert.match((await push("a.json", "--root", "x", "--name", "a")).said, "--name and --root exclude each other");
+});
+
+everywhere("a first promotion creates the deployment", async (place) => {
+  const { workspaceId } = await place.setUp();
+  const scope = ["--workspace", workspaceId];
+  const promote = (...args: string[]) => place.cli(["deploy", "promote", ...args, ...scope, "--json"]);
+  const { code, said, json } = await promote("greeting@live", "--from", "production");
+  assert.equal([code, said], [0, "Created greeting@live, which serves version 1\n"]);
+  const { reference, currentVersion, revision } = json as Record<string, unknown>;
+  assert.equal([reference, currentVersion, revision], ["greeting@live", 1, 1]);
+  const errors: [args: string[], error: string][] = [
+    [words`greeting@new --from none`, "Deployment none not found"],
+    [words`greeting@new --version 9`, "Version 9 of prompt"],
+    [words`greeting@new --from greeting@new`, "Deployment greeting@new not found"],
+    [words`none@new --from production`, "Prompt none not found"],
+    [words`greeting@New --from production`, "name must be lower-case letters"],
+    [words`dep_0 --from production`, "Deployment dep_0 not found"],
+  ];
+  for (const [args, error] of errors) {
+    const refused = await promote(...args);
+    assert.is(refused.code, 1);
+    assert.match(refused.said, error);
+  }
+  assert.is((await promote("greeting@canary", "--version", "1")).code, 0);
+  const all = await place.data<Data[]>(words`deploy list ${scope}`);
+  assert.equal(all.map(({ name }) => name), ["canary", "live", "production"]);
+  assert.is((await promote("greeting@live", "--from", "canary")).code, 0);
+});
+
 everywhere("the wrong file cannot replace what is live without --force", async (place) => {
   const { workspaceId, key, deployId } = await place.setUp();
   const push = words`prompt push wrong.json --workspace ${workspaceId} --deploy production`;
-  const other = await place.cli(push, "", inFolder);
+  const other = await place.cli([...push, "--new"], "", inFolder);
   assert.match(other.said, "Pushed version 1 of the new prompt wrong; wrong@production");
-  assert.match(other.said, "greeting has the same title: push to it with --name greeting\n");
   assert.is((await request(key, deployId)).json!["title" as never], "Greeting");
   const refused = await place.cli([...push, "--name", "greeting"], "", inFolder);
   assert.is(refused.code, 1);
