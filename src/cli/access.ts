@@ -67,12 +67,25 @@ function showWorkspace(workspace: Workspace): Outcome {
 const describeStatuses = (statuses: StatusName[]): string =>
   statuses.map(({ status, name, isFailure }) => `${status}=${name}${isFailure ? "!" : ""}`).join(" ");
 
+const describeDefaults = ({ monthlyLimit, statuses }: Workspace): string =>
+  `It accepts ${monthlyLimit.toLocaleString("en")} requests per month, and ` +
+  `${statuses.length === 0 ? "names no status" : `its statuses are ${describeStatuses(statuses)}`}. ` +
+  "workspace update changes both";
+
+const statusExplanation = 'What a status of its records means. An empty text ("") names none';
+
 export const accessPresentations = [
   present(createWorkspace, {
     createsDatabase: true,
-    run: async ({ args, call }, input) => showWorkspace(await call(createWorkspace, { ...input, ...statusesOf(args) })),
+    explanations: { status: `${statusExplanation}. Default: 0=failed! and 1=ok` },
+    async run({ args, call }, input) {
+      const created = await call(createWorkspace, { ...input, ...statusesOf(args) });
+      const { data, note } = showWorkspace(created);
+      return { data, note: [describeDefaults(created), ...note === undefined ? [] : [note]].join("\n") };
+    },
   }),
   present(updateWorkspace, {
+    explanations: { status: `${statusExplanation}. The names given replace all that it had` },
     check: (args) =>
       ["name", "limit", "upgrade-url", "keep-records", "keep-calls", "status"]
           .every((name) => args.findText(name) === undefined)

@@ -40,6 +40,12 @@ export const givenStatuses = described(
   "What the statuses of its records mean. This replaces all names that it had",
 );
 
+/** The statuses of a new workspace. */
+export const defaultStatuses: StatusName[] = [
+  { status: 0, name: "failed", isFailure: true },
+  { status: 1, name: "ok", isFailure: false },
+];
+
 /** Statuses as the database and the audit log have them: in order, and with every member. */
 export const toStatuses = (given: GivenStatus[]): StatusName[] =>
   given.map(({ status, name, isFailure = false }) => ({ status, name, isFailure }))

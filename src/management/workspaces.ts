@@ -8,7 +8,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
-import { givenStatuses, statusNames, toStatuses } from "./statuses.ts";
+import { defaultStatuses, givenStatuses, statusNames, toStatuses } from "./statuses.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 
 export const Workspace = named(
@@ -39,12 +39,11 @@ const table = tableOf(
 );
 export const workspaceTable = table;
 
-const defaultMonthlyLimit = 10_000;
+const defaultMonthlyLimit = 1_000_000;
 
 export const createWorkspace = operation({
   id: "createWorkspace",
-  summary:
-    `Create a workspace. Its limit is the number of accepted requests per month, by default ${defaultMonthlyLimit}`,
+  summary: "Create a workspace",
   method: "POST",
   path: "/workspaces",
   role: "owner",
@@ -58,14 +57,21 @@ export const createWorkspace = operation({
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),
     keepCallsMs: optional(keepCallsMs),
-    statuses: optional(givenStatuses),
+    statuses: optional(
+      described(
+        givenStatuses,
+        "What the statuses of its records mean. Default: 0 is failed, which counts as a failure, and 1 is ok",
+        { default: defaultStatuses },
+      ),
+    ),
   },
   output: Workspace,
   locate: ({ id }) => `/workspaces/${id}`,
   refusals: [],
-  async run({ clock, commit }, { name, monthlyLimit = defaultMonthlyLimit, statuses: given = [], ...nullables }) {
+  async run({ clock, commit }, { name, ...given }) {
+    const { monthlyLimit = defaultMonthlyLimit, statuses: named = defaultStatuses, ...nullables } = given;
     const { upgradeUrl = null, keepRecordsMs = null, keepCallsMs = null } = nullables;
-    const statuses = toStatuses(given);
+    const statuses = toStatuses(named);
     const createdAt = clock();
     const id: WorkspaceId = newId("ws", createdAt);
     const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, statuses, createdAt };

@@ -25,7 +25,15 @@ const cliWith = (env: Record<string, string>, args: string[]) => runIn(args, { D
 everywhere("creates, lists and changes workspaces", async ({ cli, data }) => {
   const made = await data(words`workspace create --name Näme --upgrade-url https://example.com/up`);
   assert.match(made.id!, /^ws_/);
-  assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 10000, "https://example.com/up"]);
+  const named = await cli(words`workspace create --name Mine --limit 5 --status 7=late --json`);
+  assert.is(
+    named.said,
+    "It accepts 5 requests per month, and its statuses are 7=late. workspace update changes both\n",
+  );
+  const unnamed = await cli(words`workspace create --name Mine --status ${""} --json`);
+  assert.equal((unnamed.json as Data).statuses, []);
+  assert.match(unnamed.said, "It accepts 1,000,000 requests per month, and names no status. ");
+  assert.equal([made.name, made.monthlyLimit, made.upgradeUrl], ["Näme", 1_000_000, "https://example.com/up"]);
   const changed = await data(words`workspace update ${made.id!} --limit 5 --upgrade-url ${""}`);
   assert.equal(changed, { ...made, monthlyLimit: 5, upgradeUrl: null });
   const kept = await cli(words`workspace update ${made.id!} --keep-records 90d --keep-calls 30d`);
@@ -453,7 +461,9 @@ test("workspace create and migrate create a missing database, and other commands
   }
   assert.not.ok((await readdir(folder)).includes("new.db"));
   const { code, said } = await run("workspace", "create", "--name", "First");
-  assert.equal([code, said], [0, `Created the database file:${path}\n`]);
+  const defaults =
+    "It accepts 1,000,000 requests per month, and its statuses are 0=failed! 1=ok. workspace update changes both";
+  assert.equal([code, said], [0, `Created the database file:${path}\n${defaults}\n`]);
 });
 
 test("a database that is created without DATABASE_URL is named, and why", () => {

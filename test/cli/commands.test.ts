@@ -411,7 +411,10 @@ everywhere("shows statistics of records", async ({ cli, data, setUp }) => {
   const stats = await data<{ records: number; versions: Data[] }>(words`stats --deploy ${deployId} --from 1h`);
   assert.equal([stats.records, stats.versions.length], [2, 1]);
   const { out } = await cli(words`stats --deploy ${deployId} --version 1`);
-  assert.match(out, "version 1: 2 records\n  status  records   share\n  -3            1  50.0 %  ██████████\n");
+  assert.match(
+    out,
+    "version 1: 2 records, 0.0 % failed (95 % interval 0.0 % to 65.8 %)\n  status  records   share\n  -3            1  50.0 %  ██████████\n  1 ok ",
+  );
   assert.match(
     out,
     "latency (1 record): p50 100 ms, p95 100 ms, p99 100 ms, mean 100 ms\n  tokens (1 record): 10 prompt, 3 completion, 0 cached, mean 13\n",
@@ -450,7 +453,7 @@ everywhere("audit list says what changed from what to what, and audit export wri
   await place.data(words`workspace update ${id!} --limit 20 --keep-records 90d`);
   const scope = ["--workspace", id!];
   const { out } = await place.cli(words`audit list ${scope}`);
-  assert.match(out, /workspace\.updated +monthlyLimit 10000 → 20, keepRecordsMs - → 90d /);
+  assert.match(out, /workspace\.updated +monthlyLimit 1000000 → 20, keepRecordsMs - → 90d /);
   assert.match(out, /workspace\.created +Audited /);
   const listed = await place.data<Data[]>(words`audit list ${scope}`);
   assert.equal(listed.map(({ action }) => action), ["workspace.updated", "workspace.created"]);

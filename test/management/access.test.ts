@@ -1,6 +1,7 @@
 // Workspaces and API keys, managed over HTTP.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { defaultStatuses } from "../../src/management/statuses.ts";
 import type { ApiKey } from "../../src/management/api-keys.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";
@@ -27,14 +28,14 @@ const rotated = async (world: World, id: string, body: object = {}): Promise<New
 const tryKeys = (world: World, ...keys: string[]) =>
   Promise.all(keys.map(async (key) => (await world.read(world.deployId, key)).status));
 
-test("a workspace has by default a limit of 10,000, no upgrade link and no retention", async () => {
+test("a workspace has by default a limit of 1,000,000, no upgrade link and no retention", async () => {
   const world = await createWorld();
-  const forEver = { keepRecordsMs: null, keepCallsMs: null, statuses: [] };
+  const forEver = { keepRecordsMs: null, keepCallsMs: null, statuses: defaultStatuses };
   const made = taken(await world.manage("POST", "/workspaces", { name: "Bare" }), 201);
   assert.equal(made, {
     id: made.id,
     name: "Bare",
-    monthlyLimit: 10_000,
+    monthlyLimit: 1_000_000,
     upgradeUrl: null,
     ...forEver,
     createdAt: noon,

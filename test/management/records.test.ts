@@ -155,7 +155,7 @@ test("a time range may end after the last possible time, and begin there too", a
 const wrongFilters: [query: string, error: string][] = [
   ["text=", "Field text must be a non-empty string"],
   [`text=${"%F0%9F%91%8B".repeat(201)}`, "Field text must be at most 200 characters"],
-  ["status=1.5", "The workspace has no status named 1.5. Its names: none"],
+  ["status=1.5", "The workspace has no status named 1.5. Its names: failed, ok"],
   ["status=", "Field status must be a list of statuses and names of statuses, separated by commas"],
   ["promptVersion=0", "Field promptVersion must be an integer from 1 to 9007199254740991"],
   ["from=-1", "Field from must be an integer of Unix milliseconds from 0 to 9007199254740991"],

@@ -1,6 +1,7 @@
 // Retention removes records and calls that are older than their workspace keeps them, and nothing else.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { defaultStatuses } from "../../src/management/statuses.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { createLog } from "../../src/common/log.ts";
 import type { Call } from "../../src/schema/ledger.ts";
@@ -49,7 +50,7 @@ test("retention can be set when a workspace is created", async () => {
   const { manage } = await createWorld();
   const body = { name: "Short", keepRecordsMs: day, keepCallsMs: 2 * day };
   const { id, createdAt: _, ...made } = taken(await manage("POST", "/workspaces", body), 201);
-  assert.equal(made, { ...body, monthlyLimit: 10_000, upgradeUrl: null, statuses: [] });
+  assert.equal(made, { ...body, monthlyLimit: 1_000_000, upgradeUrl: null, statuses: defaultStatuses });
   assert.is(taken(await manage("GET", `/workspaces/${id}`)).keepCallsMs, 2 * day);
 });
 

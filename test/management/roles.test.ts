@@ -75,7 +75,7 @@ async function namedOf(world: World): Promise<Named> {
     "API key": keyId,
     Prompt: promptId,
     Deployment: deployId,
-    Diagnosis: recordId,
+    Record: recordId,
     Token: tokenId,
   };
 }
@@ -85,7 +85,7 @@ const absent: Named = {
   "API key": newId("key", noon),
   Prompt: newId("prompt", noon),
   Deployment: newId("dep", noon),
-  Diagnosis: `diag_${"0".repeat(26)}`,
+  Record: `diag_${"0".repeat(26)}`,
   Token: newId("token", noon),
 };
 

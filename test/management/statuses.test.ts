@@ -1,6 +1,7 @@
 // Names of statuses: what the codes of a workspace's records mean.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { defaultStatuses } from "../../src/management/statuses.ts";
 import { createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, refused, taken } from "./management.ts";
@@ -11,10 +12,13 @@ const pathOf = ({ workspaceId }: World) => `/workspaces/${workspaceId}`;
 const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed", isFailure: true }];
 const stored = [{ status: 0, name: "failed", isFailure: true }, { status: 1, name: "ok", isFailure: false }];
 
-test("a workspace has none at first, gets them in order of their codes, and others replace them", async () => {
+test("a workspace has failed and ok at first, gets others in order of their codes, and others replace them", async () => {
   const world = await createWorld();
   const read = async () => taken(await world.manage("GET", pathOf(world))).statuses;
-  assert.equal(await read(), []);
+  assert.equal(await read(), [
+    { status: 0, name: "failed", isFailure: true },
+    { status: 1, name: "ok", isFailure: false },
+  ]);
   assert.equal(taken(await world.manage("PATCH", pathOf(world), { statuses })).statuses, stored);
   assert.equal(await read(), stored);
   assert.equal((await readAll<{ statuses: object }>(world, "/workspaces"))[0]!.statuses, stored);
@@ -28,11 +32,12 @@ test("a new workspace can have them", async () => {
   const world = await createWorld();
   const body = { name: "New", statuses };
   assert.equal(taken(await world.manage("POST", "/workspaces", body), 201).statuses, stored);
+  assert.equal(taken(await world.manage("POST", "/workspaces", { name: "None", statuses: [] }), 201).statuses, []);
 });
 
 test("the audit log has them before and after, once for each change", async () => {
   const world = await createWorld();
-  for (const given of [statuses, statuses, stored, []]) {
+  for (const given of [[], statuses, statuses, stored, []]) {
     taken(await world.manage("PATCH", pathOf(world), { statuses: given }));
   }
   const entries = await readAll<{ action: string; before: object; after: object }>(world, "/audit");
@@ -40,7 +45,11 @@ test("the audit log has them before and after, once for each change", async () =
     before,
     after,
   ]);
-  assert.equal(changes, [[{ statuses: stored }, { statuses: [] }], [{ statuses: [] }, { statuses: stored }]]);
+  assert.equal(changes, [
+    [{ statuses: stored }, { statuses: [] }],
+    [{ statuses: [] }, { statuses: stored }],
+    [{ statuses: defaultStatuses }, { statuses: [] }],
+  ]);
 });
 
 test("codes and names are unique, and a name looks like no code and no list", async () => {
