@@ -1,5 +1,5 @@
 // Formats data for people: a list as a table, an object as lines. Programs get JSON instead.
-import { stringify } from "../common/json-text.ts";
+import { isJsonText, stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
 
 /** Formats a list of objects as a table, and one object as lines. A table fits into `columns`. */
@@ -28,7 +28,7 @@ function formatList(items: Item[], columns?: number): string {
 export function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "" || Array.isArray(value) && value.length === 0) return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number" && name.endsWith("At")) return formatTime(value);
+  if (typeof value === "number" && isTime(name)) return formatTime(value);
   if (typeof value === "number" && name === "resetTime") return formatTime(value * 1000);
   if (typeof value === "number" && name.endsWith("Ms")) return formatDuration(value);
   if (typeof value === "string") return oneLine(value);
@@ -36,6 +36,24 @@ export function formatValue(name: string, value: unknown): string {
   const text = stringify(value);
   // JSON text of a scalar is shown as its value.
   return typeof value === "object" && !/^[{[]/.test(text) ? formatValue(name, JSON.parse(text)) : oneLine(text);
+}
+
+/** Whether a member is a time in Unix ms: `createdAt`, `at` or `validFrom`. */
+const isTime = (name: string) => /^at$|At$|^validFrom$/.test(name);
+
+/**
+ * Data as `--json` prints it: behind each time in Unix ms stands the same in ISO 8601, `createdAtIso` behind `createdAt`. What
+ * clients sent stays as it is.
+ */
+export function withIsoTimes(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(withIsoTimes);
+  if (typeof data !== "object" || data === null || isJsonText(data)) return data;
+  const entries = Object.entries(data).flatMap(([name, value]): [string, unknown][] => {
+    const same: [string, unknown] = [name, withIsoTimes(value)];
+    if (!isTime(name) || typeof value !== "number" && value !== null) return [same];
+    return [same, [`${name}Iso`, value === null ? null : formatTime(value)]];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Formats a time in Unix ms, which may be out of range for a Date: clients send any. */

@@ -140,7 +140,7 @@ const candidatesOf = (name: string, isOption: boolean): string[] =>
 
 /** Parameters that mean the same wherever an operation does not say something else. */
 const usual: Explanations = {
-  json: "Print JSON alone",
+  json: "Print JSON alone. It has each time in ISO 8601 too",
   help: "Explain the command",
   server: "Work on the service at this URL, not on the database in DATABASE_URL. Default: PROMPTLEDGER_SERVER",
   limit: "How many entries to list at most. Default: 50",

@@ -39,7 +39,8 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
     note: args.findText("note"),
     actor: args.findText("actor"),
   });
-  const { isNew: _, deployment, ...prompt } = published;
+  const { isNew: isNewVersion, deployment, ...pushed } = published;
+  const prompt = { ...pushed, isNewVersion };
   const { id, name, version, title, variables } = prompt;
   const summary = { promptId: id, name, version, title, variables: variables.join(", ") };
   const said = [describePush(published), describeVariables(published), describeLive(published)];

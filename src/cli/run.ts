@@ -8,7 +8,7 @@ import { readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, Outcome } from "./command.ts";
 import { findByName, withCurrentNoun } from "./commands.ts";
-import { format, stripControls } from "./format.ts";
+import { format, stripControls, withIsoTimes } from "./format.ts";
 import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
 import { usageOf, wordForCommand } from "./parameters.ts";
@@ -116,7 +116,7 @@ async function print(
   const { data, text, rows, note, failed = false } = outcome;
   const list = rows ?? data;
   report("");
-  if (data !== undefined && json) await write(`${stringify(data)}\n`);
+  if (data !== undefined && json) await write(`${stringify(withIsoTimes(data))}\n`);
   else if (data !== undefined) await write(text?.() ?? format(rows ?? data, columns));
   if (note !== undefined) say(`${stripControls(note)}\n`);
   else if (Array.isArray(list) && list.length === 0 && Array.isArray(data)) say("Nothing to list\n");

@@ -459,7 +459,28 @@ everywhere("audit list says what changed from what to what, and audit export wri
   assert.equal(listed.map(({ action }) => action), ["workspace.updated", "workspace.created"]);
   const file = `${folder}/${id}.ndjson`;
   assert.equal(await place.data(words`audit export ${scope} --out ${file}`), { file, format: "ndjson", entries: 2 });
-  assert.equal(toLines(await readFile(file, "utf8")), listed);
+  const stored = JSON.parse(JSON.stringify(listed), (name, value) => name.endsWith("AtIso") ? undefined : value);
+  assert.equal(toLines(await readFile(file, "utf8")), stored);
+});
+
+everywhere("--json has each time in ISO 8601 too, and leaves alone what clients sent", async (place) => {
+  const { key, deployId, workspaceId } = await place.setUp();
+  const sent = { startedAt: 5, at: null, nested: [{ createdAt: 7 }] };
+  await submit(key, deployId, { additional_properties: sent });
+  const [record] = await place.data<Data[]>(words`record list --deploy ${deployId}`);
+  assert.equal(record!.additional_properties, sent);
+  assert.is(record!.createdAtIso, new Date(record!.createdAt!).toISOString());
+  const [listed] = await place.data<Data[]>(words`key list --workspace ${workspaceId}`);
+  assert.equal([listed!.expiresAt, listed!.expiresAtIso], [null, null]);
+  assert.equal(Object.keys(listed!).filter((name) => name.endsWith("AtIso")).length, 5);
+});
+
+everywhere("prompt push --json says whether it created a version", async (place) => {
+  const { workspaceId } = await place.setUp();
+  const push = async () =>
+    (await place.data(words`prompt push - --workspace ${workspaceId} --name j --new`, JSON.stringify(promptFile)))
+      .isNewVersion;
+  assert.equal([await push(), await push()], [true, false]);
 });
 
 everywhere("verify says whether the audit log is intact, and its head", async (place) => {
