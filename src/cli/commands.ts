@@ -16,6 +16,8 @@ import { accessPresentations } from "./access.ts";
 import { auditPresentations } from "./audit.ts";
 import { show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
+import { completionFor } from "./completion.ts";
+import type { Shell } from "./completion.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { describeCreated, openLocal } from "./local.ts";
 import { format } from "./format.ts";
@@ -39,6 +41,15 @@ const serviceCommands: Command[] = [
         text: () => `${token}\n`,
         note: "Start the service with it as ADMIN_TOKEN, and use it as PROMPTLEDGER_TOKEN with --server",
       });
+    },
+  },
+  {
+    ...readUsage("completion SHELL", {}, { SHELL: "The shell for which to print a script" }),
+    summary: "Print a script that completes commands and options",
+    needs: "nothing",
+    runLocally({ args }) {
+      const script = completionFor(args.text<Shell>("SHELL"), commands);
+      return Promise.resolve({ data: { script }, text: () => script });
     },
   },
   {

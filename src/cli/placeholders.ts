@@ -33,6 +33,7 @@ const kinds: Record<string, Kind> = {
     expected: `between 1d and ${maxDuration / day}d, or forever`,
     read: (text) => text === "forever" ? "" : readDuration(text, day),
   },
+  SHELL: { expected: "bash, zsh or fish", read: (text) => /^(bash|zsh|fish)$/.test(text) ? text : undefined },
   "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
   "CODE=NAME": {
     expected: "a status and its name, as in 1=ok, or 0=failed! if it counts as a failure",
@@ -51,10 +52,16 @@ const kinds: Record<string, Kind> = {
 /** What a value must be, for help. Undefined if it may be any text, or if the placeholder lists what it may be. */
 export const describeValue = (placeholder: string): string | undefined => kinds[placeholder]?.expected;
 
-/** `read|submit` is a choice. An unknown placeholder stands for any text. */
-function kindOf(placeholder: string): Kind | undefined {
+/** The values of a choice: those of `read|submit`. None if it is no choice. */
+export function choicesOf(placeholder: string): string[] {
   const choices = placeholder.split("|");
-  if (choices.length === 1) return kinds[placeholder];
+  return choices.length === 1 ? [] : choices;
+}
+
+/** An unknown placeholder stands for any text. */
+function kindOf(placeholder: string): Kind | undefined {
+  const choices = choicesOf(placeholder);
+  if (choices.length === 0) return kinds[placeholder];
   return { expected: choices.join(" or "), read: (text) => choices.find((choice) => choice === text) };
 }
 
