@@ -3,7 +3,7 @@ import type { Refusal } from "../common/errors.ts";
 import { isApiKey } from "../common/ids.ts";
 import { markup } from "./html.ts";
 import type { View } from "./page.ts";
-import { field, form, hiddenField } from "./parts/form.ts";
+import { field, form, hiddenField } from "./parts/form.tsx";
 import { notice } from "./parts/notice.ts";
 
 /** Asks for a token. `next` is the page below the console to go to then, and `fault` why the person is not signed in. */

@@ -10,9 +10,9 @@ import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
-import { checkbox, field, filters, select } from "../parts/form.ts";
-import { heading } from "../parts/heading.ts";
-import { pager, table } from "../parts/table.ts";
+import { checkbox, field, filters, select } from "../parts/form.tsx";
+import { heading } from "../parts/heading.tsx";
+import { pager, table } from "../parts/table.tsx";
 import { findWith, rangeOf, spanOptions } from "./inputs.ts";
 import { filterNotice } from "./record-filter.ts";
 

@@ -12,10 +12,10 @@ import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, stateOf, versionLink } from "../parts/chips.ts";
-import { field, form, guarded, noteField } from "../parts/form.ts";
-import { heading, section } from "../parts/heading.ts";
+import { field, form, guarded, noteField } from "../parts/form.tsx";
+import { heading, section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.ts";
-import { facts, pager, table } from "../parts/table.ts";
+import { facts, pager, table } from "../parts/table.tsx";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
 

@@ -8,9 +8,9 @@ import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, stateOf } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
-import { checkbox, filters } from "../parts/form.ts";
-import { heading } from "../parts/heading.ts";
-import { pager, partHint, table } from "../parts/table.ts";
+import { checkbox, filters } from "../parts/form.tsx";
+import { heading } from "../parts/heading.tsx";
+import { pager, partHint, table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
   path: "/:workspaceId/deployments",

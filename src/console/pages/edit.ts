@@ -13,7 +13,7 @@ import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.ts";
 import { draftForm } from "../parts/draft-form.ts";
-import { heading, section } from "../parts/heading.ts";
+import { heading, section } from "../parts/heading.tsx";
 import { notice } from "../parts/notice.ts";
 import { previewOf } from "../parts/preview.ts";
 import { variablesNotice } from "../parts/variables.ts";

@@ -6,7 +6,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import type { Html } from "../html.ts";
 import { asked, askedWord, listMost, sent, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { field, select } from "../parts/form.ts";
+import { field, select } from "../parts/form.tsx";
 
 /** A number that a form sent. What is not one is refused under the name of its field. */
 export function numberIn(visit: Visit, name: string): number | undefined {

@@ -17,7 +17,7 @@ import type { Page, Visit } from "../page.ts";
 import { shareBar } from "../parts/chart.ts";
 import { deploymentChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
-import { heading, section } from "../parts/heading.ts";
+import { heading, section } from "../parts/heading.tsx";
 import { usageChart } from "../parts/usage-chart.ts";
 import { changesTable, findNames } from "./audit.ts";
 

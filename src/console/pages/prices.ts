@@ -8,10 +8,10 @@ import type { Part } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { empty } from "../parts/empty.ts";
-import { field, form, guarded, hiddenField } from "../parts/form.ts";
-import { heading, section } from "../parts/heading.ts";
+import { field, form, guarded, hiddenField } from "../parts/form.tsx";
+import { heading, section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.ts";
-import { pager, table } from "../parts/table.ts";
+import { pager, table } from "../parts/table.tsx";
 import { momentOf } from "./inputs.ts";
 
 const pageSize = 100;

@@ -12,9 +12,9 @@ import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page
 import type { Page, Visit } from "../page.ts";
 import { chip, chips, deploymentChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
-import { checkbox, field, filters } from "../parts/form.ts";
-import { heading } from "../parts/heading.ts";
-import { pager, partHint } from "../parts/table.ts";
+import { checkbox, field, filters } from "../parts/form.tsx";
+import { heading } from "../parts/heading.tsx";
+import { pager, partHint } from "../parts/table.tsx";
 
 export const promptsPage: Page = {
   path: "/:workspaceId/prompts",

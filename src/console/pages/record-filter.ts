@@ -8,7 +8,7 @@ import { exact, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { area, checkbox, field, select } from "../parts/form.ts";
+import { area, checkbox, field, select } from "../parts/form.tsx";
 import { notice } from "../parts/notice.ts";
 import { rangeOf, spanOptions } from "./inputs.ts";
 

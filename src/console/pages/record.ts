@@ -19,10 +19,10 @@ import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { contentView, messagesView, mostCharacters } from "../parts/content.ts";
 import { exactTime } from "../parts/exact-time.ts";
-import { form, guarded, hiddenField } from "../parts/form.ts";
-import { heading, section } from "../parts/heading.ts";
+import { form, guarded, hiddenField } from "../parts/form.tsx";
+import { heading, section } from "../parts/heading.tsx";
 import { notice } from "../parts/notice.ts";
-import { facts } from "../parts/table.ts";
+import { facts } from "../parts/table.tsx";
 import { rawTextHeaders } from "../safety.ts";
 import { statusOf } from "../../http/respond.ts";
 

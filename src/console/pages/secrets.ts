@@ -4,8 +4,8 @@ import { markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { sent } from "../page.ts";
 import type { Shown, Visit } from "../page.ts";
-import { field, form, guarded, hiddenField, select } from "../parts/form.ts";
-import { section } from "../parts/heading.ts";
+import { field, form, guarded, hiddenField, select } from "../parts/form.tsx";
+import { section } from "../parts/heading.tsx";
 import { secretView } from "../parts/secret.ts";
 import { momentOf } from "./inputs.ts";
 

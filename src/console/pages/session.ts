@@ -13,9 +13,9 @@ import { lastMessage } from "../conversation.ts";
 import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
 import { exactTime } from "../parts/exact-time.ts";
-import { form, guarded } from "../parts/form.ts";
-import { heading } from "../parts/heading.ts";
-import { facts, pager } from "../parts/table.ts";
+import { form, guarded } from "../parts/form.tsx";
+import { heading } from "../parts/heading.tsx";
+import { facts, pager } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 
 const pageSize = 30; // so that a page of short records stays light

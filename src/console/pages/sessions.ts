@@ -5,9 +5,9 @@ import { markup } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { empty } from "../parts/empty.ts";
-import { filters, select } from "../parts/form.ts";
-import { heading } from "../parts/heading.ts";
-import { pager, table } from "../parts/table.ts";
+import { filters, select } from "../parts/form.tsx";
+import { heading } from "../parts/heading.tsx";
+import { pager, table } from "../parts/table.tsx";
 import { findWith, spanOf, spanOptions } from "./inputs.ts";
 import { filterNotice } from "./record-filter.ts";
 

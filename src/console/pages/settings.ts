@@ -7,10 +7,10 @@ import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { checkbox, field, form, guarded } from "../parts/form.ts";
-import { heading, section } from "../parts/heading.ts";
+import { checkbox, field, form, guarded } from "../parts/form.tsx";
+import { heading, section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.ts";
-import { facts } from "../parts/table.ts";
+import { facts } from "../parts/table.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.ts";
 import { statusesForm, statusesIn, statusLabel } from "./statuses.ts";
 

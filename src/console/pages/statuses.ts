@@ -5,7 +5,7 @@ import { invalid } from "../../common/errors.ts";
 import { exact, markup } from "../html.ts";
 import type { Html } from "../html.ts";
 import type { Visit } from "../page.ts";
-import { form, hiddenField } from "../parts/form.ts";
+import { form, hiddenField } from "../parts/form.tsx";
 
 const spareRows = 3;
 

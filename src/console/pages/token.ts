@@ -6,10 +6,10 @@ import { isolated, markup } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page } from "../page.ts";
 import { chip } from "../parts/chips.ts";
-import { heading } from "../parts/heading.ts";
+import { heading } from "../parts/heading.tsx";
 import { doneNotice, notice } from "../parts/notice.ts";
 import { isRevoked, stateChip } from "../parts/secret.ts";
-import { facts } from "../parts/table.ts";
+import { facts } from "../parts/table.tsx";
 import { changeSecret, rotationForms } from "./secrets.ts";
 import { placeOf } from "./tokens.ts";
 

@@ -10,10 +10,10 @@ import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
-import { field, form, guarded, select } from "../parts/form.ts";
-import { heading, section } from "../parts/heading.ts";
+import { field, form, guarded, select } from "../parts/form.tsx";
+import { heading, section } from "../parts/heading.tsx";
 import { secretView, stateChip } from "../parts/secret.ts";
-import { pager, table } from "../parts/table.ts";
+import { pager, table } from "../parts/table.tsx";
 import { withLabels } from "./inputs.ts";
 import { expiryField, expiryIn, expiryLabel } from "./secrets.ts";
 

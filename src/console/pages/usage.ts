@@ -8,9 +8,9 @@ import type { Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { empty } from "../parts/empty.ts";
-import { heading, section } from "../parts/heading.ts";
+import { heading, section } from "../parts/heading.tsx";
 import { notice } from "../parts/notice.ts";
-import { table } from "../parts/table.ts";
+import { table } from "../parts/table.tsx";
 import { quotaOf } from "./overview.ts";
 
 const mostMonths = 24;

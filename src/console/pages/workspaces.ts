@@ -11,9 +11,9 @@ import { asked, sent } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { shareBar } from "../parts/chart.ts";
 import { empty } from "../parts/empty.ts";
-import { field, form, guarded } from "../parts/form.ts";
-import { heading, section } from "../parts/heading.ts";
-import { pager } from "../parts/table.ts";
+import { field, form, guarded } from "../parts/form.tsx";
+import { heading, section } from "../parts/heading.tsx";
+import { pager } from "../parts/table.tsx";
 import { numberIn } from "./inputs.ts";
 
 const pageSize = 24;

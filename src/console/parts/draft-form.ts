@@ -2,7 +2,7 @@
 import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { area, field, hiddenField } from "./form.ts";
+import { area, field, hiddenField } from "./form.tsx";
 
 type Options = { isNew: boolean; latest: number | undefined; lack: string | undefined };
 

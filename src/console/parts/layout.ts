@@ -30,7 +30,8 @@ export const bareLayout = (root: string, { title, body }: View): string =>
   });
 
 /** A whole document. */
-export const documentOf = (root: string, view: FramedView): string => `${headOf(root, titleOf(view))}${bodyOf(view)}`;
+export const documentOf = (root: string, view: FramedView): string =>
+  headOf(root, titleOf(view)).html + bodyOf(view).html;
 
 /** A document up to the content of its body. */
 const headOf = (root: string, title?: Html): Html =>
@@ -47,9 +48,8 @@ const bodyOf = ({ content }: FramedView): Html =>
 
 /** The first part of a page that takes long. */
 export const waitingPart = (root: string): string =>
-  `${
-    headOf(root)
-  }${markup`<main class="bare waiting"><p class="brand">${mark}</p><h1>Not ready yet</h1><p>${explanation}</p>`}`;
+  headOf(root).html +
+  markup`<main class="bare waiting"><p class="brand">${mark}</p><h1>Not ready yet</h1><p>${explanation}</p>`.html;
 
 // It is this long because Safari shows nothing of a page before it has some 250 characters of text.
 const explanation =
@@ -58,7 +58,7 @@ const explanation =
   "nothing is lost. A shorter time range is faster.";
 
 /** The second part: the page itself. The style then hides the first part. */
-export const readyPart = (view: FramedView): string => `</main>${titleOf(view)}${bodyOf(view)}`;
+export const readyPart = (view: FramedView): string => `</main>${titleOf(view).html}${bodyOf(view).html}`;
 
 const mark =
   markup`<svg width="22" height="22" viewBox="0 0 24 24" aria-hidden="true"><rect class="ink" x="3" y="2" width="18" height="20" rx="4"/><path class="paper" d="M7.5 8h9M7.5 12h9M7.5 16h5"/></svg>promptledger`;

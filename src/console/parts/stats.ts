@@ -6,8 +6,8 @@ import { counted, dash, duration, durationText, number, rounded, share, usd } fr
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { notice } from "./notice.ts";
-import { table } from "./table.ts";
-import type { Column } from "./table.ts";
+import { table } from "./table.tsx";
+import type { Column } from "./table.tsx";
 
 /** The statistics of one column, and its label. */
 type Labelled = { label: string; stats: RecordStats };

@@ -1,4 +1,6 @@
 // The records of a deployment with filters, and their export.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
@@ -7,15 +9,15 @@ import { exportFormats } from "../../management/export.ts";
 import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { dash, duration, excerpt, time } from "../format.ts";
-import { markup } from "../html.ts";
+import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.ts";
 import { empty } from "../parts/empty.ts";
-import { filters, select } from "../parts/form.ts";
-import { heading } from "../parts/heading.ts";
-import { pager, table } from "../parts/table.ts";
+import { filters, select } from "../parts/form.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { pager, table } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
@@ -34,9 +36,12 @@ export const recordsPage: Page = {
     if (deployment === undefined) {
       return {
         title: "Records",
-        body: markup`${heading({ title: "Records" })}${
-          empty("No record yet", "Applications send records to a deployment, and there is none yet.")
-        }`,
+        body: (
+          <>
+            <Heading title="Records" />
+            {empty("No record yet", "Applications send records to a deployment, and there is none yet.")}
+          </>
+        ),
       };
     }
     const [{ found, refusal }, keys] = await Promise.all([
@@ -57,41 +62,37 @@ export const recordsPage: Page = {
       title: `Records of ${deployment.reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
-      body: markup`${
-        heading({
-          title: "Records",
-          lede: `What applications submitted, ${orderIn(visit)} first.`,
-          actions: items.length > 0 &&
-            markup`<a class="button" href="${
-              link(visit, ["deployments", deployment.id, "stats"])
-            }">Statistics</a><a class="button" href="${
-              exported("ndjson")
-            }" download>Export JSON</a><a class="button" href="${
-              exported(
-                "csv",
-              )
-            }" download>Export CSV</a>`,
-        })
-      }${
-        filterForm(
-          visit,
-          deploymentField({ label: "Deployment", name: "deployment", value: deployment }, offered),
-          deployment,
-          keys,
-        )
-      }${
-        refusal !== undefined
-          ? filterNotice(refusal)
-          : items.length > 0
-          ? recordsTable(visit, items)
-          : noneFound(visit, nextCursor !== null)
-      }${
-        pager(
-          nextCursor,
-          (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }),
-          orderIn(visit) === "oldest" ? "Newer" : "Older",
-        )
-      }`,
+      body: (
+        <>
+          <Heading
+            title="Records"
+            lede={`What applications submitted, ${orderIn(visit)} first.`}
+            actions={items.length > 0 && (
+              <>
+                <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>
+                <a class="button" href={exported("ndjson")} download>Export JSON</a>
+                <a class="button" href={exported("csv")} download>Export CSV</a>
+              </>
+            )}
+          />
+          {filterForm(
+            visit,
+            deploymentField({ label: "Deployment", name: "deployment", value: deployment }, offered),
+            deployment,
+            keys,
+          )}
+          {refusal !== undefined
+            ? filterNotice(refusal)
+            : items.length > 0
+            ? recordsTable(visit, items)
+            : noneFound(visit, nextCursor !== null)}
+          {pager(
+            nextCursor,
+            (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }),
+            orderIn(visit) === "oldest" ? "Newer" : "Older",
+          )}
+        </>
+      ),
     };
   },
 };
@@ -102,7 +103,7 @@ const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
     {
       label: "When",
       isHead: true,
-      cell: (record) => markup`<a href="${link(visit, ["records", record.id])}">${time(record.createdAt)}</a>`,
+      cell: (record) => <a href={link(visit, ["records", record.id])}>{time(record.createdAt)}</a>,
     },
     { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
     { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
@@ -112,8 +113,8 @@ const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
     { label: "Output", isMain: true, cell: (record) => excerptOf(record, "output") },
   ]);
 
-const sessionLink = (visit: Visit, id: string): Html =>
-  markup`<a href="${link(visit, ["session"], { id })}">${excerpt(id, 40)}</a>`;
+const sessionLink = (visit: Visit, id: string): Html => <a href={link(visit, ["session"], { id })}>{excerpt(id, 40)}
+</a>;
 
 /** The beginning of an input or output. Of a conversation it is the last message. */
 function excerptOf(record: Diagnosis, name: PartName): Part {
@@ -153,7 +154,7 @@ const filterForm = (
   keys: readonly ApiKey[],
 ): Html =>
   filters(
-    markup`${deployment}${filterFields(visit, { keys, others: orderField(visit) })}`,
+    [deployment, filterFields(visit, { keys, others: orderField(visit) })],
     [...visit.query.keys()].some((name) => name !== "deployment")
       ? link(visit, ["records"], { deployment: id })
       : undefined,
