@@ -93,8 +93,8 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["diff", "management/prompt-text.ts"],
   ["hono/html", "console/html.ts"],
-  ["d3-scale", "console/parts/chart.ts"],
-  ["d3-shape", "console/parts/chart.ts"],
+  ["d3-scale", "console/parts/chart.tsx"],
+  ["d3-shape", "console/parts/chart.tsx"],
 ];
 
 for (const [packageName, ...importers] of soleImporters) {

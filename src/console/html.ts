@@ -15,7 +15,8 @@ type Component<Props> = (props: Props) => Part;
 export function h<Props>(tag: string | Component<Props>, props: Props | null, ...children: Part[]): Html {
   if (typeof tag === "function") return { html: toHtml(tag({ children, ...props } as Props)) };
   const start = `<${tag}${Object.entries<Part>({ ...props }).map(toAttribute).join("")}>`;
-  return { html: isVoid.has(tag) ? start : `${start}${toHtml(children)}</${tag}>` };
+  if (shapes.has(tag)) return { html: `${start.slice(0, -1)} />` };
+  return { html: voids.has(tag) ? start : `${start}${toHtml(children)}</${tag}>` };
 }
 
 // What TypeScript looks for beside the function.
@@ -31,7 +32,9 @@ export declare namespace h {
 /** Several parts without an element around them. */
 export const Fragment = ({ children }: { children?: Part }): Part => children;
 
-const isVoid = new Set(["br", "hr", "img", "input", "link", "meta", "wbr", "path", "rect", "circle", "line"]);
+// Elements without content, of HTML and of SVG.
+const voids = new Set(["br", "hr", "img", "input", "link", "meta", "wbr"]);
+const shapes = new Set(["circle", "path", "rect"]);
 
 function toAttribute([name, value]: [string, Part]): string {
   if (value === undefined || value === null || value === false) return "";

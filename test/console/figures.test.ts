@@ -2,7 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { dollarText, priceText } from "../../src/common/dollars.ts";
-import { durationText, time } from "../../src/console/format.ts";
+import { durationText, time } from "../../src/console/format.tsx";
 import { compareStats } from "../../src/management/compare.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { listPromptVersions } from "../../src/management/versions.ts";

@@ -4,12 +4,12 @@ import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts"
 import type { AuditEntry } from "../../management/audit.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
-import { dash, time } from "../format.ts";
+import { dash, time } from "../format.tsx";
 import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
-import { empty } from "../parts/empty.ts";
+import { empty } from "../parts/empty.tsx";
 import { checkbox, field, filters, select } from "../parts/form.tsx";
 import { heading } from "../parts/heading.tsx";
 import { pager, table } from "../parts/table.tsx";

@@ -10,12 +10,12 @@ import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { diffView } from "../parts/diff.ts";
-import { empty } from "../parts/empty.ts";
+import { diffView } from "../parts/diff.tsx";
+import { empty } from "../parts/empty.tsx";
 import { field, filters, select } from "../parts/form.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { comparisonView } from "../parts/stats.ts";
-import { variablesNotice } from "../parts/variables.ts";
+import { comparisonView } from "../parts/stats.tsx";
+import { variablesNotice } from "../parts/variables.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.ts";
 
 export const comparePage: Page = {

@@ -14,12 +14,12 @@ import { breakable, isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { diffView } from "../parts/diff.ts";
-import { empty } from "../parts/empty.ts";
+import { diffView } from "../parts/diff.tsx";
+import { empty } from "../parts/empty.tsx";
 import { filters, form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { comparisonView } from "../parts/stats.ts";
-import { variablesNotice } from "../parts/variables.ts";
+import { comparisonView } from "../parts/stats.tsx";
+import { variablesNotice } from "../parts/variables.tsx";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
 

@@ -11,12 +11,12 @@ import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
-import { diffView } from "../parts/diff.ts";
-import { draftForm } from "../parts/draft-form.ts";
+import { diffView } from "../parts/diff.tsx";
+import { draftForm } from "../parts/draft-form.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { notice } from "../parts/notice.ts";
-import { previewOf } from "../parts/preview.ts";
-import { variablesNotice } from "../parts/variables.ts";
+import { notice } from "../parts/notice.tsx";
+import { previewOf } from "../parts/preview.tsx";
+import { variablesNotice } from "../parts/variables.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;

@@ -2,15 +2,15 @@
 import type { PriceId } from "../../common/ids.ts";
 import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
 import type { Price } from "../../management/prices.ts";
-import { dash, price, time } from "../format.ts";
+import { dash, price, time } from "../format.tsx";
 import { isolated, markup } from "../html.ts";
 import type { Part } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { empty } from "../parts/empty.ts";
+import { empty } from "../parts/empty.tsx";
 import { field, form, guarded, hiddenField } from "../parts/form.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.ts";
+import { doneNotice } from "../parts/notice.tsx";
 import { pager, table } from "../parts/table.tsx";
 import { momentOf } from "./inputs.ts";
 

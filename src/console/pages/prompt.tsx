@@ -11,18 +11,18 @@ import { archivePrompt, renamePrompt, unarchivePrompt } from "../../management/p
 import type { Prompt } from "../../management/prompts.ts";
 import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
 import type { VersionSummary } from "../../management/versions.ts";
-import { time } from "../format.ts";
+import { time } from "../format.tsx";
 import { breakable, exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { chip, chips, deploymentChip } from "../parts/chips.ts";
-import { contentView } from "../parts/content.ts";
+import { chip, chips, deploymentChip } from "../parts/chips.tsx";
+import { contentView } from "../parts/content.tsx";
 import { mainOf } from "./inputs.ts";
 import { field, Form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice, notice } from "../parts/notice.ts";
-import { numbersLine } from "../parts/stats.ts";
+import { doneNotice, notice } from "../parts/notice.tsx";
+import { numbersLine } from "../parts/stats.tsx";
 
 const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
 

@@ -9,7 +9,7 @@ import type { Html, Part } from "../html.ts";
 import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { area, checkbox, field, select } from "../parts/form.tsx";
-import { notice } from "../parts/notice.ts";
+import { notice } from "../parts/notice.tsx";
 import { rangeOf, spanOptions } from "./inputs.ts";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */

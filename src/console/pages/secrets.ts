@@ -6,7 +6,7 @@ import { sent } from "../page.ts";
 import type { Shown, Visit } from "../page.ts";
 import { field, form, guarded, hiddenField, select } from "../parts/form.tsx";
 import { section } from "../parts/heading.tsx";
-import { secretView } from "../parts/secret.ts";
+import { secretView } from "../parts/secret.tsx";
 import { momentOf } from "./inputs.ts";
 
 export const expiryLabel = "Expires (UTC)";

@@ -1,10 +1,10 @@
 // The sessions of a workspace, the one with the newest record first.
 import { listSessions } from "../../management/sessions.ts";
-import { dash, excerpt, number, time, usd } from "../format.ts";
+import { dash, excerpt, number, time, usd } from "../format.tsx";
 import { markup } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
-import { empty } from "../parts/empty.ts";
+import { empty } from "../parts/empty.tsx";
 import { filters, select } from "../parts/form.tsx";
 import { heading } from "../parts/heading.tsx";
 import { pager, table } from "../parts/table.tsx";

@@ -2,14 +2,14 @@
 import { conflict } from "../../common/errors.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
-import { ageText, number, time } from "../format.ts";
+import { ageText, number, time } from "../format.tsx";
 import { isolated, markup } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { checkbox, field, form, guarded } from "../parts/form.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.ts";
+import { doneNotice } from "../parts/notice.tsx";
 import { facts } from "../parts/table.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.ts";
 import { statusesForm, statusesIn, statusLabel } from "./statuses.ts";

@@ -10,12 +10,12 @@ import { isolated, markup } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
-import { barChart, lineChart, numbersTable } from "../parts/chart.ts";
-import type { Chart } from "../parts/chart.ts";
-import { empty } from "../parts/empty.ts";
+import { barChart, lineChart, numbersTable } from "../parts/chart.tsx";
+import type { Chart } from "../parts/chart.tsx";
+import { empty } from "../parts/empty.tsx";
 import { filters, select } from "../parts/form.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { statsTable } from "../parts/stats.ts";
+import { statsTable } from "../parts/stats.tsx";
 import { findWith, spanOptions } from "./inputs.ts";
 import { filterFields, filterIn, filterNotice, findKeys } from "./record-filter.ts";
 

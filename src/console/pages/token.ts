@@ -1,14 +1,14 @@
 // A management token: its role, its rotation and its revocation.
 import type { TokenId } from "../../common/ids.ts";
 import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
-import { time } from "../format.ts";
+import { time } from "../format.tsx";
 import { isolated, markup } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page } from "../page.ts";
-import { chip } from "../parts/chips.ts";
+import { chip } from "../parts/chips.tsx";
 import { heading } from "../parts/heading.tsx";
-import { doneNotice, notice } from "../parts/notice.ts";
-import { isRevoked, stateChip } from "../parts/secret.ts";
+import { doneNotice, notice } from "../parts/notice.tsx";
+import { isRevoked, stateChip } from "../parts/secret.tsx";
 import { facts } from "../parts/table.tsx";
 import { changeSecret, rotationForms } from "./secrets.ts";
 import { placeOf } from "./tokens.ts";

@@ -2,14 +2,14 @@
 import { isMonth, monthOf } from "../../common/month.ts";
 import { listMonths, readUsage } from "../../management/usage.ts";
 import type { Usage } from "../../management/usage.ts";
-import { number } from "../format.ts";
+import { number } from "../format.tsx";
 import { isolated, markup } from "../html.ts";
 import type { Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
-import { empty } from "../parts/empty.ts";
+import { empty } from "../parts/empty.tsx";
 import { heading, section } from "../parts/heading.tsx";
-import { notice } from "../parts/notice.ts";
+import { notice } from "../parts/notice.tsx";
 import { table } from "../parts/table.tsx";
 import { quotaOf } from "./overview.ts";
 

@@ -1,6 +1,6 @@
 // Tables. On a narrow screen each row becomes a card, in which each value has the label of its column.
 /** @jsx h */
-import { number } from "../format.ts";
+import { number } from "../format.tsx";
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { mostItems } from "../page.ts";

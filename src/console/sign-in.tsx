@@ -1,25 +1,31 @@
 // Pages for who is not signed in.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import type { Refusal } from "../common/errors.ts";
 import { isApiKey } from "../common/ids.ts";
-import { markup } from "./html.ts";
+import { Fragment, h } from "./html.ts";
 import type { View } from "./page.ts";
-import { field, form, hiddenField } from "./parts/form.tsx";
-import { notice } from "./parts/notice.ts";
+import { field, Form, hiddenField } from "./parts/form.tsx";
+import { Notice } from "./parts/notice.tsx";
 
 /** Asks for a token. `next` is the page below the console to go to then, and `fault` why the person is not signed in. */
 export const signInView = (next: string, fault?: string): View => ({
   title: "Sign in",
-  body: markup`<h1>Sign in</h1><p class="lede">Use a management token, or the admin token of this service.</p>${
-    fault !== undefined && notice("error", fault)
-  }${
-    form({
-      submit: "Sign in",
-      action: "sign-in",
-      body: markup`${field({ label: "Token", name: "token", type: "password", isRequired: true })}${
-        hiddenField("next", next)
-      }`,
-    })
-  }<p class="hint">The session ends after 12 hours, when you sign out, or when the token is revoked. Make a token with <code>promptledger token create --name NAME --role viewer</code>.</p>`,
+  body: (
+    <>
+      <h1>Sign in</h1>
+      <p class="lede">Use a management token, or the admin token of this service.</p>
+      {fault !== undefined && <Notice kind="error">{fault}</Notice>}
+      <Form submit="Sign in" action="sign-in">
+        {field({ label: "Token", name: "token", type: "password", isRequired: true })}
+        {hiddenField("next", next)}
+      </Form>
+      <p class="hint">
+        The session ends after 12 hours, when you sign out, or when the token is revoked. Make a token with{" "}
+        <code>promptledger token create --name NAME --role viewer</code>.
+      </p>
+    </>
+  ),
 });
 
 /** What is wrong with a token that was refused. */
@@ -35,20 +41,42 @@ export const spentLink = "This link has been used, or is not known. Start the de
 /** Leads on from a link on another site. The browser withholds the cookie until a page of ours asks for it. */
 export const againView = (href: string): View => ({
   title: "Opening",
-  body: markup`<h1>Opening the page</h1><p><a class="button primary" href="${href}">Continue</a></p>`,
+  body: (
+    <>
+      <h1>Opening the page</h1>
+      <p>
+        <a class="button primary" href={href}>Continue</a>
+      </p>
+    </>
+  ),
 });
 
 /** A form was sent after the session had ended. */
 export const endedView = (root: string): View => ({
   title: "Signed out",
-  body:
-    markup`<h1>Your session has ended</h1><p>Nothing was changed. <a href="${root}sign-in" target="_blank" rel="noopener">Sign in in another tab</a>, then go back and send the form again. What you entered is still there.</p>`,
+  body: (
+    <>
+      <h1>Your session has ended</h1>
+      <p>
+        Nothing was changed.{" "}
+        <a href={`${root}sign-in`} target="_blank" rel="noopener">Sign in in another tab</a>, then go back and send the
+        form again. What you entered is still there.
+      </p>
+    </>
+  ),
 });
 
 export const offView: View = {
   title: "Off",
-  body:
-    markup`<h1>The console is off</h1><p>It needs the management API. Start the service with <code>ADMIN_TOKEN</code>, or with <code>MANAGEMENT=true</code> for management tokens alone.</p>`,
+  body: (
+    <>
+      <h1>The console is off</h1>
+      <p>
+        It needs the management API. Start the service with <code>ADMIN_TOKEN</code>, or with{" "}
+        <code>MANAGEMENT=true</code> for management tokens alone.
+      </p>
+    </>
+  ),
 };
 
 // Only a path below the console: no other site, and no way up.

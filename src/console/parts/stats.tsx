@@ -1,11 +1,13 @@
 // Statistics beside each other, with the numbers of `promptledger stats`, and what a comparison shows.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { dollarText } from "../../common/dollars.ts";
 import type { Comparison } from "../../management/compare.ts";
 import type { RecordStats } from "../../schema/ledger.ts";
-import { counted, dash, duration, durationText, number, rounded, share, usd } from "../format.ts";
-import { isolated, markup } from "../html.ts";
+import { counted, dash, duration, durationText, number, rounded, share, usd } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { notice } from "./notice.ts";
+import { Notice } from "./notice.tsx";
 import { table } from "./table.tsx";
 import type { Column } from "./table.tsx";
 
@@ -43,8 +45,8 @@ const rows: Row[] = [
         : differenceOf({ ...cost, difference: Number(cost.difference) }, (value) =>
           `${value < 0 ? "" : "+"}${dollarText(value)}`),
   },
-  { label: "Cost", cell: costOf },
-  { label: "Statuses", cell: statusesOf },
+  { label: "Cost", cell: (stats) => costOf(stats) },
+  { label: "Statuses", cell: (stats) => statusesOf(stats) },
 ];
 
 /** A row for each figure, a column for each of the statistics. */
@@ -69,44 +71,44 @@ export function comparisonView({ a, b, differences, sentence }: Comparison): Htm
   const labelOf = ({ version, reference }: Comparison["a"]) =>
     [version === null ? "all versions" : `v${version}`, ...isOneDeployment ? [] : [reference.split("@")[1]]].join(" ");
   const text = sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
-  return markup`${notice("info", markup`${text}.`)}${
-    a.records + b.records > 0 &&
-    statsTable([{ label: labelOf(a), stats: a }, { label: labelOf(b), stats: b }], differences)
-  }`;
+  return (
+    <>
+      <Notice kind="info">{text}.</Notice>
+      {a.records + b.records > 0 &&
+        statsTable([{ label: labelOf(a), stats: a }, { label: labelOf(b), stats: b }], differences)}
+    </>
+  );
 }
 
 /** The few figures that stand beside a version. */
 export const numbersLine = (stats: RecordStats | undefined): Part =>
-  stats !== undefined &&
-  markup`<p class="hint numbers">${counted(stats.records, "record")}${
-    stats.failures !== null && stats.failures.share !== null && markup` · ${share(stats.failures.share)} failed`
-  }${stats.latency.p50 !== null && markup` · ${duration(stats.latency.p50)}`}${
-    stats.cost.mean !== null && markup` · ${usd(stats.cost.mean)} each`
-  }</p>`;
+  stats !== undefined && (
+    <p class="hint numbers">
+      {counted(stats.records, "record")}
+      {stats.failures !== null && stats.failures.share !== null && [" · ", share(stats.failures.share), " failed"]}
+      {stats.latency.p50 !== null && [" · ", duration(stats.latency.p50)]}
+      {stats.cost.mean !== null && [" · ", usd(stats.cost.mean), " each"]}
+    </p>
+  );
 
 function failuresOf({ failures }: RecordStats): Part {
-  if (failures === null) return markup`<span class="none">no status counts as one</span>`;
+  if (failures === null) return <span class="none">no status counts as one</span>;
   if (failures.share === null) return dash;
   const { records, share: part, low, high } = failures;
-  return markup`${number(records)} (${share(part)})<p class="hint">${share(low!)} to ${share(high!)}</p>`;
+  return [number(records), " (", share(part), ")", <p class="hint">{share(low!)} to {share(high!)}</p>];
 }
 
-function costOf({ cost }: RecordStats): Part {
-  return markup`${cost.records === 0 ? dash : usd(cost.total)}${
-    cost.unpriced > 0 && markup`<p class="hint">${counted(cost.unpriced, "record")} without a price</p>`
-  }`;
-}
+const costOf = ({ cost }: RecordStats): Part => [
+  cost.records === 0 ? dash : usd(cost.total),
+  cost.unpriced > 0 && <p class="hint">{counted(cost.unpriced, "record")} without a price</p>,
+];
 
-function statusesOf({ statuses, otherStatuses }: RecordStats): Part {
-  return markup`${
-    statuses.map(({ status, name, records, share: part }) =>
-      markup`<div>${name === null ? String(status) : isolated(name)}: ${number(records)} (${share(part)})</div>`
-    )
-  }${
-    otherStatuses.records > 0 &&
-    markup`<div>others: ${number(otherStatuses.records)} (${share(otherStatuses.share)})</div>`
-  }`;
-}
+const statusesOf = ({ statuses, otherStatuses }: RecordStats): Part => [
+  ...statuses.map(({ status, name, records, share: part }) => (
+    <div>{name === null ? String(status) : isolated(name)}: {number(records)} ({share(part)})</div>
+  )),
+  otherStatuses.records > 0 && <div>others: {number(otherStatuses.records)} ({share(otherStatuses.share)})</div>,
+];
 
 const signed = (value: number): string =>
   value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
@@ -118,7 +120,8 @@ type Difference = { difference: number; low: number | null; high: number | null 
 function differenceOf(found: Difference, format: (value: number) => string): Part {
   if (found === null) return dash;
   const { difference, low, high } = found;
-  return markup`<data value="${difference}">${format(difference)}</data><p class="hint">${
-    low === null || high === null ? "too few records" : `${format(low)} to ${format(high)}`
-  }</p>`;
+  return [
+    <data value={difference}>{format(difference)}</data>,
+    <p class="hint">{low === null || high === null ? "too few records" : `${format(low)} to ${format(high)}`}</p>,
+  ];
 }

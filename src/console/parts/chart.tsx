@@ -1,9 +1,10 @@
 // Charts as SVG, made on the server. Each has a name and a legend in words, series that differ by more than their colour, and its
 // numbers in a table. There are few elements and attributes, because a page must stay light.
+/** @jsx h */
 import { scaleBand, scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { groupBy } from "../group-by.ts";
-import { markup } from "../html.ts";
+import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
 const widths = { whole: 800, half: 540 }, height = 210;
@@ -42,12 +43,12 @@ export function barChart(chart: Chart): Html {
       bases[index] = base + value;
       return value === 0 ? "" : `M${round(x(label)! + x.bandwidth() / 2)} ${round(y(base))}V${round(y(base + value))}`;
     });
-    return markup`<path class="bar-${style}" stroke-width="${round(x.bandwidth())}" d="${path.join("")}" />`;
+    return <path class={`bar-${style}`} stroke-width={round(x.bandwidth())} d={path.join("")} />;
   });
   return figureOf(
     chart,
     [gridOf(y, chart), bars, marksOf(chart, x), axisOf(chart, x)],
-    (style) => markup`<path class="bar-${style}" stroke-width="22" d="M11 14V0" />`,
+    (style) => <path class={`bar-${style}`} stroke-width="22" d="M11 14V0" />,
   );
 }
 
@@ -61,17 +62,18 @@ export function lineChart(chart: Chart): Html {
     value !== null
   )
     .digits(1);
-  const lines = series.map(({ style, values }) => markup`<path class="stroke-${style}" d="${path(values) ?? ""}" />`);
+  const lines = series.map(({ style, values }) => <path class={`stroke-${style}`} d={path(values) ?? ""} />);
   const alone = series.map(({ style, values }) =>
     values.map((value, index) =>
-      value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null &&
-      markup`<circle class="fill-${style}" cx="${round(center(index))}" cy="${round(y(value))}" r="2.5" />`
+      value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null && (
+        <circle class={`fill-${style}`} cx={round(center(index))} cy={round(y(value))} r="2.5" />
+      )
     )
   );
   return figureOf(
     chart,
     [gridOf(y, chart), lines, alone, marksOf(chart, x), axisOf(chart, x)],
-    (style) => markup`<path class="stroke-${style}" d="M0 7H22" />`,
+    (style) => <path class={`stroke-${style}`} d="M0 7H22" />,
   );
 }
 
@@ -95,11 +97,11 @@ const mostWritten = 1e15;
 
 function gridOf(y: ReturnType<typeof heightOf>, chart: Chart): Part {
   const { format = (value: number) => value < mostWritten ? compact.format(value) : value.toExponential() } = chart;
-  return y.ticks(4).map((tick) =>
-    markup`<path class="grid" d="M${margin.left} ${round(y(tick))}H${widthOf(chart) - margin.right}" /><text x="${
-      margin.left - 8
-    }" y="${round(y(tick)) + 4}" text-anchor="end">${format(tick)}</text>`
-  );
+  const end = widthOf(chart) - margin.right;
+  return y.ticks(4).map((tick) => [
+    <path class="grid" d={`M${margin.left} ${round(y(tick))}H${end}`} />,
+    <text x={margin.left - 8} y={round(y(tick)) + 4} text-anchor="end">{format(tick)}</text>,
+  ]);
 }
 
 const labelMargin = 30, letterWidth = 8, halfLabel = 30, markLetterWidth = 10;
@@ -112,10 +114,10 @@ function axisOf(chart: Chart, x: Band): Part {
   const y = height - margin.bottom, end = widthOf(chart);
   const label = (text: string, center: number) =>
     center > end - halfLabel
-      ? markup`<text x="${end}" y="${y + 17}" text-anchor="end">${text}</text>`
-      : markup`<text x="${center}" y="${y + 17}" text-anchor="middle">${text}</text>`;
+      ? <text x={end} y={y + 17} text-anchor="end">{text}</text>
+      : <text x={center} y={y + 17} text-anchor="middle">{text}</text>;
   return [
-    markup`<path class="axis" d="M${margin.left} ${y}H${widthOf(chart) - margin.right}" />`,
+    <path class="axis" d={`M${margin.left} ${y}H${end - margin.right}`} />,
     ...texts.map((text, index) => index % every === 0 && label(text, round(x(labels[index]!)! + x.bandwidth() / 2))),
   ];
 }
@@ -139,31 +141,49 @@ function marksOf(chart: Chart, x: Band): Part {
     const length = 4 + markLetterWidth * text.length, isBefore = place + length > widthOf(chart);
     const hasRoom = isBefore ? place < free : place + length < free;
     if (hasRoom) free = isBefore ? place - length : place;
-    return markup`<path class="mark" d="M${place} ${margin.top}V${height - margin.bottom}" />${
-      hasRoom &&
-      markup`<text class="mark-label" x="${isBefore ? place - 4 : place + 4}" y="${margin.top + 8}"${
-        isBefore && markup` text-anchor="end"`
-      }>${text}</text>`
-    }`;
+    return [
+      <path class="mark" d={`M${place} ${margin.top}V${height - margin.bottom}`} />,
+      hasRoom && (
+        <text
+          class="mark-label"
+          x={isBefore ? place - 4 : place + 4}
+          y={margin.top + 8}
+          text-anchor={isBefore && "end"}
+        >
+          {text}
+        </text>
+      ),
+    ];
   });
 }
 
 function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html): Html {
-  const { title, series } = chart;
-  return markup`<figure class="chart"><figcaption>${title}</figcaption>${
-    series.length > 1 &&
-    markup`<ul class="legend">${
-      series.map(({ name, style }) =>
-        markup`<li><svg viewBox="0 0 22 14" aria-hidden="true">${sample(style)}</svg>${name}</li>`
-      )
-    }</ul>`
-  }<div class="plot ${
-    chart.size ?? "whole"
-  }" role="group" aria-label="Chart: ${title}" tabindex="0"><svg viewBox="0 0 ${
-    widthOf(chart)
-  } ${height}" role="img" aria-label="${title}. The table below has its numbers.">${drawing}</svg></div>${
-    chart.size !== "half" && numbersTable(title, [chart])
-  }</figure>`;
+  const { title, series, size = "whole" } = chart;
+  return (
+    <figure class="chart">
+      <figcaption>{title}</figcaption>
+      {series.length > 1 && (
+        <ul class="legend">
+          {series.map(({ name, style }) => (
+            <li>
+              <svg viewBox="0 0 22 14" aria-hidden="true">{sample(style)}</svg>
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class={`plot ${size}`} role="group" aria-label={`Chart: ${title}`} tabindex="0">
+        <svg
+          viewBox={`0 0 ${widthOf(chart)} ${height}`}
+          role="img"
+          aria-label={`${title}. The table below has its numbers.`}
+        >
+          {drawing}
+        </svg>
+      </div>
+      {size !== "half" && numbersTable(title, [chart])}
+    </figure>
+  );
 }
 
 /** The exact numbers of charts with the same labels, as one table to unfold. */
@@ -171,15 +191,30 @@ export function numbersTable(title: string, charts: readonly Chart[]): Html {
   const columns = charts.flatMap(({ series, unit }) =>
     series.map(({ name, values }) => ({ name: `${name} (${unit})`, values }))
   );
-  return markup`<details><summary>As a table</summary><div class="plot" role="region" aria-label="Table: ${title}" tabindex="0"><table class="series"><caption class="hide">${title}</caption><thead><tr><th scope="col">When</th>${
-    columns.map(({ name }) => markup`<th scope="col">${name}</th>`)
-  }</tr></thead><tbody>${
-    charts[0]!.labels.map((label, index) =>
-      markup`<tr><th scope="row">${label}</th>${
-        columns.map(({ values }) => markup`<td>${exactly(values[index])}</td>`)
-      }</tr>`
-    )
-  }</tbody></table></div></details>`;
+  return (
+    <details>
+      <summary>As a table</summary>
+      <div class="plot" role="region" aria-label={`Table: ${title}`} tabindex="0">
+        <table class="series">
+          <caption class="hide">{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              {columns.map(({ name }) => <th scope="col">{name}</th>)}
+            </tr>
+          </thead>
+          <tbody>
+            {charts[0]!.labels.map((label, index) => (
+              <tr>
+                <th scope="row">{label}</th>
+                {columns.map(({ values }) => <td>{exactly(values[index])}</td>)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
 }
 
 const exactly = (value: number | null | undefined): string =>
@@ -189,11 +224,16 @@ const exactly = (value: number | null | undefined): string =>
 export function shareBar(part: number, whole: number, label: string): Html {
   const share = whole === 0 ? 1 : Math.min(part / whole, 1);
   const style = share >= 0.9 ? 3 : 1;
-  return markup`<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="${
-    (100 * share).toFixed(
-      1,
-    )
-  } % ${label}"><rect class="fill-rest" width="100" height="4" /><rect class="fill-${style}" width="${
-    round(100 * share)
-  }" height="4" /></svg>`;
+  return (
+    <svg
+      class="bar"
+      viewBox="0 0 100 4"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${(100 * share).toFixed(1)} % ${label}`}
+    >
+      <rect class="fill-rest" width="100" height="4" />
+      <rect class={`fill-${style}`} width={round(100 * share)} height="4" />
+    </svg>
+  );
 }

@@ -1,7 +1,9 @@
 // Pages about what was refused.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import type { Refusal } from "../common/errors.ts";
 import type { Caller } from "../management/operation.ts";
-import { markup } from "./html.ts";
+import { Fragment, h } from "./html.ts";
 import type { Html } from "./html.ts";
 import type { View } from "./page.ts";
 
@@ -29,9 +31,16 @@ export function errorView(
   return {
     title,
     kind,
-    body: markup`<h1>${title}</h1><p>${
-      code === "path_not_found" ? "There is no page with this address." : `${message}.`
-    }</p>${nextStep(kind, code, caller, start, id)}<p><a class="button" href="${start}">Go to the start</a></p>`,
+    body: (
+      <>
+        <h1>{title}</h1>
+        <p>{code === "path_not_found" ? "There is no page with this address" : message}.</p>
+        {nextStep(kind, code, caller, start, id)}
+        <p>
+          <a class="button" href={start}>Go to the start</a>
+        </p>
+      </>
+    ),
   };
 }
 
@@ -45,16 +54,27 @@ function nextStep(
   if (kind === "forbidden" && code !== "cross_site" && caller !== undefined) {
     const who = caller.actor === "" ? "the operator" : caller.actor;
     const where = caller.workspaceId === undefined ? "" : " in one workspace";
-    return markup`<p>You are signed in as ${who} with the role <strong>${caller.role}</strong>${where}. Ask an admin for a token that may.</p>`;
+    return (
+      <p>
+        You are signed in as {who} with the role <strong>{caller.role}</strong>
+        {where}. Ask an admin for a token that may.
+      </p>
+    );
   }
   if (code === "too_many_failures") {
-    return markup`<p>If you have a token, <a href="${start}sign-in">sign in</a>.</p>`;
+    return (
+      <p>
+        If you have a token, <a href={`${start}sign-in`}>sign in</a>.
+      </p>
+    );
   }
-  if (kind === "overloaded" || kind === "unavailable") {
-    return markup`<p>Nothing was changed. Try again in a moment.</p>`;
-  }
+  if (kind === "overloaded" || kind === "unavailable") return <p>Nothing was changed. Try again in a moment.</p>;
   if (kind === "internal") {
-    return markup`<p>The log of the service says more, under the request <code>${id}</code>.</p>`;
+    return (
+      <p>
+        The log of the service says more, under the request <code>{id}</code>.
+      </p>
+    );
   }
   return undefined;
 }

@@ -1,35 +1,42 @@
 // Numbers, times and texts for people. A number also has its exact value, which is what the command line shows.
+/** @jsx h */
 import { dollarText, priceText } from "../common/dollars.ts";
-import { isolated, markup } from "./html.ts";
+import { h, isolated } from "./html.ts";
 import type { Html, Part } from "./html.ts";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
 /** A number with its unit: `1,204 ms`. */
-export const number = (value: number, unit = ""): Html =>
-  markup`<data value="${value}">${grouped.format(value)}</data>${unit && `\u00a0${unit}`}`;
+export const number = (value: number, unit = ""): Part => [
+  <data value={value}>{grouped.format(value)}</data>,
+  unit && `\u00a0${unit}`,
+];
 
 /** A mean for people, who need no more than a few digits. */
-export const rounded = (value: number): Html =>
-  markup`<data value="${value}">${grouped.format(Number(value.toPrecision(4)))}</data>`;
+export const rounded = (value: number): Html => (
+  <data value={value}>{grouped.format(Number(value.toPrecision(4)))}</data>
+);
 
 /** `1 record`, `2 records` */
-export const counted = (value: number, noun: string, plural = `${noun}s`): Html =>
-  markup`${number(value)} ${value === 1 ? noun : plural}`;
+export const counted = (value: number, noun: string, plural = `${noun}s`): Part => [
+  number(value),
+  " ",
+  value === 1 ? noun : plural,
+];
 
 /** A share from 0 to 1. */
-export const share = (value: number): Html => markup`<data value="${value}">${(100 * value).toFixed(1)} %</data>`;
+export const share = (value: number): Html => <data value={value}>{(100 * value).toFixed(1)} %</data>;
 
 /** An amount of USD, which is decimal text, or a dash. Its exact value stays in the page. */
 export const usd = (amount: string | null): Part =>
-  amount === null ? dash : markup`<data value="${amount}">${dollarText(Number(amount))}</data>`;
+  amount === null ? dash : <data value={amount}>{dollarText(Number(amount))}</data>;
 
 /** A price of USD, which is decimal text, with all its digits. */
-export const price = (amount: string): Html => markup`<data value="${amount}">${priceText(amount)}</data>`;
+export const price = (amount: string): Html => <data value={amount}>{priceText(amount)}</data>;
 
 /** Milliseconds in the unit that fits, or a dash. */
 export const duration = (ms: number | null | undefined): Part =>
-  ms === null || ms === undefined ? dash : markup`<data value="${ms}">${durationText(ms)}</data>`;
+  ms === null || ms === undefined ? dash : <data value={ms}>{durationText(ms)}</data>;
 
 const spans = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"], [1_000, "s"]] as const;
 
@@ -57,7 +64,7 @@ export function ageText(ms: number): string {
 }
 
 /** What stands where nothing is known. */
-export const dash = markup`<span class="none" aria-hidden="true">–</span><span class="hide">none</span>`;
+export const dash: Part = [<span class="none" aria-hidden="true">–</span>, <span class="hide">none</span>];
 
 const mostOfDate = 8.64e15; // ms: a Date holds no more, but clients send any number
 
@@ -66,7 +73,7 @@ export function time(at: number | null | undefined): Part {
   if (at === null || at === undefined) return dash;
   if (Math.abs(at) > mostOfDate) return String(at);
   const iso = new Date(at).toISOString();
-  return markup`<time datetime="${iso}">${iso.replace(/T(..:..).*/, " $1")} UTC</time>`;
+  return <time datetime={iso}>{iso.replace(/T(..:..).*/, " $1")} UTC</time>;
 }
 
 /** A day of UTC as people write it: `24 November 2026`. */

@@ -1,18 +1,22 @@
 // A unified difference as HTML. Signs tell what was added and removed, and not the colour alone. In lines that take each
 // other's place, the part that differs stands out.
-import { markup } from "../html.ts";
+/** @jsx h */
+import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
 const maxLines = 2_000;
 
 export function diffView(diff: string, label: string): Html {
-  if (diff === "") return markup`<p class="none">Nothing differs.</p>`;
+  if (diff === "") return <p class="none">Nothing differs.</p>;
   // The names of the two stand before the first hunk.
   const lines = diff.slice(diff.search(/^@@/m)).split("\n").filter((line) => line !== "" && !line.startsWith("\\"));
   const shown = lines.slice(0, maxLines);
-  return markup`<div class="diff" role="region" aria-label="${label}" tabindex="0">${blocksOf(shown).map(blockView)}${
-    lines.length > maxLines && markup`<p class="hunk">${lines.length - maxLines} more lines are not shown</p>`
-  }</div>`;
+  return (
+    <div class="diff" role="region" aria-label={label} tabindex="0">
+      {blocksOf(shown).map(blockView)}
+      {lines.length > maxLines && <p class="hunk">{lines.length - maxLines} more lines are not shown</p>}
+    </div>
+  );
 }
 
 type Block = { sign: string; lines: string[] };
@@ -31,7 +35,7 @@ function blocksOf(lines: readonly string[]): Block[] {
 function blockView({ sign, lines }: Block, index: number, blocks: readonly Block[]): Part {
   // Nothing is left out above the first line.
   if (sign === "@" && index === 0 && /^@ -[01][, ]/.test(lines[0]!)) return undefined;
-  if (sign === "@") return markup`<div class="hunk" aria-hidden="true">⋯</div>`;
+  if (sign === "@") return <div class="hunk" aria-hidden="true">⋯</div>;
   if (sign !== "+" && sign !== "-") return lines.map((text) => lineView(" ", "", text));
   const other = sign === "-" ? blocks[index + 1] : blocks[index - 1];
   const isPaired = other?.sign === (sign === "-" ? "+" : "-") && other.lines.length === lines.length;
@@ -40,10 +44,31 @@ function blockView({ sign, lines }: Block, index: number, blocks: readonly Block
 
 function lineView(sign: string, other: string, text: string, isPaired = false): Html {
   const content = isPaired ? markedAgainst(other, text) : text;
-  if (sign === "+") return markup`<ins><span class="sign">+</span>${content}\n</ins>`;
-  return sign === "-"
-    ? markup`<del><span class="sign">−</span>${content}\n</del>`
-    : markup`<span class="same"><span class="sign"> </span>${text}\n</span>`;
+  if (sign === "+") {
+    return (
+      <ins>
+        <span class="sign">+</span>
+        {content}
+        {"\n"}
+      </ins>
+    );
+  }
+  if (sign === "-") {
+    return (
+      <del>
+        <span class="sign">−</span>
+        {content}
+        {"\n"}
+      </del>
+    );
+  }
+  return (
+    <span class="same">
+      <span class="sign">{" "}</span>
+      {text}
+      {"\n"}
+    </span>
+  );
 }
 
 /** A text with the part marked in which it differs from another one. */
@@ -53,5 +78,5 @@ function markedAgainst(other: string, text: string): Part {
   while (start < most && other[start] === text[start]) start++;
   while (end < most - start && other.at(-1 - end) === text.at(-1 - end)) end++;
   if (start + end < text.length / 4) return text;
-  return [text.slice(0, start), markup`<b>${text.slice(start, text.length - end)}</b>`, text.slice(text.length - end)];
+  return [text.slice(0, start), <b>{text.slice(start, text.length - end)}</b>, text.slice(text.length - end)];
 }

@@ -1,14 +1,16 @@
 // The content of a version: its messages with their variables lit up, and the settings of its model.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { indent, readItems } from "../../common/json-text.ts";
 import { findPlaceholders } from "../../common/template.ts";
 import { variablesOf } from "../../management/prompt-text.ts";
 import type { PromptVersion } from "../../management/versions.ts";
 import { readMessage } from "../conversation.ts";
 import type { Message } from "../conversation.ts";
-import { number } from "../format.ts";
-import { markup } from "../html.ts";
+import { number } from "../format.tsx";
+import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { chip, chips } from "./chips.ts";
+import { chip, chips } from "./chips.tsx";
 
 /** How many characters a page shows of a text, or of all messages together. */
 export const mostCharacters = 65_536;
@@ -17,33 +19,48 @@ const mostMessages = 100, mostVariables = 100;
 /** Messages and settings of a version as they are served. */
 export function contentView({ name, version, messages, llmConfig }: PromptVersion): Html {
   const variables = variablesOf(messages), config = indent(llmConfig.text);
-  const whole = markup`<code>promptledger prompt show ${name} --version ${version}</code> shows all.`;
-  return markup`${messagesView(readItems(messages.text), whole)}<dl class="facts"><div><dt>Variables</dt><dd>${
-    variables.length === 0
-      ? "None"
-      : chips(variables.slice(0, mostVariables).map((name) => chip(markup`<code>${name}</code>`)))
-  }${
-    leftOut(variables.length - mostVariables, "variables", whole)
-  }</dd></div></dl><h3>Model settings</h3><pre class="panel mono">${config.slice(0, mostCharacters)}</pre>${
-    leftOut(config.length - mostCharacters, "characters", whole)
-  }`;
+  const whole = [<code>promptledger prompt show {name} --version {version}</code>, " shows all."];
+  return (
+    <>
+      {messagesView(readItems(messages.text), whole)}
+      <dl class="facts">
+        <div>
+          <dt>Variables</dt>
+          <dd>
+            {variables.length === 0
+              ? "None"
+              : chips(variables.slice(0, mostVariables).map((name) => chip(<code>{name}</code>)))}
+            {leftOut(variables.length - mostVariables, "variables", whole)}
+          </dd>
+        </div>
+      </dl>
+      <h3>Model settings</h3>
+      <pre class="panel mono">{config.slice(0, mostCharacters)}</pre>
+      {leftOut(config.length - mostCharacters, "characters", whole)}
+    </>
+  );
 }
 
 /** The first messages, one below the other. Each is given as its JSON text. `whole` says where all of them are. */
 export function messagesView(messages: readonly string[], whole: Part): Html {
   const shown = fitting(messages);
-  return markup`${
-    shown.map(({ role, content, more }) =>
-      markup`<article class="message ${kindOf(role)}"><h3>${role}</h3><pre dir="auto">${withVariables(content)}</pre>${
-        more !== undefined && markup`<pre class="mono">${more}</pre>`
-      }</article>`
-    )
-  }${leftOut(messages.length - shown.length, "messages", whole)}`;
+  return (
+    <>
+      {shown.map(({ role, content, more }) => (
+        <article class={`message ${kindOf(role)}`}>
+          <h3>{role}</h3>
+          <pre dir="auto">{withVariables(content)}</pre>
+          {more !== undefined && <pre class="mono">{more}</pre>}
+        </article>
+      ))}
+      {leftOut(messages.length - shown.length, "messages", whole)}
+    </>
+  );
 }
 
 /** Says how much is not on the page, and where all of it is. */
 const leftOut = (count: number, noun: string, whole: Part): Part =>
-  count > 0 && markup`<p class="hint">${number(count)} more ${noun} are not shown. ${whole}</p>`;
+  count > 0 && <p class="hint">{number(count)} more {noun} are not shown. {whole}</p>;
 
 /** The messages that fit, the last one cut. */
 function fitting(texts: readonly string[]): Message[] {
@@ -68,7 +85,7 @@ function withVariables(text: string): Part {
   const parts: Part[] = [];
   let last = 0;
   for (const { start, end } of findPlaceholders(text)) {
-    parts.push(text.slice(last, start), markup`<mark>${text.slice(start, end)}</mark>`);
+    parts.push(text.slice(last, start), <mark>{text.slice(start, end)}</mark>);
     last = end;
   }
   return [...parts, text.slice(last)];

@@ -1,5 +1,6 @@
 // Pages that take long: the response begins before the page is ready, shows the progress of the work in steps, and ends with
 // the page. This needs no script. The style hides each step when the next one arrives, and the last one when the page arrives.
+/** @jsx h */
 import type { ErrorKind } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { unbuffered } from "../http/long-answer.ts";
@@ -7,9 +8,9 @@ import { streamed } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { percent } from "../management/operation.ts";
 import { pageAnswer } from "./answers.ts";
-import { markup } from "./html.ts";
-import { documentOf, readyPart, waitingPart } from "./parts/layout.ts";
-import type { FramedView } from "./parts/layout.ts";
+import { h, toHtml } from "./html.ts";
+import { documentOf, readyPart, waitingPart } from "./parts/layout.tsx";
+import type { FramedView } from "./parts/layout.tsx";
 import { pageHeaders } from "./safety.ts";
 
 /** The progress of the work for a page: what it reported last, and whether the reader of the page has left. */
@@ -58,6 +59,11 @@ async function* partsOf({ view, root, progress, onRefused }: Pending, stepMs: nu
 }
 
 const stepOf = ({ words, share }: Progress): string =>
-  markup`<p class="step"><label>${words}<progress max="1"${
-    share !== undefined && markup` value="${share.toFixed(2)}"`
-  }></progress></label></p>`.toString();
+  toHtml(
+    <p class="step">
+      <label>
+        {words}
+        <progress max="1" value={share?.toFixed(2)}></progress>
+      </label>
+    </p>,
+  );

@@ -1,0 +1,40 @@
+// Small marks for what has a state: deployments, versions, statuses, roles.
+/** @jsx h */
+import type { Deployment } from "../../management/deployments.ts";
+import { h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { link } from "../page.ts";
+import type { Visit } from "../page.ts";
+
+/** A deployment and what it serves. */
+export function deploymentChip(visit: Visit, deployment: Deployment): Html {
+  const { id, name, currentVersion } = deployment, state = stateOf(deployment);
+  return (
+    <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
+      {isolated(name)} <b>v{currentVersion}</b>
+      {state}
+    </a>
+  );
+}
+
+/** Why a deployment refuses requests. */
+export const stateOf = ({ isActive, archivedAt }: Deployment): string | undefined =>
+  archivedAt !== null ? " archived" : isActive ? undefined : " off";
+
+export const chips = (all: readonly Part[]): Part => all.length > 0 && <span class="chips">{all}</span>;
+
+export const chip = (text: Part, kind: "" | "live" | "off" | "bad" = ""): Html => (
+  <span class={`chip ${kind}`}>{text}</span>
+);
+
+/** A version of a prompt, with a link to it. */
+export const versionLink = (visit: Visit, promptId: string, version: number): Html => (
+  <a href={link(visit, ["prompts", promptId], { version })}>v{version}</a>
+);
+
+/** A status by its name in the workspace. A failure says so. */
+export function statusChip({ workspace }: Visit, status: number): Html {
+  const named = workspace?.statuses.find((each) => each.status === status);
+  if (named === undefined) return chip(String(status));
+  return chip([isolated(named.name), named.isFailure && " ✕"], named.isFailure ? "bad" : "live");
+}
