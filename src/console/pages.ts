@@ -1,17 +1,17 @@
 // The pages of the console by their paths. A page is registered only here.
 import type { Page, Resource } from "./page.ts";
-import { auditExport, auditPage } from "./pages/audit.ts";
-import { comparePage } from "./pages/compare.ts";
-import { deploymentChangePage } from "./pages/deployment-change.ts";
-import { deploymentPage } from "./pages/deployment.ts";
-import { deploymentsPage } from "./pages/deployments.ts";
-import { editPage, newPromptPage } from "./pages/edit.ts";
-import { keyPage } from "./pages/key.ts";
-import { keysPage } from "./pages/keys.ts";
+import { auditExport, auditPage } from "./pages/audit.tsx";
+import { comparePage } from "./pages/compare.tsx";
+import { deploymentChangePage } from "./pages/deployment-change.tsx";
+import { deploymentPage } from "./pages/deployment.tsx";
+import { deploymentsPage } from "./pages/deployments.tsx";
+import { editPage, newPromptPage } from "./pages/edit.tsx";
+import { keyPage } from "./pages/key.tsx";
+import { keysPage } from "./pages/keys.tsx";
 import { overviewPage } from "./pages/overview.ts";
 import { pricesPage } from "./pages/prices.ts";
 import { promptPage } from "./pages/prompt.tsx";
-import { promptsPage } from "./pages/prompts.ts";
+import { promptsPage } from "./pages/prompts.tsx";
 import { recordPage, recordText } from "./pages/record.ts";
 import { recordsExport, recordsPage } from "./pages/records.tsx";
 import { sessionPage } from "./pages/session.ts";

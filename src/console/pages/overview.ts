@@ -19,7 +19,7 @@ import { deploymentChip } from "../parts/chips.tsx";
 import { empty } from "../parts/empty.tsx";
 import { heading, section } from "../parts/heading.tsx";
 import { usageChart } from "../parts/usage-chart.ts";
-import { changesTable, findNames } from "./audit.ts";
+import { changesTable, findNames } from "./audit.tsx";
 
 const lastChanges = 8;
 

@@ -1,4 +1,6 @@
 // Asks before a deployment is changed: what will differ, which variables change, and the numbers of both versions.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { unknownPath } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
@@ -10,14 +12,14 @@ import { findRollbackTargets } from "../../management/history.ts";
 import { listDiagnoses } from "../../management/records.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
-import { breakable, isolated, markup } from "../html.ts";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.tsx";
-import { empty } from "../parts/empty.tsx";
-import { filters, form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.tsx";
-import { heading, section } from "../parts/heading.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { filters, Form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { variablesNotice } from "../parts/variables.tsx";
 import { changes } from "./deployment-changes.ts";
@@ -38,32 +40,40 @@ export const deploymentChangePage: Page = {
     const isOther = version !== undefined && version !== currentVersion;
     return {
       title: `${title} ${reference}`,
-      body: markup`${
-        heading({
-          title: markup`${title} ${breakable(reference)}`,
-          trail: [
-            { label: "Deployments", href: link(visit, ["deployments"]) },
-            { label: isolated(reference), href: link(visit, ["deployments", id]) },
-          ],
-          lede: effect,
-        })
-      }${name === "promote" && await versionChoice(visit, deployment, version)}${
-        (!hasVersion || isOther) && guarded(visit, operation, () =>
-          markup`<div class="panel">${
-            isOther && markup`<p><strong>v${currentVersion} → v${version}</strong> in ${isolated(deployment.name)}</p>`
-          }${
-            form({
-              submit: isOther ? `${submit}: v${version}` : submit,
-              kind: isDangerous ? "danger" : "primary",
-              body: markup`${hiddenField("revision", revision)}${isOther && hiddenField("version", version)}${
-                noteField(visit)
-              }`,
-            })
-          }</div>`, isProtected)
-      }${hasVersion && !isOther && version !== undefined && markup`<p>Version ${version} is live already.</p>`}${
-        name === "rollback" && version === undefined &&
-        empty("No earlier version", "The deployment has served no other version that it could return to.")
-      }${isOther && await outcomeOf(visit, deployment, version)}`,
+      body: (
+        <>
+          <Heading
+            title={[title, " ", breakable(reference)]}
+            trail={[
+              { label: "Deployments", href: link(visit, ["deployments"]) },
+              { label: isolated(reference), href: link(visit, ["deployments", id]) },
+            ]}
+            lede={effect}
+          />
+          {name === "promote" && await versionChoice(visit, deployment, version)}
+          {(!hasVersion || isOther) && guarded(visit, operation, () => (
+            <div class="panel">
+              {isOther && (
+                <p>
+                  <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
+                </p>
+              )}
+              <Form submit={isOther ? `${submit}: v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
+                {hiddenField("revision", revision)}
+                {isOther && hiddenField("version", version)}
+                {noteField(visit)}
+              </Form>
+            </div>
+          ), isProtected)}
+          {hasVersion && !isOther && version !== undefined && <p>Version {version} is live already.</p>}
+          {name === "rollback" && version === undefined && (
+            <Empty title="No earlier version">
+              The deployment has served no other version that it could return to.
+            </Empty>
+          )}
+          {isOther && await outcomeOf(visit, deployment, version)}
+        </>
+      ),
     };
   },
   async act(visit) {
@@ -119,24 +129,20 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
     compareWithLive(visit, deployment, version),
   ]);
   const other = comparison.b.deployId === deployment.id ? undefined : comparison.b.reference;
-  return markup`${
-    section(
-      "What will differ",
-      markup`${variablesNotice(live.variables, next.variables)}${
-        diffView(diff, `Version ${currentVersion} to ${version}`)
-      }`,
-    )
-  }${
-    section(
-      other === undefined ? "What both did here" : "What both did",
-      markup`${
-        other !== undefined &&
-        markup`<p class="hint">Version ${version} has no records here. Its numbers are those of ${
-          breakable(other)
-        }.</p>`
-      }${comparisonView(comparison)}`,
-    )
-  }`;
+  return (
+    <>
+      <Section title="What will differ">
+        {variablesNotice(live.variables, next.variables)}
+        {diffView(diff, `Version ${currentVersion} to ${version}`)}
+      </Section>
+      <Section title={other === undefined ? "What both did here" : "What both did"}>
+        {other !== undefined && (
+          <p class="hint">Version {version} has no records here. Its numbers are those of {breakable(other)}.</p>
+        )}
+        {comparisonView(comparison)}
+      </Section>
+    </>
+  );
 }
 
 /** Compares the live version with another one, by its records in this deployment, or else in another one. */

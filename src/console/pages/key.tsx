@@ -1,18 +1,20 @@
 // An API key: what it may do, its rotation and its revocation.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { notFound } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import { time } from "../format.tsx";
-import { isolated, markup } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
 import { link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { heading } from "../parts/heading.tsx";
+import { Heading } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { isRevoked, stateChip } from "../parts/secret.tsx";
 import { facts } from "../parts/table.tsx";
 import { findReferences } from "./inputs.ts";
-import { mayOf } from "./keys.ts";
+import { mayOf } from "./keys.tsx";
 import { changeSecret, rotationForms } from "./secrets.ts";
 
 export const keyPage: Page = {
@@ -24,19 +26,22 @@ export const keyPage: Page = {
     const references = await findReferences(visit, [deployId]);
     return {
       title: `Key ${name || prefix}`,
-      body: markup`${doneNotice(visit, { revoke: "The key is revoked." })}${
-        heading({ title: isolated(name || "Unnamed key"), trail: [{ label: "Keys", href: link(visit, ["keys"]) }] })
-      }${
-        facts([
-          ["State", stateChip(key, visit.now)],
-          ["May", mayOf(key, references)],
-          ["Begins with", markup`<code>${prefix}…</code>`],
-          ["Created", time(createdAt)],
-          ["Last used, to the hour", time(lastUsedAt)],
-          ["Rotated", time(rotatedAt)],
-          ["Id", markup`<code>${id}</code>`],
-        ])
-      }${!isRevoked(key) && rotationForms(visit, rotateApiKey, revokeApiKey, "applications")}`,
+      body: (
+        <>
+          {doneNotice(visit, { revoke: "The key is revoked." })}
+          <Heading title={isolated(name || "Unnamed key")} trail={[{ label: "Keys", href: link(visit, ["keys"]) }]} />
+          {facts([
+            ["State", stateChip(key, visit.now)],
+            ["May", mayOf(key, references)],
+            ["Begins with", <code>{prefix}…</code>],
+            ["Created", time(createdAt)],
+            ["Last used, to the hour", time(lastUsedAt)],
+            ["Rotated", time(rotatedAt)],
+            ["Id", <code>{id}</code>],
+          ])}
+          {!isRevoked(key) && rotationForms(visit, rotateApiKey, revokeApiKey, "applications")}
+        </>
+      ),
     };
   },
   async act(visit) {

@@ -1,4 +1,6 @@
 // Edits a prompt, and writes a new one: a box for each message, and below it what differs, the variables, and a preview.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { Refusal } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { diffPrompts, variablesOf } from "../../management/prompt-text.ts";
@@ -7,14 +9,14 @@ import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../man
 import type { PromptVersion } from "../../management/versions.ts";
 import { contentOf, emptyDraft, keepUnchanged, readDraft, rearrange, requireName, toDraft } from "../draft.ts";
 import type { Draft } from "../draft.ts";
-import { isolated, markup } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.tsx";
 import { draftForm } from "../parts/draft-form.tsx";
-import { heading, section } from "../parts/heading.tsx";
-import { notice } from "../parts/notice.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { previewOf } from "../parts/preview.tsx";
 import { variablesNotice } from "../parts/variables.tsx";
 
@@ -84,24 +86,30 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
   return {
     title,
     isWide: true,
-    body: markup`${
-      heading({
-        title: base === undefined ? title : markup`Edit ${isolated(name!)}`,
-        trail: [
-          { label: "Prompts", href: link(visit, ["prompts"]) },
-          ...base === undefined ? [] : [{ label: isolated(name!), href: link(visit, ["prompts", base.version.id]) }],
-        ],
-        lede: base === undefined
-          ? "Version 1. It is not served before it is deployed."
-          : markup`From version ${base.version.version}${
-            base.version.version !== base.latest && markup`, while version ${base.latest} is the newest`
-          }. A version never changes: publishing makes version ${base.latest + 1}.`,
-      })
-    }${lack !== undefined && notice("info", lack)}${warning}<div class="split"><div>${
-      draftForm(draft, { isNew: base === undefined, latest: base?.latest, lack })
-    }</div><div id="preview" role="region" aria-label="Outcome" tabindex="0">${
-      outcomeOf(visit, base, draft)
-    }</div></div>`,
+    body: (
+      <>
+        <Heading
+          title={base === undefined ? title : ["Edit ", isolated(name!)]}
+          trail={[
+            { label: "Prompts", href: link(visit, ["prompts"]) },
+            ...base === undefined ? [] : [{ label: isolated(name!), href: link(visit, ["prompts", base.version.id]) }],
+          ]}
+          lede={base === undefined ? "Version 1. It is not served before it is deployed." : (
+            <>
+              From version {base.version.version}
+              {base.version.version !== base.latest && `, while version ${base.latest} is the newest`}. A version never
+              changes: publishing makes version {base.latest + 1}.
+            </>
+          )}
+        />
+        {lack !== undefined && <Notice kind="info">{lack}</Notice>}
+        {warning}
+        <div class="split">
+          <div>{draftForm(draft, { isNew: base === undefined, latest: base?.latest, lack })}</div>
+          <div id="preview" role="region" aria-label="Outcome" tabindex="0">{outcomeOf(visit, base, draft)}</div>
+        </div>
+      </>
+    ),
   };
 }
 
@@ -112,15 +120,22 @@ function outcomeOf(visit: Visit, base: Base, draft: Draft): Html {
     content = base === undefined ? contentOf(draft) : keepUnchanged(contentOf(draft), base.version);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return markup`${notice("error", markup`${error.message}.`)}`;
+    return <Notice kind="error">{error.message}.</Notice>;
   }
   const labelled = (label: string, content: PromptContent) => ({ label, content });
-  return markup`${
-    base !== undefined &&
-    markup`<h2>Difference to version ${base.version.version}</h2><p></p>${
-      variablesNotice(base.version.variables, variablesOf(content.messages))
-    }${diffView(diffPrompts(labelled("before", base.version), labelled("after", content)), "Difference")}`
-  }${section("Preview", previewOf(visit.form, content))}`;
+  return (
+    <>
+      {base !== undefined && (
+        <>
+          <h2>Difference to version {base.version.version}</h2>
+          <p></p>
+          {variablesNotice(base.version.variables, variablesOf(content.messages))}
+          {diffView(diffPrompts(labelled("before", base.version), labelled("after", content)), "Difference")}
+        </>
+      )}
+      <Section title="Preview">{previewOf(visit.form, content)}</Section>
+    </>
+  );
 }
 
 /** Someone was faster. What was written stays in the form, beside what the other one changed. */
@@ -137,20 +152,19 @@ async function conflictView(
     visit.call(getPromptVersion, { id, workspaceId, version: seen }),
   ]);
   const labelled = (content: PromptContent) => ({ label: "version", content });
-  const warning = markup`${
-    notice(
-      "error",
-      markup`Someone published version ${newest.version} while you were editing${
-        newest.note !== "" && markup` (“${newest.note}”)`
-      }. Your text is still below. Take over what changed, and publish again: then yours becomes version ${
-        newest.version + 1
-      }.`,
-    )
-  }<details open><summary>What version ${newest.version} changed against version ${seen}</summary>${
-    diffView(
-      diffPrompts(labelled(old), labelled(newest)),
-      `Version ${seen} to ${newest.version}`,
-    )
-  }</details><p></p>`;
+  const warning = (
+    <>
+      <Notice kind="error">
+        Someone published version {newest.version} while you were editing
+        {newest.note !== "" && ` (“${newest.note}”)`}. Your text is still below. Take over what changed, and publish
+        again: then yours becomes version {newest.version + 1}.
+      </Notice>
+      <details open>
+        <summary>What version {newest.version} changed against version {seen}</summary>
+        {diffView(diffPrompts(labelled(old), labelled(newest)), `Version ${seen} to ${newest.version}`)}
+      </details>
+      <p></p>
+    </>
+  );
   return { ...viewOf(visit, { version: newest, latest: newest.version }, draft, warning), kind: "outdated" as const };
 }

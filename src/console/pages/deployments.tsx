@@ -1,15 +1,17 @@
 // All deployments: a row for each prompt, a column for each name.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../group-by.ts";
-import { isolated, markup } from "../html.ts";
-import type { Part } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, stateOf } from "../parts/chips.tsx";
-import { empty } from "../parts/empty.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { checkbox, filters } from "../parts/form.tsx";
-import { heading } from "../parts/heading.tsx";
+import { Heading } from "../parts/heading.tsx";
 import { pager, partHint, table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
@@ -29,26 +31,25 @@ export const deploymentsPage: Page = {
     return {
       title: "Deployments",
       isWide: true,
-      body: markup`${
-        heading({
-          title: "Deployments",
-          lede: "What each name serves. Choose one to promote, roll back or switch it off.",
-        })
-      }${
-        (cursor !== undefined || nextCursor !== null) &&
-        partHint("deployments", "Open a prompt to see all of its own.")
-      }${
-        all.length === 0
-          ? empty(
-            "No deployment yet",
-            markup`A deployment has a name such as <code>production</code> and serves one version of a prompt. <a href="${
-              link(visit, ["prompts"])
-            }">Choose a prompt</a> to deploy it.`,
-          )
-          : boardOf(visit, rows, names)
-      }${
-        pager(nextCursor, (cursor) => link(visit, ["deployments"], { ...Object.fromEntries(visit.query), cursor }))
-      }<p></p>${filters(checkbox("Archived too", "archived", archived))}`,
+      body: (
+        <>
+          <Heading
+            title="Deployments"
+            lede="What each name serves. Choose one to promote, roll back or switch it off."
+          />
+          {(cursor !== undefined || nextCursor !== null) &&
+            partHint("deployments", "Open a prompt to see all of its own.")}
+          {all.length > 0 ? boardOf(visit, rows, names) : (
+            <Empty title="No deployment yet">
+              A deployment has a name such as <code>production</code> and serves one version of a prompt.{" "}
+              <a href={link(visit, ["prompts"])}>Choose a prompt</a> to deploy it.
+            </Empty>
+          )}
+          {pager(nextCursor, (cursor) => link(visit, ["deployments"], { ...Object.fromEntries(visit.query), cursor }))}
+          <p></p>
+          {filters(checkbox("Archived too", "archived", archived))}
+        </>
+      ),
     };
   },
 };
@@ -60,8 +61,7 @@ const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly st
     {
       label: "Prompt",
       isHead: true,
-      cell: ([first]) =>
-        markup`<a href="${link(visit, ["prompts", first!.promptId])}">${isolated(promptName(first!))}</a>`,
+      cell: ([first]) => <a href={link(visit, ["prompts", first!.promptId])}>{isolated(promptName(first!))}</a>,
     },
     ...names.map((name) => ({
       label: name,
@@ -69,14 +69,17 @@ const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly st
     })),
   ]);
 
-const cellOf = (visit: Visit, deployment: Deployment | undefined): Part =>
-  deployment === undefined
-    ? markup`<span class="none">–</span>`
-    : markup`<span class="chips"><a class="chip ${stateOf(deployment) === undefined ? "live" : "off"}" href="${
-      link(visit, [
-        "deployments",
-        deployment.id,
-      ])
-    }"><b>v${deployment.currentVersion}</b>${
-      stateOf(deployment)
-    }<span class="hide"> in ${deployment.reference}</span></a>${deployment.isProtected && chip("protected")}</span>`;
+function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
+  if (deployment === undefined) return <span class="none">–</span>;
+  const { id, reference, currentVersion, isProtected } = deployment, state = stateOf(deployment);
+  return (
+    <span class="chips">
+      <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
+        <b>v{currentVersion}</b>
+        {state}
+        <span class="hide">{" "}in {reference}</span>
+      </a>
+      {isProtected && chip("protected")}
+    </span>
+  );
+}

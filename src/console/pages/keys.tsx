@@ -1,16 +1,18 @@
 // API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { time } from "../format.tsx";
-import { isolated, markup } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, chips } from "../parts/chips.tsx";
-import { empty } from "../parts/empty.tsx";
-import { field, form, guarded, select } from "../parts/form.tsx";
-import { heading, section } from "../parts/heading.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { field, Form, guarded, select } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
 import { secretView, stateChip } from "../parts/secret.tsx";
 import { pager, table } from "../parts/table.tsx";
 import { deploymentField, findOffered, findReferences, withLabels } from "./inputs.ts";
@@ -33,29 +35,21 @@ export const keysPage: Page = {
     );
     return {
       title: "Keys",
-      body: markup`${
-        heading({
-          title: "Keys",
-          lede: "Applications authenticate with a key. Its secret is shown once and stored as a hash.",
-        })
-      }${
-        items.length === 0
-          ? empty("No key yet", "An application needs one to read prompts and to send records.")
-          : table("Keys", items, [
-            {
-              label: "Name",
-              isHead: true,
-              cell: ({ id, name, prefix }) =>
-                markup`<a href="${link(visit, ["keys", id])}">${
-                  isolated(name || "unnamed")
-                }</a><p class="hint mono">${prefix}…</p>`,
-            },
-            { label: "May", cell: (key) => mayOf(key, references) },
-            { label: "State", cell: (key) => stateChip(key, visit.now) },
-            { label: "Created", cell: ({ createdAt }) => time(createdAt) },
-            { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
-          ])
-      }${pager(nextCursor, (cursor) => `?cursor=${cursor}`)}${section("New key", newForm(visit, where))}`,
+      body: (
+        <>
+          <Heading
+            title="Keys"
+            lede="Applications authenticate with a key. Its secret is shown once and stored as a hash."
+          />
+          {items.length === 0
+            ? <Empty title="No key yet">An application needs one to read prompts and to send records.</Empty>
+            : keysTable(visit, items, references)}
+          {pager(nextCursor, (cursor) => `?cursor=${cursor}`)}
+          <Section title="New key">
+            {guarded(visit, createApiKey, () => <Form submit="Create key">{keyFields(visit, where)}</Form>)}
+          </Section>
+        </>
+      ),
     };
   },
   async act(visit) {
@@ -75,6 +69,22 @@ export const keysPage: Page = {
   },
 };
 
+const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMap<string, string>): Html =>
+  table("Keys", keys, [
+    {
+      label: "Name",
+      isHead: true,
+      cell: ({ id, name, prefix }) => [
+        <a href={link(visit, ["keys", id])}>{isolated(name || "unnamed")}</a>,
+        <p class="hint mono">{prefix}…</p>,
+      ],
+    },
+    { label: "May", cell: (key) => mayOf(key, references) },
+    { label: "State", cell: (key) => stateChip(key, visit.now) },
+    { label: "Created", cell: ({ createdAt }) => time(createdAt) },
+    { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+  ]);
+
 /** What a key may do, and where. */
 export function mayOf({ readOnly, submitOnly, deployId }: ApiKey, references: ReadonlyMap<string, string>): Part {
   return chips([
@@ -83,17 +93,16 @@ export function mayOf({ readOnly, submitOnly, deployId }: ApiKey, references: Re
   ]);
 }
 
-const newForm = (visit: Visit, where: Html): Part =>
-  guarded(visit, createApiKey, () => form({ submit: "Create key", body: keyFields(visit, where) }));
-
-const keyFields = (visit: Visit, where: Html): Html =>
-  markup`<div class="row">${
-    field({ label: "Name", name: "name", value: visit.form.get("name"), hint: "To tell keys apart." })
-  }${
-    select({
+const keyFields = (visit: Visit, where: Html): Html => (
+  <div class="row">
+    {field({ label: "Name", name: "name", value: visit.form.get("name"), hint: "To tell keys apart." })}
+    {select({
       label: "May",
       name: "may",
       value: visit.form.get("may"),
       options: [["", "Read and submit"], ["read", "Only read prompts"], ["submit", "Only submit records"]],
-    })
-  }${where}${expiryField(visit)}</div>`;
+    })}
+    {where}
+    {expiryField(visit)}
+  </div>
+);

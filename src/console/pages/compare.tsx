@@ -1,4 +1,6 @@
 // Two versions of a prompt: what differs, and the numbers of both in a deployment.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
@@ -6,14 +8,14 @@ import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { getPrompt, getPromptVersion } from "../../management/versions.ts";
-import { isolated, markup } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { diffView } from "../parts/diff.tsx";
-import { empty } from "../parts/empty.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { field, filters, select } from "../parts/form.tsx";
-import { heading, section } from "../parts/heading.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { variablesNotice } from "../parts/variables.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.ts";
@@ -34,20 +36,23 @@ export const comparePage: Page = {
     ]);
     return {
       title: `${newest.name} v${from} and v${to}`,
-      body: markup`${
-        heading({
-          title: `Version ${from} and ${to}`,
-          trail: [
-            { label: "Prompts", href: link(visit, ["prompts"]) },
-            { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
-          ],
-        })
-      }${filterOf(visit, { from, to, newest: newest.version }, deployments)}${
-        section(
-          "Difference",
-          markup`${variablesNotice(before.variables, after.variables)}${diffView(diff, `Version ${from} to ${to}`)}`,
-        )
-      }${section("Numbers", await numbersOf(visit, [from, to], deployments))}`,
+      body: (
+        <>
+          <Heading
+            title={`Version ${from} and ${to}`}
+            trail={[
+              { label: "Prompts", href: link(visit, ["prompts"]) },
+              { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
+            ]}
+          />
+          {filterOf(visit, { from, to, newest: newest.version }, deployments)}
+          <Section title="Difference">
+            {variablesNotice(before.variables, after.variables)}
+            {diffView(diff, `Version ${from} to ${to}`)}
+          </Section>
+          <Section title="Numbers">{await numbersOf(visit, [from, to], deployments)}</Section>
+        </>
+      ),
     };
   },
 };
@@ -58,25 +63,27 @@ const filterOf = (
   deployments: readonly Deployment[],
 ): Html =>
   filters(
-    markup`${field({ label: "Version", name: "from", type: "number", value: from })}${
-      field({ label: `with (1 to ${newest})`, name: "to", type: "number", value: to })
-    }${
-      deployments.length > 0 && markup`${
-        select({
-          label: "Numbers of",
-          name: "deployment",
-          value: chosen(visit, deployments)?.id,
-          options: deployments.map(({ id, name }) => [id, name] as const),
-        })
-      }${
-        select({
-          label: "and",
-          name: "other",
-          value: asked(visit, "other"),
-          options: [["", "the same"], ...deployments.map(({ id, name }) => [id, name] as const)],
-        })
-      }${select({ label: "Records of", name: "last", value: asked(visit, "last"), options: spanOptions })}`
-    }`,
+    <>
+      {field({ label: "Version", name: "from", type: "number", value: from })}
+      {field({ label: `with (1 to ${newest})`, name: "to", type: "number", value: to })}
+      {deployments.length > 0 && (
+        <>
+          {select({
+            label: "Numbers of",
+            name: "deployment",
+            value: chosen(visit, deployments)?.id,
+            options: deployments.map(({ id, name }) => [id, name] as const),
+          })}
+          {select({
+            label: "and",
+            name: "other",
+            value: asked(visit, "other"),
+            options: [["", "the same"], ...deployments.map(({ id, name }) => [id, name] as const)],
+          })}
+          {select({ label: "Records of", name: "last", value: asked(visit, "last"), options: spanOptions })}
+        </>
+      )}
+    </>,
   );
 
 /** The deployment whose id the query has under a name. Throws if the prompt has no such deployment. */
@@ -96,7 +103,9 @@ async function numbersOf(
   deployments: readonly Deployment[],
 ): Promise<Html> {
   const deployment = chosen(visit, deployments);
-  if (deployment === undefined) return empty("Not deployed", "Numbers come from the records of a deployment.");
+  if (deployment === undefined) {
+    return <Empty title="Not deployed">Numbers come from the records of a deployment.</Empty>;
+  }
   const other = deploymentIn(visit, "other", deployments) ?? deployment;
   const comparison = await visit.call(compareStats, {
     ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },

@@ -1,17 +1,19 @@
 // The audit log: who changed what, when and why, with filters and export.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { stringify } from "../../common/json-text.ts";
 import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
 import type { AuditEntry } from "../../management/audit.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
 import { dash, time } from "../format.tsx";
-import { breakable, isolated, markup } from "../html.ts";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
-import { empty } from "../parts/empty.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { checkbox, field, filters, select } from "../parts/form.tsx";
-import { heading } from "../parts/heading.tsx";
+import { Heading } from "../parts/heading.tsx";
 import { pager, table } from "../parts/table.tsx";
 import { findWith, rangeOf, spanOptions } from "./inputs.ts";
 import { filterNotice } from "./record-filter.ts";
@@ -35,39 +37,30 @@ export const auditPage: Page = {
       title: "Audit",
       isWide: true,
       ...refusal && { kind: refusal.kind },
-      body: markup`${
-        heading({
-          title: "Audit log",
-          lede:
-            markup`Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.`,
-          actions: markup`<a class="button" href="${
-            link(visit, ["audit", "export"], { ...query, cursor: "" })
-          }" download>Export JSON</a>`,
-        })
-      }${
-        filters(
-          markup`${
-            field({
-              label: "Action",
-              name: "action",
-              value: asked(visit, "action"),
-              placeholder: "deployment.promoted",
-            })
-          }${field({ label: "Who", name: "actor", value: asked(visit, "actor") })}${
-            field({ label: "Id of what changed", name: "target", value: asked(visit, "target") })
-          }${select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions })}${
-            visit.caller.workspaceId === undefined &&
-            checkbox("All workspaces", "everywhere", asked(visit, "everywhere") === "yes")
-          }`,
-          visit.query.size > 0 ? link(visit, ["audit"]) : undefined,
-        )
-      }${
-        refusal !== undefined
-          ? filterNotice(refusal)
-          : items.length === 0
-          ? empty("No entry matches", "Take a filter away.")
-          : changesTable(visit, items, names, true)
-      }${pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))}`,
+      body: (
+        <>
+          <Heading
+            title="Audit log"
+            lede={
+              <>
+                Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.
+              </>
+            }
+            actions={
+              <a class="button" href={link(visit, ["audit", "export"], { ...query, cursor: "" })} download>
+                Export JSON
+              </a>
+            }
+          />
+          {filters(fieldsOf(visit), visit.query.size > 0 ? link(visit, ["audit"]) : undefined)}
+          {refusal !== undefined
+            ? filterNotice(refusal)
+            : items.length === 0
+            ? <Empty title="No entry matches">Take a filter away.</Empty>
+            : changesTable(visit, items, names, true)}
+          {pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))}
+        </>
+      ),
     };
   },
 };
@@ -79,6 +72,17 @@ export const auditExport: Resource = {
     return visit.download(await visit.call(exportAuditEntries, filterIn(visit)));
   },
 };
+
+const fieldsOf = (visit: Visit): Html => (
+  <>
+    {field({ label: "Action", name: "action", value: asked(visit, "action"), placeholder: "deployment.promoted" })}
+    {field({ label: "Who", name: "actor", value: asked(visit, "actor") })}
+    {field({ label: "Id of what changed", name: "target", value: asked(visit, "target") })}
+    {select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions })}
+    {visit.caller.workspaceId === undefined &&
+      checkbox("All workspaces", "everywhere", asked(visit, "everywhere") === "yes")}
+  </>
+);
 
 const filterIn = (visit: Visit) => ({
   ...(isChecked(visit, "everywhere") ? {} : { workspaceId: workspaceOf(visit).id }),
@@ -118,7 +122,7 @@ export const changesTable = (visit: Visit, entries: readonly AuditEntry[], names
 
 /** The token or the user, and how the change was made where that is asked for, or nobody is named. */
 const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
-  actor === "" ? source : markup`${isolated(actor)}${isWhole && markup`<p class="hint whole">${source}</p>`}`;
+  actor === "" ? source : [isolated(actor), isWhole && <p class="hint whole">{source}</p>];
 
 /** What happened, and the thing that changed. */
 function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
@@ -126,21 +130,27 @@ function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }
   const path = { deployment: "deployments", prompt: "prompts", key: "keys", token: "tokens" }[noun];
   const from = before?.currentVersion, to = after?.currentVersion ?? after?.latestVersion;
   const name = names.get(targetId ?? "") ?? [after?.name, before?.name].find((name) => typeof name === "string");
-  const words = markup`${noun} ${verb.replaceAll("_", " ")}${
-    typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`
-  }`;
+  const words = [
+    noun,
+    " ",
+    verb.replaceAll("_", " "),
+    typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`,
+  ];
   const isHere = path !== undefined && targetId !== null && (workspaceId === visit.workspace?.id || noun === "token");
-  return markup`${isHere ? markup`<a href="${link(visit, [path, targetId])}">${words}</a>` : words}${
-    typeof name === "string" && markup`<p class="hint">${breakable(name)}</p>`
-  }`;
+  return [
+    isHere ? <a href={link(visit, [path, targetId])}>{words}</a> : words,
+    typeof name === "string" && <p class="hint">{breakable(name)}</p>,
+  ];
 }
 
 const maxJson = 2_000; // characters
 
-const membersOf = ({ before, after, position }: AuditEntry): Part =>
-  markup`<details><summary>Entry ${position}</summary><pre class="mono">${
-    before !== null && `before ${stringify(before).slice(0, maxJson)}\n`
-  }${
-    after !== null &&
-    `after ${stringify(after).slice(0, maxJson)}`
-  }</pre></details>`;
+const membersOf = ({ before, after, position }: AuditEntry): Html => (
+  <details>
+    <summary>Entry {position}</summary>
+    <pre class="mono">
+      {before !== null && `before ${stringify(before).slice(0, maxJson)}\n`}
+      {after !== null && `after ${stringify(after).slice(0, maxJson)}`}
+    </pre>
+  </details>
+);

@@ -1,4 +1,6 @@
 // A deployment: what it serves, what can be done, and its history.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment } from "../../management/deployments.ts";
@@ -7,13 +9,13 @@ import { findLastLive, findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import { dash, time } from "../format.tsx";
-import { breakable, isolated, markup } from "../html.ts";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { chip, stateOf, versionLink } from "../parts/chips.tsx";
-import { field, form, guarded, noteField } from "../parts/form.tsx";
-import { heading, section } from "../parts/heading.tsx";
+import { field, Form, guarded, noteField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { facts, pager, table } from "../parts/table.tsx";
 import { changes } from "./deployment-changes.ts";
@@ -36,44 +38,54 @@ export const deploymentPage: Page = {
     ]);
     const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
+    const state = stateOf(deployment)?.trim();
     return {
       title: reference,
-      body: markup`${doneNotice(visit, textsOf(deployment))}${
-        heading({
-          title: breakable(reference),
-          trail: [{ label: "Deployments", href: link(visit, ["deployments"]) }],
-          actions: markup`<a class="button" href="${
-            link(visit, ["deployments", id, "stats"])
-          }">Statistics</a><a class="button" href="${link(visit, ["records"], { deployment: id })}">Records</a>`,
-        })
-      }${
-        facts([
-          [
-            "Serves",
-            markup`${versionLink(visit, promptId, currentVersion)} ${
-              chip(stateOf(deployment)?.trim() ?? "live", stateOf(deployment) === undefined ? "live" : "off")
-            }`,
-          ],
-          ["Protected", isProtected ? "yes, changes need the role publisher" : "no"],
-          ["Created", time(createdAt)],
-          ["Id", markup`<code>${id}</code>`],
-        ])
-      }${section("Change", actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous))}${
-        section(
-          "History",
-          markup`${historyOf(visit, deployment, shown.items, findLastLive(all))}${
-            pager(shown.nextCursor, (next) => `?cursor=${next}`)
-          }`,
-        )
-      }<details${visit.refusal !== undefined && markup` open`}><summary>Rename ${isolated(name)}</summary>${
-        guarded(visit, renameDeployment, () =>
-          form({
-            submit: "Rename",
-            body: markup`${
-              field({ label: "New name", name: "name", value: visit.form.get("name") ?? name, isRequired: true })
-            }${noteField(visit)}<p class="hint">Applications that use the reference must change too.</p>`,
-          }), isProtected)
-      }</details>`,
+      body: (
+        <>
+          {doneNotice(visit, textsOf(deployment))}
+          <Heading
+            title={breakable(reference)}
+            trail={[{ label: "Deployments", href: link(visit, ["deployments"]) }]}
+            actions={
+              <>
+                <a class="button" href={link(visit, ["deployments", id, "stats"])}>Statistics</a>
+                <a class="button" href={link(visit, ["records"], { deployment: id })}>Records</a>
+              </>
+            }
+          />
+          {facts([
+            [
+              "Serves",
+              [
+                versionLink(visit, promptId, currentVersion),
+                " ",
+                chip(state ?? "live", state === undefined ? "live" : "off"),
+              ],
+            ],
+            ["Protected", isProtected ? "yes, changes need the role publisher" : "no"],
+            ["Created", time(createdAt)],
+            ["Id", <code>{id}</code>],
+          ])}
+          <Section title="Change">
+            {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
+          </Section>
+          <Section title="History">
+            {historyOf(visit, deployment, shown.items, findLastLive(all))}
+            {pager(shown.nextCursor, (next) => `?cursor=${next}`)}
+          </Section>
+          <details open={visit.refusal !== undefined}>
+            <summary>Rename {isolated(name)}</summary>
+            {guarded(visit, renameDeployment, () => (
+              <Form submit="Rename">
+                {field({ label: "New name", name: "name", value: visit.form.get("name") ?? name, isRequired: true })}
+                {noteField(visit)}
+                <p class="hint">Applications that use the reference must change too.</p>
+              </Form>
+            ), isProtected)}
+          </details>
+        </>
+      ),
     };
   },
   async act(visit) {
@@ -84,12 +96,12 @@ export const deploymentPage: Page = {
 };
 
 const textsOf = ({ reference, currentVersion }: Deployment) => ({
-  created: markup`The deployment is there. Applications read it as <code>${reference}</code>.`,
-  renamed: markup`It is renamed. Applications read it as <code>${reference}</code> from now on.`,
-  promote: markup`Version ${currentVersion} is live from now on.`,
-  rollback: markup`Version ${currentVersion} is live again.`,
+  created: ["The deployment is there. Applications read it as ", <code>{reference}</code>, "."],
+  renamed: ["It is renamed. Applications read it as ", <code>{reference}</code>, " from now on."],
+  promote: `Version ${currentVersion} is live from now on.`,
+  rollback: `Version ${currentVersion} is live again.`,
   deactivate: "It is off. Requests are refused from the next one on.",
-  activate: markup`It is on. Version ${currentVersion} is live.`,
+  activate: `It is on. Version ${currentVersion} is live.`,
   archive: "It is archived. Requests are refused from the next one on.",
   unarchive: "It is no longer archived.",
   protect: "It is protected. Changes need the role publisher.",
@@ -107,9 +119,13 @@ function actionsOf(
   const href = (change: ChangeName, version?: number) => link(visit, ["deployments", id, change], { version });
   const offered = (change: ChangeName, label: string, version?: number) => {
     const lack = findLack(visit, changes[change].operation, isProtected);
-    return lack === undefined
-      ? markup`<a class="button" href="${href(change, version)}">${label}</a>`
-      : markup`<span class="button" aria-disabled="true" title="${lack}">${label}<span class="hide"> (${lack})</span></span>`;
+    if (lack === undefined) return <a class="button" href={href(change, version)}>{label}</a>;
+    return (
+      <span class="button" aria-disabled="true" title={lack}>
+        {label}
+        <span class="hide">{" "}({lack})</span>
+      </span>
+    );
   };
   const [newest = currentVersion] = versions;
   const all = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
@@ -122,7 +138,12 @@ function actionsOf(
     offered("archive", "Archive"),
   ];
   const lack = findLack(visit, changes.promote.operation, isProtected);
-  return markup`<p class="actions">${all}</p>${lack !== undefined && markup`<p class="lack">${lack}</p>`}`;
+  return (
+    <>
+      <p class="actions">{all}</p>
+      {lack !== undefined && <p class="lack">{lack}</p>}
+    </>
+  );
 }
 
 /** Each version that was live can be made live again, where it was last. */
@@ -134,11 +155,9 @@ function historyOf(
 ): Html {
   const returnTo = ({ revision }: DeploymentChange): Part => {
     const version = lastLive.get(revision);
-    return version === undefined || version === currentVersion
-      ? ""
-      : markup`<a class="button small" href="${
-        link(visit, ["deployments", id, "rollback"], { version })
-      }">Return to v${version}</a>`;
+    if (version === undefined || version === currentVersion) return "";
+    const href = link(visit, ["deployments", id, "rollback"], { version });
+    return <a class="button small" href={href}>Return to v{version}</a>;
   };
   return table("History", shown, [
     { label: "When", cell: ({ createdAt }) => time(createdAt) },
@@ -152,7 +171,7 @@ function historyOf(
 function whatChanged(visit: Visit, promptId: string, { action, from, to }: DeploymentChange): Part {
   const word = action.replace("_", " ");
   if (typeof to === "number") {
-    return markup`${word} ${typeof from === "number" && markup`v${from} → `}${versionLink(visit, promptId, to)}`;
+    return [word, " ", typeof from === "number" && `v${from} → `, versionLink(visit, promptId, to)];
   }
-  return typeof to === "string" ? markup`${word} ${String(from)} → ${to}` : word;
+  return typeof to === "string" ? `${word} ${String(from)} → ${to}` : word;
 }
