@@ -7,13 +7,23 @@ export type Html = { readonly html: string };
 export type Part = Html | string | number | boolean | null | undefined | readonly Part[];
 
 /** `true` stands for an attribute without a value. One that is `undefined`, `null` or `false` is left out. */
-type Attributes = { [name: string]: Part; children?: Part };
+type Attributes = { [name in AttributeName]?: Part };
+
+// Those that pages use, so that a misspelt one does not compile. TypeScript takes any name with a hyphen.
+type AttributeName =
+  | Words<"action autocomplete charset checked class content cx cy d datetime defer dir download for form">
+  | Words<"formnovalidate height href id inputmode list max method min name open placeholder preserveAspectRatio r rel">
+  | Words<"required reversed role rows rx scope selected spellcheck src step tabindex target title type value">
+  | Words<"viewBox width x y">;
+type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
 
 type Component<Props> = (props: Props) => Part;
 
 /** Makes an element, or calls a component. This is what JSX is compiled to. */
 export function h<Props>(tag: string | Component<Props>, props: Props | null, ...children: Part[]): Html {
-  if (typeof tag === "function") return { html: toHtml(tag({ children, ...props } as Props)) };
+  if (typeof tag === "function") {
+    return { html: toHtml(tag({ ...props, ...(children.length > 0 && { children }) } as Props)) };
+  }
   const start = `<${tag}${Object.entries<Part>({ ...props }).map(toAttribute).join("")}>`;
   if (shapes.has(tag)) return { html: `${start.slice(0, -1)} />` };
   return { html: voids.has(tag) ? start : `${start}${toHtml(children)}</${tag}>` };
@@ -25,7 +35,7 @@ export declare namespace h {
     type Element = Html;
     type ElementType = string | Component<never>;
     type ElementChildrenAttribute = { children: unknown };
-    type IntrinsicElements = { [tag: string]: Attributes };
+    type IntrinsicElements = { [tag: string]: Attributes & { children?: Part } };
   }
 }
 
@@ -65,14 +75,9 @@ const showControls = (text: string): string =>
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 
-/** A template of HTML, in the same way. */
-export const markup = (strings: TemplateStringsArray, ...parts: Part[]): Html => ({
-  html: String.raw({ raw: strings.map((text) => text) }, ...parts.map(toHtml)),
-});
-
 /** The end of a name, so that text of another direction cannot change the order of what surrounds it. */
-export const isolated = (text: string): Html => markup`<bdi>${text}</bdi>`;
+export const isolated = (text: string): Html => h("bdi", null, text);
 
 /** The same for a long name, which breaks after a slash and before an `@`. */
 export const breakable = (text: string): Html =>
-  markup`<bdi>${text.split(/(?<=\/)|(?=@)/).map((part, index) => [index > 0 && markup`<wbr>`, part])}</bdi>`;
+  h("bdi", null, text.split(/(?<=\/)|(?=@)/).map((part, index) => [index > 0 && h("wbr", null), part]));

@@ -4,9 +4,12 @@
 import type { Refusal } from "../common/errors.ts";
 import { isApiKey } from "../common/ids.ts";
 import { Fragment, h } from "./html.ts";
+import type { Html } from "./html.ts";
 import type { View } from "./page.ts";
-import { field, Form, hiddenField } from "./parts/form.tsx";
+import { Field, Form, HiddenField } from "./parts/form.tsx";
 import { Notice } from "./parts/notice.tsx";
+
+const create = <code>promptledger token create --name NAME --role viewer</code>;
 
 /** Asks for a token. `next` is the page below the console to go to then, and `fault` why the person is not signed in. */
 export const signInView = (next: string, fault?: string): View => ({
@@ -17,12 +20,11 @@ export const signInView = (next: string, fault?: string): View => ({
       <p class="lede">Use a management token, or the admin token of this service.</p>
       {fault !== undefined && <Notice kind="error">{fault}</Notice>}
       <Form submit="Sign in" action="sign-in">
-        {field({ label: "Token", name: "token", type: "password", isRequired: true })}
-        {hiddenField("next", next)}
+        <Field label="Token" name="token" type="password" isRequired />
+        <HiddenField name="next" value={next} />
       </Form>
       <p class="hint">
-        The session ends after 12 hours, when you sign out, or when the token is revoked. Make a token with{" "}
-        <code>promptledger token create --name NAME --role viewer</code>.
+        The session ends after 12 hours, when you sign out, or when the token is revoked. Make a token with {create}.
       </p>
     </>
   ),
@@ -51,6 +53,10 @@ export const againView = (href: string): View => ({
   ),
 });
 
+const signInAside = (root: string): Html => (
+  <a href={`${root}sign-in`} target="_blank" rel="noopener">Sign in in another tab</a>
+);
+
 /** A form was sent after the session had ended. */
 export const endedView = (root: string): View => ({
   title: "Signed out",
@@ -58,9 +64,7 @@ export const endedView = (root: string): View => ({
     <>
       <h1>Your session has ended</h1>
       <p>
-        Nothing was changed.{" "}
-        <a href={`${root}sign-in`} target="_blank" rel="noopener">Sign in in another tab</a>, then go back and send the
-        form again. What you entered is still there.
+        Nothing was changed. {signInAside(root)}, then go back and send the form again. What you entered is still there.
       </p>
     </>
   ),

@@ -12,11 +12,11 @@ import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
-import { checkbox, field, filters, select } from "../parts/form.tsx";
+import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
-import { pager, table } from "../parts/table.tsx";
-import { findWith, rangeOf, spanOptions } from "./inputs.ts";
-import { filterNotice } from "./record-filter.ts";
+import { Pager, Table } from "../parts/table.tsx";
+import { findWith, rangeOf, spanOptions } from "./inputs.tsx";
+import { filterNotice } from "./record-filter.tsx";
 
 const pageSize = 50;
 
@@ -52,13 +52,21 @@ export const auditPage: Page = {
               </a>
             }
           />
-          {filters(fieldsOf(visit), visit.query.size > 0 ? link(visit, ["audit"]) : undefined)}
+          <Filters clear={visit.query.size > 0 ? link(visit, ["audit"]) : undefined}>
+            <Field label="Action" name="action" value={asked(visit, "action")} placeholder="deployment.promoted" />
+            <Field label="Who" name="actor" value={asked(visit, "actor")} />
+            <Field label="Id of what changed" name="target" value={asked(visit, "target")} />
+            <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
+            {visit.caller.workspaceId === undefined && (
+              <Checkbox label="All workspaces" name="everywhere" isChecked={asked(visit, "everywhere") === "yes"} />
+            )}
+          </Filters>
           {refusal !== undefined
             ? filterNotice(refusal)
             : items.length === 0
             ? <Empty title="No entry matches">Take a filter away.</Empty>
-            : changesTable(visit, items, names, true)}
-          {pager(nextCursor, (cursor) => link(visit, ["audit"], { ...query, cursor }))}
+            : <Changes visit={visit} entries={items} names={names} isWhole />}
+          <Pager next={nextCursor} href={(cursor) => link(visit, ["audit"], { ...query, cursor })} />
         </>
       ),
     };
@@ -72,17 +80,6 @@ export const auditExport: Resource = {
     return visit.download(await visit.call(exportAuditEntries, filterIn(visit)));
   },
 };
-
-const fieldsOf = (visit: Visit): Html => (
-  <>
-    {field({ label: "Action", name: "action", value: asked(visit, "action"), placeholder: "deployment.promoted" })}
-    {field({ label: "Who", name: "actor", value: asked(visit, "actor") })}
-    {field({ label: "Id of what changed", name: "target", value: asked(visit, "target") })}
-    {select({ label: "Time", name: "last", value: asked(visit, "last"), options: spanOptions })}
-    {visit.caller.workspaceId === undefined &&
-      checkbox("All workspaces", "everywhere", asked(visit, "everywhere") === "yes")}
-  </>
-);
 
 const filterIn = (visit: Visit) => ({
   ...(isChecked(visit, "everywhere") ? {} : { workspaceId: workspaceOf(visit).id }),
@@ -110,15 +107,22 @@ export async function findNames(visit: Visit): Promise<Names> {
   ]);
 }
 
+type ChangesProps = { visit: Visit; entries: readonly AuditEntry[]; names: Names; isWhole?: boolean };
+
 /** Entries as a table. With `isWhole` each has the members that changed. */
-export const changesTable = (visit: Visit, entries: readonly AuditEntry[], names: Names, isWhole = false): Html =>
-  table("Changes", entries, [
-    { label: "When", cell: ({ createdAt }) => time(createdAt) },
-    { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
-    { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
-    { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
-    ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
-  ]);
+export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps): Html => (
+  <Table
+    caption="Changes"
+    rows={entries}
+    columns={[
+      { label: "When", cell: ({ createdAt }) => time(createdAt) },
+      { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
+      { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
+      { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+      ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
+    ]}
+  />
+);
 
 /** The token or the user, and how the change was made where that is asked for, or nobody is named. */
 const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>

@@ -12,13 +12,13 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { diffView } from "../parts/diff.tsx";
+import { Diff } from "../parts/diff.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { field, filters, select } from "../parts/form.tsx";
+import { Field, Filters, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { variablesNotice } from "../parts/variables.tsx";
-import { mainOf, spanOf, spanOptions } from "./inputs.ts";
+import { VariablesNotice } from "../parts/variables.tsx";
+import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
 
 export const comparePage: Page = {
   path: "/:workspaceId/prompts/:promptId/compare",
@@ -45,10 +45,14 @@ export const comparePage: Page = {
               { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
             ]}
           />
-          {filterOf(visit, { from, to, newest: newest.version }, deployments)}
+          <Filters>
+            <Field label="Version" name="from" type="number" value={from} />
+            <Field label={`with (1 to ${newest.version})`} name="to" type="number" value={to} />
+            {deployments.length > 0 && numbersFields(visit, deployments)}
+          </Filters>
           <Section title="Difference">
-            {variablesNotice(before.variables, after.variables)}
-            {diffView(diff, `Version ${from} to ${to}`)}
+            <VariablesNotice before={before.variables} after={after.variables} />
+            <Diff text={diff} label={`Version ${from} to ${to}`} />
           </Section>
           <Section title="Numbers">{await numbersOf(visit, [from, to], deployments)}</Section>
         </>
@@ -57,34 +61,17 @@ export const comparePage: Page = {
   },
 };
 
-const filterOf = (
-  visit: Visit,
-  { from, to, newest }: { from: number; to: number; newest: number },
-  deployments: readonly Deployment[],
-): Html =>
-  filters(
+/** Which numbers are compared. */
+function numbersFields(visit: Visit, deployments: readonly Deployment[]): Html {
+  const options = deployments.map(({ id, name }) => [id, name] as const);
+  return (
     <>
-      {field({ label: "Version", name: "from", type: "number", value: from })}
-      {field({ label: `with (1 to ${newest})`, name: "to", type: "number", value: to })}
-      {deployments.length > 0 && (
-        <>
-          {select({
-            label: "Numbers of",
-            name: "deployment",
-            value: chosen(visit, deployments)?.id,
-            options: deployments.map(({ id, name }) => [id, name] as const),
-          })}
-          {select({
-            label: "and",
-            name: "other",
-            value: asked(visit, "other"),
-            options: [["", "the same"], ...deployments.map(({ id, name }) => [id, name] as const)],
-          })}
-          {select({ label: "Records of", name: "last", value: asked(visit, "last"), options: spanOptions })}
-        </>
-      )}
-    </>,
+      <Select label="Numbers of" name="deployment" value={chosen(visit, deployments)?.id} options={options} />
+      <Select label="and" name="other" value={asked(visit, "other")} options={[["", "the same"], ...options]} />
+      <Select label="Records of" name="last" value={asked(visit, "last")} options={spanOptions} />
+    </>
   );
+}
 
 /** The deployment whose id the query has under a name. Throws if the prompt has no such deployment. */
 function deploymentIn(visit: Visit, name: string, deployments: readonly Deployment[]): Deployment | undefined {

@@ -16,12 +16,12 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { diffView } from "../parts/diff.tsx";
+import { Diff } from "../parts/diff.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { filters, Form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.tsx";
+import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { variablesNotice } from "../parts/variables.tsx";
+import { VariablesNotice } from "../parts/variables.tsx";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
 
@@ -51,20 +51,22 @@ export const deploymentChangePage: Page = {
             lede={effect}
           />
           {name === "promote" && await versionChoice(visit, deployment, version)}
-          {(!hasVersion || isOther) && guarded(visit, operation, () => (
-            <div class="panel">
-              {isOther && (
-                <p>
-                  <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
-                </p>
-              )}
-              <Form submit={isOther ? `${submit}: v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
-                {hiddenField("revision", revision)}
-                {isOther && hiddenField("version", version)}
-                {noteField(visit)}
-              </Form>
-            </div>
-          ), isProtected)}
+          {(!hasVersion || isOther) && (
+            <Guarded visit={visit} operation={operation} isProtected={isProtected}>
+              <div class="panel">
+                {isOther && (
+                  <p>
+                    <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
+                  </p>
+                )}
+                <Form submit={isOther ? `${submit}: v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
+                  <HiddenField name="revision" value={revision} />
+                  {isOther && <HiddenField name="version" value={version} />}
+                  <NoteField visit={visit} />
+                </Form>
+              </div>
+            </Guarded>
+          )}
           {hasVersion && !isOther && version !== undefined && <p>Version {version} is live already.</p>}
           {name === "rollback" && version === undefined && (
             <Empty title="No earlier version">
@@ -115,7 +117,11 @@ async function versionChoice(
     version,
     label: `v${version}${version === currentVersion ? " (live)" : ""}${note === "" ? "" : ` — ${note.slice(0, 60)}`}`,
   }));
-  return filters(versionField(version, options), undefined, "Show");
+  return (
+    <Filters submit="Show">
+      <VersionField value={version} newest={options} />
+    </Filters>
+  );
 }
 
 async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {
@@ -132,8 +138,8 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
   return (
     <>
       <Section title="What will differ">
-        {variablesNotice(live.variables, next.variables)}
-        {diffView(diff, `Version ${currentVersion} to ${version}`)}
+        <VariablesNotice before={live.variables} after={next.variables} />
+        <Diff text={diff} label={`Version ${currentVersion} to ${version}`} />
       </Section>
       <Section title={other === undefined ? "What both did here" : "What both did"}>
         {other !== undefined && (

@@ -13,11 +13,11 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { chip, stateOf, versionLink } from "../parts/chips.tsx";
-import { field, Form, guarded, noteField } from "../parts/form.tsx";
+import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
+import { Field, Form, Guarded, NoteField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
-import { facts, pager, table } from "../parts/table.tsx";
+import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
 
@@ -38,7 +38,7 @@ export const deploymentPage: Page = {
     ]);
     const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
-    const state = stateOf(deployment)?.trim();
+    const state = stateOf(deployment)?.trim() ?? "live", isLive = state === "live";
     return {
       title: reference,
       body: (
@@ -54,35 +54,32 @@ export const deploymentPage: Page = {
               </>
             }
           />
-          {facts([
-            [
-              "Serves",
-              [
-                versionLink(visit, promptId, currentVersion),
-                " ",
-                chip(state ?? "live", state === undefined ? "live" : "off"),
-              ],
-            ],
-            ["Protected", isProtected ? "yes, changes need the role publisher" : "no"],
-            ["Created", time(createdAt)],
-            ["Id", <code>{id}</code>],
-          ])}
+          <Facts>
+            <Fact label="Serves">
+              {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>
+            </Fact>
+            <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
           <Section title="Change">
             {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
           </Section>
           <Section title="History">
             {historyOf(visit, deployment, shown.items, findLastLive(all))}
-            {pager(shown.nextCursor, (next) => `?cursor=${next}`)}
+            <Pager next={shown.nextCursor} href={(next) => `?cursor=${next}`} />
           </Section>
           <details open={visit.refusal !== undefined}>
             <summary>Rename {isolated(name)}</summary>
-            {guarded(visit, renameDeployment, () => (
+            <Guarded visit={visit} operation={renameDeployment} isProtected={isProtected}>
               <Form submit="Rename">
-                {field({ label: "New name", name: "name", value: visit.form.get("name") ?? name, isRequired: true })}
-                {noteField(visit)}
+                <Field label="New name" name="name" value={visit.form.get("name") ?? name} isRequired />
+                <NoteField visit={visit} />
                 <p class="hint">Applications that use the reference must change too.</p>
               </Form>
-            ), isProtected)}
+            </Guarded>
           </details>
         </>
       ),
@@ -96,8 +93,16 @@ export const deploymentPage: Page = {
 };
 
 const textsOf = ({ reference, currentVersion }: Deployment) => ({
-  created: ["The deployment is there. Applications read it as ", <code>{reference}</code>, "."],
-  renamed: ["It is renamed. Applications read it as ", <code>{reference}</code>, " from now on."],
+  created: (
+    <>
+      The deployment is there. Applications read it as <code>{reference}</code>.
+    </>
+  ),
+  renamed: (
+    <>
+      It is renamed. Applications read it as <code>{reference}</code> from now on.
+    </>
+  ),
   promote: `Version ${currentVersion} is live from now on.`,
   rollback: `Version ${currentVersion} is live again.`,
   deactivate: "It is off. Requests are refused from the next one on.",
@@ -123,7 +128,7 @@ function actionsOf(
     return (
       <span class="button" aria-disabled="true" title={lack}>
         {label}
-        <span class="hide">{" "}({lack})</span>
+        <span class="hide">{` (${lack})`}</span>
       </span>
     );
   };
@@ -159,13 +164,19 @@ function historyOf(
     const href = link(visit, ["deployments", id, "rollback"], { version });
     return <a class="button small" href={href}>Return to v{version}</a>;
   };
-  return table("History", shown, [
-    { label: "When", cell: ({ createdAt }) => time(createdAt) },
-    { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
-    { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
-    { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
-    { label: "Return", isAction: true, cell: returnTo },
-  ]);
+  return (
+    <Table
+      caption="History"
+      rows={shown}
+      columns={[
+        { label: "When", cell: ({ createdAt }) => time(createdAt) },
+        { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
+        { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
+        { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+        { label: "Return", isAction: true, cell: returnTo },
+      ]}
+    />
+  );
 }
 
 function whatChanged(visit: Visit, promptId: string, { action, from, to }: DeploymentChange): Part {

@@ -5,14 +5,14 @@ import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import type { Html } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { chip, stateOf } from "../parts/chips.tsx";
+import { Chip, stateOf } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { checkbox, filters } from "../parts/form.tsx";
+import { Checkbox, Filters } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
-import { pager, partHint, table } from "../parts/table.tsx";
+import { Pager, PartHint, Table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
   path: "/:workspaceId/deployments",
@@ -28,6 +28,12 @@ export const deploymentsPage: Page = {
       .sort(([a], [b]) => promptName(a!) < promptName(b!) ? -1 : 1);
     const counts = groupBy(all, ({ name }) => name);
     const names = [...counts.keys()].sort((a, b) => counts.get(b)!.length - counts.get(a)!.length || (a < b ? -1 : 1));
+    const query = Object.fromEntries(visit.query);
+    const choose = (
+      <>
+        <a href={link(visit, ["prompts"])}>Choose a prompt</a> to deploy it.
+      </>
+    );
     return {
       title: "Deployments",
       isWide: true,
@@ -37,17 +43,19 @@ export const deploymentsPage: Page = {
             title="Deployments"
             lede="What each name serves. Choose one to promote, roll back or switch it off."
           />
-          {(cursor !== undefined || nextCursor !== null) &&
-            partHint("deployments", "Open a prompt to see all of its own.")}
+          {(cursor !== undefined || nextCursor !== null) && (
+            <PartHint of="deployments">Open a prompt to see all of its own.</PartHint>
+          )}
           {all.length > 0 ? boardOf(visit, rows, names) : (
             <Empty title="No deployment yet">
-              A deployment has a name such as <code>production</code> and serves one version of a prompt.{" "}
-              <a href={link(visit, ["prompts"])}>Choose a prompt</a> to deploy it.
+              A deployment has a name such as <code>production</code> and serves one version of a prompt. {choose}
             </Empty>
           )}
-          {pager(nextCursor, (cursor) => link(visit, ["deployments"], { ...Object.fromEntries(visit.query), cursor }))}
+          <Pager next={nextCursor} href={(cursor) => link(visit, ["deployments"], { ...query, cursor })} />
           <p></p>
-          {filters(checkbox("Archived too", "archived", archived))}
+          <Filters>
+            <Checkbox label="Archived too" name="archived" isChecked={archived} />
+          </Filters>
         </>
       ),
     };
@@ -56,18 +64,23 @@ export const deploymentsPage: Page = {
 
 const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
 
-const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[]): Part =>
-  table("Deployments by prompt", rows, [
-    {
-      label: "Prompt",
-      isHead: true,
-      cell: ([first]) => <a href={link(visit, ["prompts", first!.promptId])}>{isolated(promptName(first!))}</a>,
-    },
-    ...names.map((name) => ({
-      label: name,
-      cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
-    })),
-  ]);
+const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[]): Html => (
+  <Table
+    caption="Deployments by prompt"
+    rows={rows}
+    columns={[
+      {
+        label: "Prompt",
+        isHead: true,
+        cell: ([first]) => <a href={link(visit, ["prompts", first!.promptId])}>{isolated(promptName(first!))}</a>,
+      },
+      ...names.map((name) => ({
+        label: name,
+        cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
+      })),
+    ]}
+  />
+);
 
 function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
   if (deployment === undefined) return <span class="none">–</span>;
@@ -77,9 +90,9 @@ function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
       <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
         <b>v{currentVersion}</b>
         {state}
-        <span class="hide">{" "}in {reference}</span>
+        <span class="hide">{` in ${reference}`}</span>
       </a>
-      {isProtected && chip("protected")}
+      {isProtected && <Chip>protected</Chip>}
     </span>
   );
 }

@@ -13,12 +13,12 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
-import { diffView } from "../parts/diff.tsx";
-import { draftForm } from "../parts/draft-form.tsx";
+import { Diff } from "../parts/diff.tsx";
+import { DraftForm } from "../parts/draft-form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { previewOf } from "../parts/preview.tsx";
-import { variablesNotice } from "../parts/variables.tsx";
+import { VariablesNotice } from "../parts/variables.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;
@@ -89,7 +89,7 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
     body: (
       <>
         <Heading
-          title={base === undefined ? title : ["Edit ", isolated(name!)]}
+          title={base === undefined ? title : <>Edit {isolated(name!)}</>}
           trail={[
             { label: "Prompts", href: link(visit, ["prompts"]) },
             ...base === undefined ? [] : [{ label: isolated(name!), href: link(visit, ["prompts", base.version.id]) }],
@@ -105,7 +105,9 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
         {lack !== undefined && <Notice kind="info">{lack}</Notice>}
         {warning}
         <div class="split">
-          <div>{draftForm(draft, { isNew: base === undefined, latest: base?.latest, lack })}</div>
+          <div>
+            <DraftForm draft={draft} isNew={base === undefined} latest={base?.latest} lack={lack} />
+          </div>
           <div id="preview" role="region" aria-label="Outcome" tabindex="0">{outcomeOf(visit, base, draft)}</div>
         </div>
       </>
@@ -129,8 +131,11 @@ function outcomeOf(visit: Visit, base: Base, draft: Draft): Html {
         <>
           <h2>Difference to version {base.version.version}</h2>
           <p></p>
-          {variablesNotice(base.version.variables, variablesOf(content.messages))}
-          {diffView(diffPrompts(labelled("before", base.version), labelled("after", content)), "Difference")}
+          <VariablesNotice before={base.version.variables} after={variablesOf(content.messages)} />
+          <Diff
+            text={diffPrompts(labelled("before", base.version), labelled("after", content))}
+            label="Difference"
+          />
         </>
       )}
       <Section title="Preview">{previewOf(visit.form, content)}</Section>
@@ -161,7 +166,7 @@ async function conflictView(
       </Notice>
       <details open>
         <summary>What version {newest.version} changed against version {seen}</summary>
-        {diffView(diffPrompts(labelled(old), labelled(newest)), `Version ${seen} to ${newest.version}`)}
+        <Diff text={diffPrompts(labelled(old), labelled(newest))} label={`Version ${seen} to ${newest.version}`} />
       </details>
       <p></p>
     </>

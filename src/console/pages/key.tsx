@@ -12,10 +12,10 @@ import type { Page, Visit } from "../page.ts";
 import { Heading } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { isRevoked, stateChip } from "../parts/secret.tsx";
-import { facts } from "../parts/table.tsx";
-import { findReferences } from "./inputs.ts";
-import { mayOf } from "./keys.tsx";
-import { changeSecret, rotationForms } from "./secrets.ts";
+import { Fact, Facts } from "../parts/table.tsx";
+import { findReferences } from "./inputs.tsx";
+import { permissionsOf } from "./keys.tsx";
+import { changeSecret, RotationForms } from "./secrets.tsx";
 
 export const keyPage: Page = {
   path: "/:workspaceId/keys/:keyId",
@@ -30,16 +30,22 @@ export const keyPage: Page = {
         <>
           {doneNotice(visit, { revoke: "The key is revoked." })}
           <Heading title={isolated(name || "Unnamed key")} trail={[{ label: "Keys", href: link(visit, ["keys"]) }]} />
-          {facts([
-            ["State", stateChip(key, visit.now)],
-            ["May", mayOf(key, references)],
-            ["Begins with", <code>{prefix}…</code>],
-            ["Created", time(createdAt)],
-            ["Last used, to the hour", time(lastUsedAt)],
-            ["Rotated", time(rotatedAt)],
-            ["Id", <code>{id}</code>],
-          ])}
-          {!isRevoked(key) && rotationForms(visit, rotateApiKey, revokeApiKey, "applications")}
+          <Facts>
+            <Fact label="State">{stateChip(key, visit.now)}</Fact>
+            <Fact label="May">{permissionsOf(key, references)}</Fact>
+            <Fact label="Begins with">
+              <code>{prefix}…</code>
+            </Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Last used, to the hour">{time(lastUsedAt)}</Fact>
+            <Fact label="Rotated">{time(rotatedAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          {!isRevoked(key) && (
+            <RotationForms visit={visit} rotate={rotateApiKey} revoke={revokeApiKey} users="applications" />
+          )}
         </>
       ),
     };

@@ -6,20 +6,26 @@ import type { ApiKey } from "../../management/api-keys.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { time } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import type { Html } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { chip, chips } from "../parts/chips.tsx";
+import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { field, Form, guarded, select } from "../parts/form.tsx";
+import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { secretView, stateChip } from "../parts/secret.tsx";
-import { pager, table } from "../parts/table.tsx";
-import { deploymentField, findOffered, findReferences, withLabels } from "./inputs.ts";
-import { expiryField, expiryIn, expiryLabel } from "./secrets.ts";
+import { Pager, Table } from "../parts/table.tsx";
+import { DeploymentField, findOffered, findReferences, withLabels } from "./inputs.tsx";
+import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
 
 const pageSize = 50;
 const labels: Record<string, string> = { name: "Name", deployId: "Where", expiresAt: expiryLabel };
+
+const permissions = [
+  ["", "Read and submit"],
+  ["read", "Only read prompts"],
+  ["submit", "Only submit records"],
+] as const;
 
 export const keysPage: Page = {
   path: "/:workspaceId/keys",
@@ -29,10 +35,7 @@ export const keysPage: Page = {
     const cursor = asked(visit, "cursor");
     const { items, nextCursor } = await visit.call(listApiKeys, { workspaceId, limit: pageSize, cursor });
     const references = await findReferences(visit, items.map(({ deployId }) => deployId));
-    const where = deploymentField(
-      { label: "Where", name: "deployId", value: visit.form.get("deployId"), none: "All deployments" },
-      await findOffered(visit),
-    );
+    const offered = await findOffered(visit);
     return {
       title: "Keys",
       body: (
@@ -44,9 +47,24 @@ export const keysPage: Page = {
           {items.length === 0
             ? <Empty title="No key yet">An application needs one to read prompts and to send records.</Empty>
             : keysTable(visit, items, references)}
-          {pager(nextCursor, (cursor) => `?cursor=${cursor}`)}
+          <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
           <Section title="New key">
-            {guarded(visit, createApiKey, () => <Form submit="Create key">{keyFields(visit, where)}</Form>)}
+            <Guarded visit={visit} operation={createApiKey}>
+              <Form submit="Create key">
+                <div class="row">
+                  <Field label="Name" name="name" value={visit.form.get("name")} hint="To tell keys apart." />
+                  <Select label="May" name="may" value={visit.form.get("may")} options={permissions} />
+                  <DeploymentField
+                    label="Where"
+                    name="deployId"
+                    value={visit.form.get("deployId")}
+                    none="All deployments"
+                    offered={offered}
+                  />
+                  <ExpiryField visit={visit} />
+                </div>
+              </Form>
+            </Guarded>
           </Section>
         </>
       ),
@@ -69,40 +87,36 @@ export const keysPage: Page = {
   },
 };
 
-const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMap<string, string>): Html =>
-  table("Keys", keys, [
-    {
-      label: "Name",
-      isHead: true,
-      cell: ({ id, name, prefix }) => [
-        <a href={link(visit, ["keys", id])}>{isolated(name || "unnamed")}</a>,
-        <p class="hint mono">{prefix}…</p>,
-      ],
-    },
-    { label: "May", cell: (key) => mayOf(key, references) },
-    { label: "State", cell: (key) => stateChip(key, visit.now) },
-    { label: "Created", cell: ({ createdAt }) => time(createdAt) },
-    { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
-  ]);
+const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMap<string, string>): Html => (
+  <Table
+    caption="Keys"
+    rows={keys}
+    columns={[
+      {
+        label: "Name",
+        isHead: true,
+        cell: ({ id, name, prefix }) => (
+          <>
+            <a href={link(visit, ["keys", id])}>{isolated(name || "unnamed")}</a>
+            <p class="hint mono">{prefix}…</p>
+          </>
+        ),
+      },
+      { label: "May", cell: (key) => permissionsOf(key, references) },
+      { label: "State", cell: (key) => stateChip(key, visit.now) },
+      { label: "Created", cell: ({ createdAt }) => time(createdAt) },
+      { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+    ]}
+  />
+);
 
 /** What a key may do, and where. */
-export function mayOf({ readOnly, submitOnly, deployId }: ApiKey, references: ReadonlyMap<string, string>): Part {
-  return chips([
-    chip(readOnly ? "read" : submitOnly ? "submit" : "read and submit"),
-    deployId !== null && chip(isolated(references.get(deployId) ?? deployId)),
-  ]);
-}
-
-const keyFields = (visit: Visit, where: Html): Html => (
-  <div class="row">
-    {field({ label: "Name", name: "name", value: visit.form.get("name"), hint: "To tell keys apart." })}
-    {select({
-      label: "May",
-      name: "may",
-      value: visit.form.get("may"),
-      options: [["", "Read and submit"], ["read", "Only read prompts"], ["submit", "Only submit records"]],
-    })}
-    {where}
-    {expiryField(visit)}
-  </div>
+export const permissionsOf = (
+  { readOnly, submitOnly, deployId }: ApiKey,
+  references: ReadonlyMap<string, string>,
+): Html => (
+  <span class="chips">
+    <Chip>{readOnly ? "read" : submitOnly ? "submit" : "read and submit"}</Chip>
+    {deployId !== null && <Chip>{isolated(references.get(deployId) ?? deployId)}</Chip>}
+  </span>
 );

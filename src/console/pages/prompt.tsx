@@ -16,12 +16,12 @@ import { breakable, exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { chip, chips, deploymentChip } from "../parts/chips.tsx";
+import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { contentView } from "../parts/content.tsx";
-import { mainOf } from "./inputs.ts";
-import { field, Form, guarded, hiddenField, mostVersions, noteField, versionField } from "../parts/form.tsx";
+import { mainOf } from "./inputs.tsx";
+import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice, notice } from "../parts/notice.tsx";
+import { doneNotice, Notice } from "../parts/notice.tsx";
 import { numbersLine } from "../parts/stats.tsx";
 
 const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
@@ -58,7 +58,9 @@ export const promptPage: Page = {
               </a>
             )}
           />
-          {isArchived && notice("warning", "This prompt is archived. Requests to its deployments are refused.")}
+          {isArchived && (
+            <Notice kind="warning">This prompt is archived. Requests to its deployments are refused.</Notice>
+          )}
           <div class="split">
             <div>
               <div class="line">
@@ -112,6 +114,10 @@ const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version:
     </a>
   ));
 
+const statisticsLink = (visit: Visit, { id }: Deployment): Html => (
+  <a href={link(visit, ["deployments", id, "stats"])}>All statistics</a>
+);
+
 function versionsList(
   visit: Visit,
   { id, latestVersion }: Prompt,
@@ -121,19 +127,21 @@ function versionsList(
   numbers: Stats | undefined,
 ): Html {
   const measured = deployments.find(({ id }) => id === numbers?.deployId);
+  const comparison = (one: number, other: number) => {
+    const [from, to] = [one, other].sort((a, b) => a - b);
+    return <a href={link(visit, ["prompts", id, "compare"], { from, to })}>compare with v{other}</a>;
+  };
   return (
     <>
       {measured && (
         <p class="hint">
-          Numbers of {isolated(measured.name)} in the last 30 days.{" "}
-          <a href={link(visit, ["deployments", measured.id, "stats"])}>All statistics</a>
+          Numbers of {isolated(measured.name)} in the last 30 days. {statisticsLink(visit, measured)}
         </p>
       )}
       <ol class="versions" reversed>
         {versions.map(({ version, note, actor, source, createdAt }) => {
           const live = deployments.filter(({ currentVersion }) => currentVersion === version);
           const compared = version === shown ? version - 1 : shown;
-          const [from, to] = [version, compared].sort((a, b) => a - b);
           return (
             <li aria-current={version === shown && "true"}>
               <div class="line">
@@ -141,19 +149,14 @@ function versionsList(
                   <strong>v{version}</strong>
                   {version === latestVersion && " newest"}
                 </a>
-                {chips(live.map((deployment) => deploymentChip(visit, deployment)))}
+                {deploymentChips(visit, live)}
               </div>
               {note !== "" && <p>{isolated(note)}</p>}
               {numbersLine(numbers?.versions.find((each) => each.version === version))}
               <p class="hint">
                 {time(createdAt)}
                 {source !== null && [" · ", actor === "" ? source : isolated(actor)]}
-                {compared > 0 && (
-                  <>
-                    {" · "}
-                    <a href={link(visit, ["prompts", id, "compare"], { from, to })}>compare with v{compared}</a>
-                  </>
-                )}
+                {compared > 0 && [" · ", comparison(version, compared)]}
               </p>
             </li>
           );
@@ -179,32 +182,35 @@ const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[]
           Applications read a deployment. Create one, such as <code>production</code>.
         </p>
       )
-      : <p>{chips(open.map((deployment) => deploymentChip(visit, deployment)))}</p>}
+      : <p>{deploymentChips(visit, open)}</p>}
     {prompt.archivedAt === null && (
       <details open={open.length === 0 || wasRefused(visit, "deploy")}>
         <summary>New deployment</summary>
-        {guarded(visit, createDeployment, () => (
+        <Guarded visit={visit} operation={createDeployment}>
           <Form submit="Create deployment">
-            {hiddenField("do", "deploy")}
-            {field({
-              label: "Name of the deployment",
-              name: "name",
-              value: entered(visit, "deploy", "name") ?? (open.length === 0 ? "production" : ""),
-              isRequired: true,
-            })}
-            {versionField(
-              entered(visit, "deploy", "version") ?? version,
-              Array.from({ length: Math.min(prompt.latestVersion, mostVersions) }, (_, index) => {
-                const version = prompt.latestVersion - index;
-                return { version, label: `v${version}` };
-              }),
-            )}
+            <HiddenField name="do" value="deploy" />
+            <Field
+              label="Name of the deployment"
+              name="name"
+              value={entered(visit, "deploy", "name") ?? (open.length === 0 ? "production" : "")}
+              isRequired
+            />
+            <VersionField
+              value={entered(visit, "deploy", "version") ?? version}
+              newest={newestVersions(prompt)}
+            />
           </Form>
-        ))}
+        </Guarded>
       </details>
     )}
   </>
 );
+
+const newestVersions = ({ latestVersion }: Prompt) =>
+  Array.from({ length: Math.min(latestVersion, mostVersions) }, (_, index) => {
+    const version = latestVersion - index;
+    return { version, label: `v${version}` };
+  });
 
 const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): Html => (
   <>
@@ -213,36 +219,42 @@ const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): H
     </p>
     <details open={wasRefused(visit, "rename")}>
       <summary>Rename</summary>
-      {guarded(visit, renamePrompt, () => (
+      <Guarded visit={visit} operation={renamePrompt}>
         <Form submit="Rename">
-          {hiddenField("do", "rename")}
+          <HiddenField name="do" value="rename" />
           <div class="field">
             <label for="new-name">New name</label>
             <input id="new-name" name="name" value={exact(entered(visit, "rename", "name") ?? name)} required />
             <p class="hint">
-              References such as {chip(`${name}@production`)} change. Applications that use them must change too.
+              References such as <Chip>{name}@production</Chip> change. Applications that use them must change too.
             </p>
           </div>
         </Form>
-      ))}
+      </Guarded>
     </details>
-    <details open={wasRefused(visit, "archive") || wasRefused(visit, "unarchive")}>
-      <summary>{archivedAt === null ? "Archive" : "Unarchive"}</summary>
-      {guarded(visit, archivedAt === null ? archivePrompt : unarchivePrompt, () =>
-        archivedAt === null
-          ? (
+    {archivedAt === null
+      ? (
+        <details open={wasRefused(visit, "archive")}>
+          <summary>Archive</summary>
+          <Guarded visit={visit} operation={archivePrompt}>
             <Form submit="Archive prompt" kind="danger">
-              {hiddenField("do", "archive")}
+              <HiddenField name="do" value="archive" />
               <p>Lists hide it with its deployments, and requests to them are refused. Nothing is deleted.</p>
-              {noteField(visit)}
+              <NoteField visit={visit} />
             </Form>
-          )
-          : (
+          </Guarded>
+        </details>
+      )
+      : (
+        <details open={wasRefused(visit, "unarchive")}>
+          <summary>Unarchive</summary>
+          <Guarded visit={visit} operation={unarchivePrompt}>
             <Form submit="Unarchive prompt">
-              {hiddenField("do", "unarchive")}
-              {noteField(visit)}
+              <HiddenField name="do" value="unarchive" />
+              <NoteField visit={visit} />
             </Form>
-          ))}
-    </details>
+          </Guarded>
+        </details>
+      )}
   </>
 );

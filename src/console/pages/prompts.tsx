@@ -12,11 +12,11 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { chip, chips, deploymentChip } from "../parts/chips.tsx";
+import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { checkbox, field, filters } from "../parts/form.tsx";
+import { Checkbox, Field, Filters } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
-import { pager, partHint } from "../parts/table.tsx";
+import { Pager, PartHint } from "../parts/table.tsx";
 
 export const promptsPage: Page = {
   path: "/:workspaceId/prompts",
@@ -33,6 +33,7 @@ export const promptsPage: Page = {
     const isEmpty = prompts.length === 0 && !isFiltered;
     const mayCreate = findLack(visit, createPrompt) === undefined;
     const isPart = cursor !== undefined || nextCursor !== null;
+    const query = Object.fromEntries(visit.query);
     return {
       title: "Prompts",
       body: (
@@ -41,15 +42,18 @@ export const promptsPage: Page = {
             title="Prompts"
             actions={mayCreate && <a class="button primary" href={link(visit, ["prompts", "new"])}>New prompt</a>}
           />
-          {!isEmpty && filters(
-            <>
-              {field({ label: "Search", name: "q", type: "search", value: text, placeholder: "Name, title or text" })}
-              {checkbox("Archived too", "archived", archived)}
-            </>,
-            isFiltered ? link(visit, ["prompts"]) : undefined,
+          {!isEmpty && (
+            <Filters clear={isFiltered ? link(visit, ["prompts"]) : undefined}>
+              <Field label="Search" name="q" type="search" value={text} placeholder="Name, title or text" />
+              <Checkbox label="Archived too" name="archived" isChecked={archived} />
+            </Filters>
           )}
-          {isPart && partHint("prompts", "Search for others.")}
-          {deployments.nextCursor !== null && partHint("deployments", "Open a prompt to see all of its own.")}
+          {isPart && <PartHint of="prompts">Search for others.</PartHint>}
+          {deployments.nextCursor !== null && (
+            <PartHint of="deployments">
+              Open a prompt to see all of its own.
+            </PartHint>
+          )}
           {prompts.length > 0
             ? treeOf(visit, prompts, deployments)
             : isEmpty
@@ -59,23 +63,22 @@ export const promptsPage: Page = {
                 The search looks at names, titles and the messages of the newest version.
               </Empty>
             )}
-          {pager(nextCursor, (cursor) => link(visit, ["prompts"], { ...Object.fromEntries(visit.query), cursor }))}
+          <Pager next={nextCursor} href={(cursor) => link(visit, ["prompts"], { ...query, cursor })} />
         </>
       ),
     };
   },
 };
 
-const noneYet = (visit: Visit): Html => (
-  <Empty title="No prompt yet">
-    {findLack(visit, createPrompt) ?? (
-      <>
-        <a href={link(visit, ["prompts", "new"])}>Write the first one</a>, or push a file with{" "}
-        <code>promptledger prompt push</code>.
-      </>
-    )}
-  </Empty>
-);
+function noneYet(visit: Visit): Html {
+  const write = <a href={link(visit, ["prompts", "new"])}>Write the first one</a>;
+  const steps = (
+    <>
+      {write}, or push a file with <code>promptledger prompt push</code>.
+    </>
+  );
+  return <Empty title="No prompt yet">{findLack(visit, createPrompt) ?? steps}</Empty>;
+}
 
 /** The prompts below their folders, both in the order of the alphabet. */
 function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: ListPage<Deployment>): Html {
@@ -103,7 +106,6 @@ function leafOf(
   deployments: readonly Deployment[],
   isWhole: boolean,
 ): Html {
-  const live = chips(deployments.map((deployment) => deploymentChip(visit, deployment)));
   return (
     <li class="leaf">
       <div>
@@ -114,7 +116,9 @@ function leafOf(
         </p>
         <p class="hint">{isolated(title)} · v{latestVersion}</p>
       </div>
-      {archivedAt !== null ? chip("archived", "off") : live || isWhole && <span class="hint">not deployed</span>}
+      {archivedAt !== null
+        ? <Chip kind="off">archived</Chip>
+        : deploymentChips(visit, deployments) || isWhole && <span class="hint">not deployed</span>}
     </li>
   );
 }

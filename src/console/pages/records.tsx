@@ -3,8 +3,6 @@
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
-import type { ApiKey } from "../../management/api-keys.ts";
-import type { Deployment } from "../../management/deployments.ts";
 import { exportFormats } from "../../management/export.ts";
 import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
@@ -14,17 +12,18 @@ import type { Html, Part } from "../html.ts";
 import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
-import { empty } from "../parts/empty.tsx";
-import { filters, select } from "../parts/form.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Filters, Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
-import { pager, table } from "../parts/table.tsx";
+import { Pager, Table } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
-import { deploymentField, findDeployment, findOffered, findWith, mainOf } from "./inputs.ts";
-import { filterFields, filterIn, filterNotice, findKeys, queryOf } from "./record-filter.ts";
+import { DeploymentField, findDeployment, findOffered, findWith, mainOf } from "./inputs.tsx";
+import { FilterFields, filterIn, filterNotice, findKeys, queryOf } from "./record-filter.tsx";
 
 const pageSize = 25;
+const orders = [["", "Newest first"], ["oldest", "Oldest first"]] as const;
 
 export const recordsPage: Page = {
   path: "/:workspaceId/records",
@@ -39,7 +38,9 @@ export const recordsPage: Page = {
         body: (
           <>
             <Heading title="Records" />
-            {empty("No record yet", "Applications send records to a deployment, and there is none yet.")}
+            <Empty title="No record yet">
+              Applications send records to a deployment, and there is none yet.
+            </Empty>
           </>
         ),
       };
@@ -56,6 +57,7 @@ export const recordsPage: Page = {
     ]);
     const { items = [], nextCursor = null } = found ?? {};
     const query = queryOf(visit);
+    const isFiltered = [...visit.query.keys()].some((name) => name !== "deployment");
     const exported = (format: string) =>
       link(visit, ["records", "export"], { ...query, deployment: deployment.id, cursor: "", format });
     return {
@@ -75,22 +77,22 @@ export const recordsPage: Page = {
               </>
             )}
           />
-          {filterForm(
-            visit,
-            deploymentField({ label: "Deployment", name: "deployment", value: deployment }, offered),
-            deployment,
-            keys,
-          )}
+          <Filters clear={isFiltered ? link(visit, ["records"], { deployment: deployment.id }) : undefined}>
+            <DeploymentField label="Deployment" name="deployment" value={deployment} offered={offered} />
+            <FilterFields visit={visit} keys={keys}>
+              <Select label="Order" name="order" value={asked(visit, "order")} options={orders} />
+            </FilterFields>
+          </Filters>
           {refusal !== undefined
             ? filterNotice(refusal)
             : items.length > 0
             ? recordsTable(visit, items)
             : noneFound(visit, nextCursor !== null)}
-          {pager(
-            nextCursor,
-            (cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor }),
-            orderIn(visit) === "oldest" ? "Newer" : "Older",
-          )}
+          <Pager
+            next={nextCursor}
+            href={(cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor })}
+            label={orderIn(visit) === "oldest" ? "Newer" : "Older"}
+          />
         </>
       ),
     };
@@ -98,23 +100,30 @@ export const recordsPage: Page = {
 };
 
 /** Records as a table, with a link to each. */
-const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html =>
-  table("Records", records, [
-    {
-      label: "When",
-      isHead: true,
-      cell: (record) => <a href={link(visit, ["records", record.id])}>{time(record.createdAt)}</a>,
-    },
-    { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
-    { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
-    { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
-    { label: "Session", cell: (record) => sessionLink(visit, valuesOf(record).sessionId) },
-    { label: "Input", isMain: true, cell: (record) => excerptOf(record, "input") },
-    { label: "Output", isMain: true, cell: (record) => excerptOf(record, "output") },
-  ]);
+const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html => (
+  <Table
+    caption="Records"
+    rows={records}
+    columns={[
+      {
+        label: "When",
+        isHead: true,
+        cell: (record) => <a href={link(visit, ["records", record.id])}>{time(record.createdAt)}</a>,
+      },
+      { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
+      { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
+      { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
+      { label: "Session", cell: (record) => sessionLink(visit, record) },
+      { label: "Input", isMain: true, cell: (record) => excerptOf(record, "input") },
+      { label: "Output", isMain: true, cell: (record) => excerptOf(record, "output") },
+    ]}
+  />
+);
 
-const sessionLink = (visit: Visit, id: string): Html => <a href={link(visit, ["session"], { id })}>{excerpt(id, 40)}
-</a>;
+function sessionLink(visit: Visit, record: Diagnosis): Html {
+  const { sessionId: id } = valuesOf(record);
+  return <a href={link(visit, ["session"], { id })}>{excerpt(id, 40)}</a>;
+}
 
 /** The beginning of an input or output. Of a conversation it is the last message. */
 function excerptOf(record: Diagnosis, name: PartName): Part {
@@ -122,12 +131,20 @@ function excerptOf(record: Diagnosis, name: PartName): Part {
   return text === undefined ? dash : excerpt(lastMessage(text) ?? text);
 }
 
-const noneFound = (visit: Visit, goesOn: boolean): Html =>
-  goesOn
-    ? empty("Nothing found so far", "The search stopped after a part of the log. Go on with the older part.")
-    : asked(visit, "deployment") === undefined
-    ? empty("No record yet", "Applications send them with POST /v1/diagnosis, or with call.done() of the client.")
-    : empty("No record matches", "Widen the time, or take a filter away.");
+function noneFound(visit: Visit, goesOn: boolean): Html {
+  if (goesOn) {
+    const words = "The search stopped after a part of the log. Go on with the older part.";
+    return <Empty title="Nothing found so far">{words}</Empty>;
+  }
+  if (asked(visit, "deployment") !== undefined) {
+    return <Empty title="No record matches">Widen the time, or take a filter away.</Empty>;
+  }
+  return (
+    <Empty title="No record yet">
+      Applications send them with POST /v1/diagnosis, or with call.done() of the client.
+    </Empty>
+  );
+}
 
 /** The order that the page shows. An unknown one is refused with the filter. */
 const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" : "newest";
@@ -138,27 +155,6 @@ const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
   order: askedWord(visit, "order", ["newest", "oldest"]),
   ...filterIn(visit),
 });
-
-const orderField = (visit: Visit): Html =>
-  select({
-    label: "Order",
-    name: "order",
-    value: asked(visit, "order"),
-    options: [["", "Newest first"], ["oldest", "Oldest first"]],
-  });
-
-const filterForm = (
-  visit: Visit,
-  deployment: Html,
-  { id }: Deployment,
-  keys: readonly ApiKey[],
-): Html =>
-  filters(
-    [deployment, filterFields(visit, { keys, others: orderField(visit) })],
-    [...visit.query.keys()].some((name) => name !== "deployment")
-      ? link(visit, ["records"], { deployment: id })
-      : undefined,
-  );
 
 export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",

@@ -221,7 +221,7 @@ const exactly = (value: number | null | undefined): string =>
   value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 20 });
 
 /** A bar for a part of a whole. */
-export function shareBar(part: number, whole: number, label: string): Html {
+export function ShareBar({ part, whole, label }: { part: number; whole: number; label: string }): Html {
   const share = whole === 0 ? 1 : Math.min(part / whole, 1);
   const style = share >= 0.9 ? 3 : 1;
   return (

@@ -6,8 +6,13 @@ import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
 
-/** A deployment and what it serves. */
-export function deploymentChip(visit: Visit, deployment: Deployment): Html {
+/** Deployments and what they serve; nothing if there are none. */
+export const deploymentChips = (visit: Visit, deployments: readonly Deployment[]): Part =>
+  deployments.length > 0 && (
+    <span class="chips">{deployments.map((deployment) => deploymentChip(visit, deployment))}</span>
+  );
+
+function deploymentChip(visit: Visit, deployment: Deployment): Html {
   const { id, name, currentVersion } = deployment, state = stateOf(deployment);
   return (
     <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
@@ -21,11 +26,9 @@ export function deploymentChip(visit: Visit, deployment: Deployment): Html {
 export const stateOf = ({ isActive, archivedAt }: Deployment): string | undefined =>
   archivedAt !== null ? " archived" : isActive ? undefined : " off";
 
-export const chips = (all: readonly Part[]): Part => all.length > 0 && <span class="chips">{all}</span>;
+type ChipProps = { kind?: "" | "live" | "off" | "bad"; children?: Part };
 
-export const chip = (text: Part, kind: "" | "live" | "off" | "bad" = ""): Html => (
-  <span class={`chip ${kind}`}>{text}</span>
-);
+export const Chip = ({ kind = "", children }: ChipProps): Html => <span class={`chip ${kind}`}>{children}</span>;
 
 /** A version of a prompt, with a link to it. */
 export const versionLink = (visit: Visit, promptId: string, version: number): Html => (
@@ -35,6 +38,11 @@ export const versionLink = (visit: Visit, promptId: string, version: number): Ht
 /** A status by its name in the workspace. A failure says so. */
 export function statusChip({ workspace }: Visit, status: number): Html {
   const named = workspace?.statuses.find((each) => each.status === status);
-  if (named === undefined) return chip(String(status));
-  return chip([isolated(named.name), named.isFailure && " ✕"], named.isFailure ? "bad" : "live");
+  if (named === undefined) return <Chip>{status}</Chip>;
+  return (
+    <Chip kind={named.isFailure ? "bad" : "live"}>
+      {isolated(named.name)}
+      {named.isFailure && " ✕"}
+    </Chip>
+  );
 }

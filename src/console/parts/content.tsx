@@ -10,7 +10,8 @@ import type { Message } from "../conversation.ts";
 import { number } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { chip, chips } from "./chips.tsx";
+import { Chip } from "./chips.tsx";
+import { Fact, Facts } from "./table.tsx";
 
 /** How many characters a page shows of a text, or of all messages together. */
 export const mostCharacters = 65_536;
@@ -19,21 +20,28 @@ const mostMessages = 100, mostVariables = 100;
 /** Messages and settings of a version as they are served. */
 export function contentView({ name, version, messages, llmConfig }: PromptVersion): Html {
   const variables = variablesOf(messages), config = indent(llmConfig.text);
-  const whole = [<code>promptledger prompt show {name} --version {version}</code>, " shows all."];
+  const whole = (
+    <>
+      <code>promptledger prompt show {name} --version {version}</code> shows all.
+    </>
+  );
   return (
     <>
-      {messagesView(readItems(messages.text), whole)}
-      <dl class="facts">
-        <div>
-          <dt>Variables</dt>
-          <dd>
-            {variables.length === 0
-              ? "None"
-              : chips(variables.slice(0, mostVariables).map((name) => chip(<code>{name}</code>)))}
-            {leftOut(variables.length - mostVariables, "variables", whole)}
-          </dd>
-        </div>
-      </dl>
+      <Messages texts={readItems(messages.text)} whole={whole} />
+      <Facts>
+        <Fact label="Variables">
+          {variables.length === 0 ? "None" : (
+            <span class="chips">
+              {variables.slice(0, mostVariables).map((name) => (
+                <Chip>
+                  <code>{name}</code>
+                </Chip>
+              ))}
+            </span>
+          )}
+          {leftOut(variables.length - mostVariables, "variables", whole)}
+        </Fact>
+      </Facts>
       <h3>Model settings</h3>
       <pre class="panel mono">{config.slice(0, mostCharacters)}</pre>
       {leftOut(config.length - mostCharacters, "characters", whole)}
@@ -42,8 +50,8 @@ export function contentView({ name, version, messages, llmConfig }: PromptVersio
 }
 
 /** The first messages, one below the other. Each is given as its JSON text. `whole` says where all of them are. */
-export function messagesView(messages: readonly string[], whole: Part): Html {
-  const shown = fitting(messages);
+export function Messages({ texts, whole }: { texts: readonly string[]; whole?: Part }): Html {
+  const shown = fitting(texts);
   return (
     <>
       {shown.map(({ role, content, more }) => (
@@ -53,7 +61,7 @@ export function messagesView(messages: readonly string[], whole: Part): Html {
           {more !== undefined && <pre class="mono">{more}</pre>}
         </article>
       ))}
-      {leftOut(messages.length - shown.length, "messages", whole)}
+      {leftOut(texts.length - shown.length, "messages", whole)}
     </>
   );
 }

@@ -6,10 +6,10 @@ import type { Html, Part } from "../html.ts";
 
 const maxLines = 2_000;
 
-export function diffView(diff: string, label: string): Html {
-  if (diff === "") return <p class="none">Nothing differs.</p>;
+export function Diff({ text, label }: { text: string; label: string }): Html {
+  if (text === "") return <p class="none">Nothing differs.</p>;
   // The names of the two stand before the first hunk.
-  const lines = diff.slice(diff.search(/^@@/m)).split("\n").filter((line) => line !== "" && !line.startsWith("\\"));
+  const lines = text.slice(text.search(/^@@/m)).split("\n").filter((line) => line !== "" && !line.startsWith("\\"));
   const shown = lines.slice(0, maxLines);
   return (
     <div class="diff" role="region" aria-label={label} tabindex="0">
@@ -43,32 +43,14 @@ function blockView({ sign, lines }: Block, index: number, blocks: readonly Block
 }
 
 function lineView(sign: string, other: string, text: string, isPaired = false): Html {
-  const content = isPaired ? markedAgainst(other, text) : text;
-  if (sign === "+") {
-    return (
-      <ins>
-        <span class="sign">+</span>
-        {content}
-        {"\n"}
-      </ins>
-    );
-  }
-  if (sign === "-") {
-    return (
-      <del>
-        <span class="sign">−</span>
-        {content}
-        {"\n"}
-      </del>
-    );
-  }
-  return (
-    <span class="same">
-      <span class="sign">{" "}</span>
-      {text}
-      {"\n"}
-    </span>
-  );
+  const line = [
+    <span class="sign">{sign === "-" ? "−" : sign}</span>,
+    isPaired ? markedAgainst(other, text) : text,
+    "\n",
+  ];
+  if (sign === "+") return <ins>{line}</ins>;
+  if (sign === "-") return <del>{line}</del>;
+  return <span class="same">{line}</span>;
 }
 
 /** A text with the part marked in which it differs from another one. */

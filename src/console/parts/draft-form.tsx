@@ -3,27 +3,29 @@
 import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, h } from "../html.ts";
 import type { Html } from "../html.ts";
-import { area, field, hiddenField } from "./form.tsx";
+import { Area, Field, HiddenField } from "./form.tsx";
 
-type Options = { isNew: boolean; latest: number | undefined; lack: string | undefined };
+type DraftFormProps = { draft: Draft; isNew: boolean; latest: number | undefined; lack: string | undefined };
 
-export function draftForm(draft: Draft, { isNew, latest, lack }: Options): Html {
+export function DraftForm({ draft, isNew, latest, lack }: DraftFormProps): Html {
   const { messages, name, title, description, llmConfig, note } = draft;
   return (
     <form method="post" id="draft" class="stack wide" data-live="preview">
       <button name="do" value="preview" class="hide" tabindex="-1" aria-hidden="true">Preview</button>
-      {latest !== undefined && hiddenField("latest", latest)}
-      {isNew && field({
-        label: "Name",
-        name: "name",
-        value: name,
-        isRequired: true,
-        placeholder: "support/assistant",
-        hint: "Lower-case letters, digits, ., _ and -. A slash makes a folder.",
-      })}
+      {latest !== undefined && <HiddenField name="latest" value={latest} />}
+      {isNew && (
+        <Field
+          label="Name"
+          name="name"
+          value={name}
+          isRequired
+          placeholder="support/assistant"
+          hint="Lower-case letters, digits, ., _ and -. A slash makes a folder."
+        />
+      )}
       <div class="row">
-        {field({ label: "Title", name: "title", value: title, isRequired: true })}
-        {field({ label: "Description", name: "description", value: description })}
+        <Field label="Title" name="title" value={title} isRequired />
+        <Field label="Description" name="description" value={description} />
       </div>
       <datalist id="roles">
         {["system", "user", "assistant", "tool"].map((role) => <option value={role} />)}
@@ -32,21 +34,21 @@ export function draftForm(draft: Draft, { isNew, latest, lack }: Options): Html 
       <p class="actions">
         <button name="do" value="add">Add a message</button>
       </p>
-      {area({
-        label: "Model settings",
-        name: "llmConfig",
-        value: llmConfig,
-        isCode: true,
-        rows: 4,
-        hint: "JSON, served as it is: provider, model, temperature and so on.",
-      })}
-      {area({
-        label: "Note",
-        name: "note",
-        value: note,
-        rows: 2,
-        hint: "What changes, and why. It stays with the version.",
-      })}
+      <Area
+        label="Model settings"
+        name="llmConfig"
+        value={llmConfig}
+        isCode
+        rows={4}
+        hint="JSON, served as it is: provider, model, temperature and so on."
+      />
+      <Area
+        label="Note"
+        name="note"
+        value={note}
+        rows={2}
+        hint="What changes, and why. It stays with the version."
+      />
       <p class="actions">
         {lack === undefined
           ? <button class="primary" name="do" value="publish">{isNew ? "Create prompt" : "Publish version"}</button>
@@ -78,14 +80,14 @@ const messageFields = ({ role, content, isJson, more }: DraftMessage, index: num
         {count > 1 && moveButton(`remove-${index}`, "Remove", index)}
       </p>
     </div>
-    {isJson && hiddenField(`json-${index}`, "yes")}
-    {area({
-      label: isJson ? "Content, as JSON" : "Content",
-      name: `content-${index}`,
-      value: content,
-      rows: 4,
-      isCode: isJson,
-    })}
+    {isJson && <HiddenField name={`json-${index}`} value="yes" />}
+    <Area
+      label={isJson ? "Content, as JSON" : "Content"}
+      name={`content-${index}`}
+      value={content}
+      rows={4}
+      isCode={isJson}
+    />
     {moreFields(more, index)}
   </fieldset>
 );
@@ -100,13 +102,13 @@ const moveButton = (action: string, label: string, index: number): Html => (
 const moreFields = (more: string, index: number): Html => (
   <details open={more !== ""}>
     <summary>Other members</summary>
-    {area({
-      label: `Other members of message ${index + 1}`,
-      name: `more-${index}`,
-      value: more,
-      rows: 2,
-      isCode: true,
-      hint: "A JSON object, such as a name or tool calls.",
-    })}
+    <Area
+      label={`Other members of message ${index + 1}`}
+      name={`more-${index}`}
+      value={more}
+      rows={2}
+      isCode
+      hint="A JSON object, such as a name or tool calls."
+    />
   </details>
 );

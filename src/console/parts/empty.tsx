@@ -9,6 +9,3 @@ export const Empty = ({ title, children }: { title: string; children?: Part }): 
     <p>{children}</p>
   </div>
 );
-
-// Until all pages are JSX.
-export const empty = (title: string, next: Part): Html => <Empty title={title}>{next}</Empty>;

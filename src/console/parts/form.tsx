@@ -7,7 +7,7 @@ import { findLack } from "../page.ts";
 import type { Visit } from "../page.ts";
 import type { Role } from "../../management/operation.ts";
 
-type Field = {
+type FieldProps = {
   label: string;
   name: string;
   value?: string | number | null | undefined;
@@ -15,17 +15,18 @@ type Field = {
   type?: "text" | "number" | "search" | "password" | "date" | "datetime-local" | "url";
   isRequired?: boolean;
   /** Filters give it the room of two fields. */
-  isLong?: true;
+  isLong?: boolean;
   /** Values that a browser suggests. */
   suggestions?: Html;
   placeholder?: string;
 };
 
 const hintId = (name: string) => `hint-${name}`;
-const describedBy = ({ name, hint }: Pick<Field, "name" | "hint">) => hint === undefined ? undefined : hintId(name);
+const describedBy = ({ name, hint }: Pick<FieldProps, "name" | "hint">) =>
+  hint === undefined ? undefined : hintId(name);
 
 /** The frame of a field: its label above, and its hint below. */
-const Labelled = ({ label, name, hint, isLong, children }: Field & { children?: Part }): Html => (
+const Labelled = ({ label, name, hint, isLong, children }: FieldProps & { children?: Part }): Html => (
   <div class={isLong ? "field long" : "field"}>
     <label for={name}>{label}</label>
     {children}
@@ -34,7 +35,7 @@ const Labelled = ({ label, name, hint, isLong, children }: Field & { children?: 
 );
 
 /** A field of one line. */
-export function field({ type = "text", suggestions, ...given }: Field): Html {
+export function Field({ type = "text", suggestions, ...given }: FieldProps): Html {
   const { name, value, isRequired, placeholder } = given;
   return (
     <Labelled {...given}>
@@ -57,7 +58,7 @@ export function field({ type = "text", suggestions, ...given }: Field): Html {
 }
 
 /** A field of several lines. A browser drops a line break at its start, so there is one more. */
-export function area({ rows = 3, isCode = false, ...given }: Field & { rows?: number; isCode?: boolean }): Html {
+export function Area({ rows = 3, isCode = false, ...given }: FieldProps & { rows?: number; isCode?: boolean }): Html {
   const { name, value } = given;
   return (
     <Labelled {...given}>
@@ -79,7 +80,7 @@ export function area({ rows = 3, isCode = false, ...given }: Field & { rows?: nu
 type Options = readonly (readonly [value: string, label: string])[];
 
 /** A choice of one. */
-export function select({ options, ...given }: Field & { options: Options }): Html {
+export function Select({ options, ...given }: FieldProps & { options: Options }): Html {
   const { name, value } = given;
   return (
     <Labelled {...given}>
@@ -88,7 +89,7 @@ export function select({ options, ...given }: Field & { options: Options }): Htm
   );
 }
 
-const optionsOf = (options: Options, chosen?: Field["value"]): Html => (
+const optionsOf = (options: Options, chosen?: FieldProps["value"]): Html => (
   <>
     {options.map(([option, text]) => (
       <option value={exact(option)} selected={option === String(chosen ?? "")}>{text}</option>
@@ -99,25 +100,32 @@ const optionsOf = (options: Options, chosen?: Field["value"]): Html => (
 /** How many versions a choice offers. */
 export const mostVersions = 100;
 
+type VersionFieldProps = {
+  value: FieldProps["value"];
+  newest: readonly { version: number; label: string }[];
+};
+
 /** A version of a prompt: a choice of all, or its number if `newest`, which begins with the newest one, has not all. */
-export function versionField(
-  value: Field["value"],
-  newest: readonly { version: number; label: string }[],
-): Html {
+export function VersionField({ value, newest }: VersionFieldProps): Html {
   const options = newest.map(({ version, label }) => [String(version), label] as const);
   const latest = newest[0]?.version ?? 0;
   const common = { label: "Version", name: "version", value };
-  return latest === newest.length ? select({ ...common, options }) : field({
-    ...common,
-    type: "number",
-    isRequired: true,
-    suggestions: optionsOf(options),
-    hint: `1 to ${latest}. The newest ${newest.length} are suggested.`,
-  });
+  if (latest === newest.length) return <Select {...common} options={options} />;
+  return (
+    <Field
+      {...common}
+      type="number"
+      isRequired
+      suggestions={optionsOf(options)}
+      hint={`1 to ${latest}. The newest ${newest.length} are suggested.`}
+    />
+  );
 }
 
+type CheckboxProps = { label: string; name: string; isChecked?: boolean };
+
 /** A box to tick. */
-export const checkbox = (label: Part, name: string, isChecked = false): Html => (
+export const Checkbox = ({ label, name, isChecked = false }: CheckboxProps): Html => (
   <div class="field check">
     <input type="checkbox" id={name} name={name} value="yes" checked={isChecked} />
     <label for={name}>{label}</label>
@@ -125,18 +133,19 @@ export const checkbox = (label: Part, name: string, isChecked = false): Html => 
 );
 
 /** A value that a form sends without showing it. */
-export const hiddenField = (name: string, value: string | number): Html => (
+export const HiddenField = ({ name, value }: { name: string; value: string | number }): Html => (
   <input type="hidden" name={name} value={exact(String(value))} />
 );
 
 /** The reason for a change, which the audit log keeps. */
-export const noteField = ({ form }: Visit): Html =>
-  area({ label: "Note", name: "note", value: form.get("note"), hint: "Why. It is kept in the history.", rows: 2 });
+export const NoteField = ({ visit }: { visit: Visit }): Html => (
+  <Area label="Note" name="note" value={visit.form.get("note")} hint="Why. It is kept in the history." rows={2} />
+);
 
-type FormProps = { submit: string; children?: Part; kind?: "primary" | "danger" | "plain"; action?: string };
+type FormProps = { submit: string; kind?: "primary" | "danger" | "plain"; action?: string; children?: Part };
 
 /** A form that changes something. It is sent to the page that shows it, unless it names another one. */
-export const Form = ({ submit, children, kind = "primary", action = "" }: FormProps): Html => (
+export const Form = ({ submit, kind = "primary", action = "", children }: FormProps): Html => (
   <form method="post" action={action || undefined} class="stack">
     {children}
     <p class="actions">
@@ -145,10 +154,17 @@ export const Form = ({ submit, children, kind = "primary", action = "" }: FormPr
   </form>
 );
 
+type FiltersProps = {
+  /** The page without a filter, if one is set. */
+  clear?: string | undefined;
+  submit?: string;
+  children?: Part;
+};
+
 /** Filters, which become the query of the page, so that it can be sent to a colleague. */
-export const filters = (body: Part, clear?: string, submit = "Apply"): Html => (
+export const Filters = ({ clear, submit = "Apply", children }: FiltersProps): Html => (
   <form method="get" class="filters" role="search">
-    {body}
+    {children}
     <p class="actions">
       <button>{submit}</button>
       {clear !== undefined && <a class="button plain" href={clear}>Clear</a>}
@@ -156,13 +172,10 @@ export const filters = (body: Part, clear?: string, submit = "Apply"): Html => (
   </form>
 );
 
-/** A form, or what the caller lacks to send it. */
-export function guarded(visit: Visit, operation: { role: Role }, content: () => Part, isProtected = false): Part {
-  const lack = findLack(visit, operation, isProtected);
-  return lack === undefined ? content() : <p class="lack">{lack}</p>;
-}
+type GuardedProps = { visit: Visit; operation: { role: Role }; isProtected?: boolean; children?: Part };
 
-// Until all pages are JSX.
-export const form = ({ body, ...props }: Omit<FormProps, "children"> & { body?: Part }): Html => (
-  <Form {...props}>{body}</Form>
-);
+/** A form, or what the caller lacks to send it. */
+export function Guarded({ visit, operation, isProtected, children }: GuardedProps): Part {
+  const lack = findLack(visit, operation, isProtected);
+  return lack === undefined ? children : <p class="lack">{lack}</p>;
+}

@@ -36,9 +36,3 @@ export const Section = ({ title, aside, children }: { title: string; aside?: Par
     {children}
   </section>
 );
-
-// Until all pages are JSX.
-export const heading = Heading;
-export const section = (title: string, children: Part, aside?: Part): Html => (
-  <Section {...{ title, aside, children }} />
-);

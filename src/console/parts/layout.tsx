@@ -110,7 +110,7 @@ function sideOf(visit: Visit, section: Section | undefined): Html {
       {workspace && (
         <>
           <a class="switch" href={`${root}workspaces`} title={workspace.name}>
-            <span class="hide">Workspace:{" "}</span>
+            <span class="hide">{`Workspace: `}</span>
             {isolated(workspace.name)}
             <span class="hint" aria-hidden="true">switch</span>
           </a>

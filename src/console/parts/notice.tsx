@@ -22,6 +22,3 @@ export function doneNotice(visit: Visit, texts: Readonly<Record<string, Part>>):
   const done = askedWord(visit, "done", Object.keys(texts));
   return done !== undefined && <Notice kind="done">{texts[done]}</Notice>;
 }
-
-// Until all pages are JSX.
-export const notice = (kind: NoticeProps["kind"], children: Part): Html => <Notice kind={kind}>{children}</Notice>;

@@ -6,7 +6,7 @@ import { fillVariables, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
 import { exact, Fragment, h } from "../html.ts";
 import type { Html } from "../html.ts";
-import { messagesView } from "./content.tsx";
+import { Messages } from "./content.tsx";
 
 /** Each variable has a field for its example value, which belongs to the form of the draft. */
 export function previewOf(form: URLSearchParams, { messages }: Pick<PromptContent, "messages">): Html {
@@ -35,7 +35,7 @@ export function previewOf(form: URLSearchParams, { messages }: Pick<PromptConten
           <p></p>
         </>
       )}
-      {messagesView(readItems(filled.messages.text), undefined)}
+      <Messages texts={readItems(filled.messages.text)} />
     </>
   );
 }

@@ -5,13 +5,13 @@ import { time } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Part } from "../html.ts";
 import type { View } from "../page.ts";
-import { chip } from "./chips.tsx";
+import { Chip } from "./chips.tsx";
 import { Notice } from "./notice.tsx";
 
+type Shown = { title: string; name: string; secret: string; back: string; hint?: Part };
+
 /** Shows a secret. No other page does. */
-export const secretView = (
-  { title, name, secret, back, hint }: { title: string; name: string; secret: string; back: string; hint?: Part },
-): View => ({
+export const secretView = ({ title, name, secret, back, hint }: Shown): View => ({
   title,
   body: (
     <>
@@ -33,11 +33,11 @@ type Holder = { expiresAt: number | null; revokedAt: number | null; overlapEndsA
 
 /** Whether a secret is accepted, and until when. */
 export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: number): Part {
-  if (revokedAt !== null) return chip("revoked", "bad");
-  if (expiresAt !== null && expiresAt <= now) return chip("expired", "bad");
+  if (revokedAt !== null) return <Chip kind="bad">revoked</Chip>;
+  if (expiresAt !== null && expiresAt <= now) return <Chip kind="bad">expired</Chip>;
   return (
     <>
-      {chip("valid", "live")}
+      <Chip kind="live">valid</Chip>
       {expiresAt !== null && <p class="hint">until {time(expiresAt)}</p>}
       {overlapEndsAt !== null && overlapEndsAt > now && <p class="hint">old secret until {time(overlapEndsAt)}</p>}
     </>

@@ -8,7 +8,7 @@ import { counted, dash, duration, durationText, number, rounded, share, usd } fr
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { Notice } from "./notice.tsx";
-import { table } from "./table.tsx";
+import { Table } from "./table.tsx";
 import type { Column } from "./table.tsx";
 
 /** The statistics of one column, and its label. */
@@ -62,7 +62,7 @@ export function statsTable(columns: readonly Labelled[], differences?: Differenc
       cell: ({ difference }) => difference?.(differences) ?? "",
     });
   }
-  return table("Statistics", rows, shown);
+  return <Table caption="Statistics" rows={rows} columns={shown} />;
 }
 
 /** Two sides beside each other, and the sentence that says what they show. */
@@ -95,20 +95,29 @@ function failuresOf({ failures }: RecordStats): Part {
   if (failures === null) return <span class="none">no status counts as one</span>;
   if (failures.share === null) return dash;
   const { records, share: part, low, high } = failures;
-  return [number(records), " (", share(part), ")", <p class="hint">{share(low!)} to {share(high!)}</p>];
+  return (
+    <>
+      {number(records)} ({share(part)})
+      <p class="hint">{share(low!)} to {share(high!)}</p>
+    </>
+  );
 }
 
-const costOf = ({ cost }: RecordStats): Part => [
-  cost.records === 0 ? dash : usd(cost.total),
-  cost.unpriced > 0 && <p class="hint">{counted(cost.unpriced, "record")} without a price</p>,
-];
+const costOf = ({ cost }: RecordStats): Part => (
+  <>
+    {cost.records === 0 ? dash : usd(cost.total)}
+    {cost.unpriced > 0 && <p class="hint">{counted(cost.unpriced, "record")} without a price</p>}
+  </>
+);
 
-const statusesOf = ({ statuses, otherStatuses }: RecordStats): Part => [
-  ...statuses.map(({ status, name, records, share: part }) => (
-    <div>{name === null ? String(status) : isolated(name)}: {number(records)} ({share(part)})</div>
-  )),
-  otherStatuses.records > 0 && <div>others: {number(otherStatuses.records)} ({share(otherStatuses.share)})</div>,
-];
+const statusesOf = ({ statuses, otherStatuses }: RecordStats): Part => (
+  <>
+    {statuses.map(({ status, name, records, share: part }) => (
+      <div>{name === null ? status : isolated(name)}: {number(records)} ({share(part)})</div>
+    ))}
+    {otherStatuses.records > 0 && <div>others: {number(otherStatuses.records)} ({share(otherStatuses.share)})</div>}
+  </>
+);
 
 const signed = (value: number): string =>
   value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
@@ -120,8 +129,10 @@ type Difference = { difference: number; low: number | null; high: number | null 
 function differenceOf(found: Difference, format: (value: number) => string): Part {
   if (found === null) return dash;
   const { difference, low, high } = found;
-  return [
-    <data value={difference}>{format(difference)}</data>,
-    <p class="hint">{low === null || high === null ? "too few records" : `${format(low)} to ${format(high)}`}</p>,
-  ];
+  return (
+    <>
+      <data value={difference}>{format(difference)}</data>
+      <p class="hint">{low === null || high === null ? "too few records" : `${format(low)} to ${format(high)}`}</p>
+    </>
+  );
 }

@@ -5,7 +5,7 @@ import type { Part } from "../html.ts";
 import { Notice } from "./notice.tsx";
 
 /** Warns when variables come or go, because the applications that fill them in must know. */
-export function variablesNotice(before: readonly string[], after: readonly string[]): Part {
+export function VariablesNotice({ before, after }: { before: readonly string[]; after: readonly string[] }): Part {
   const added = after.filter((name) => !before.includes(name));
   const removed = before.filter((name) => !after.includes(name));
   if (added.length + removed.length === 0) return undefined;

@@ -1,12 +1,14 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
+/** @jsx h */
 import type { DeploymentId } from "../../common/ids.ts";
 import { invalid, Refusal } from "../../common/errors.ts";
 import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
+import { h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedWord, listMost, sent, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { field, select } from "../parts/form.tsx";
+import { Field, Select } from "../parts/form.tsx";
 
 /** A number that a form sent. What is not one is refused under the name of its field. */
 export function numberIn(visit: Visit, name: string): number | undefined {
@@ -132,21 +134,27 @@ export async function findReferences(
   return new Map(found.flatMap((deployment) => deployment ? [[deployment.id, deployment.reference]] : []));
 }
 
-type DeploymentField = { label: string; name: string; value: Deployment | string | null | undefined; none?: string };
+type DeploymentFieldProps = {
+  label: string;
+  name: string;
+  value: Deployment | string | null | undefined;
+  /** Offers that there is none, in these words. */
+  none?: string;
+  offered: Offered;
+};
 
-/** A field for a deployment: a choice, or a text if there are too many to choose from. `none` offers that there is none. */
-export function deploymentField(
-  { label, name, value, none }: DeploymentField,
-  { deployments, isWhole }: Offered,
-): Html {
+/** A field for a deployment: a choice, or a text if there are too many to choose from. */
+export function DeploymentField({ label, name, value, none, offered }: DeploymentFieldProps): Html {
   const isKnown = typeof value === "object" && value !== null;
-  if (!isWhole) {
+  if (!offered.isWhole) {
     const hint = `An id, or a reference such as support/assistant@production.${none ? ` If empty: ${none}.` : ""}`;
-    return field({ label, name, value: isKnown ? value.reference : value, hint, isRequired: none === undefined });
+    const text = isKnown ? value.reference : value;
+    return <Field label={label} name={name} value={text} hint={hint} isRequired={none === undefined} />;
   }
-  const options = deployments.map(({ id, reference, archivedAt }) =>
+  const options = offered.deployments.map(({ id, reference, archivedAt }) =>
     [id, archivedAt === null ? reference : `${reference} (archived)`] as const
   );
   const all = none === undefined ? options : [["", none] as const, ...options];
-  return select({ label, name, value: isKnown ? value.id : value, ...(none ? {} : { isLong: true }), options: all });
+  const id = isKnown ? value.id : value;
+  return <Select label={label} name={name} value={id} isLong={none === undefined} options={all} />;
 }

@@ -1,16 +1,18 @@
 // The filters of records as fields and as a query. Their names are those of the query, so that a view can be shared as a link.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
-import { exact, isolated, markup } from "../html.ts";
+import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { area, checkbox, field, select } from "../parts/form.tsx";
-import { notice } from "../parts/notice.tsx";
-import { rangeOf, spanOptions } from "./inputs.ts";
+import { Area, Checkbox, Field, Select } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { rangeOf, spanOptions } from "./inputs.tsx";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */
 export const filterIn = (visit: Visit) => ({
@@ -75,16 +77,13 @@ const labels = {
 };
 
 /** Why a filter was refused, in the words of its fields. */
-export const filterNotice = ({ message }: Refusal): Html =>
-  notice(
-    "error",
-    markup`${
-      message.replace(
-        /^Field (\w+)/,
-        (whole, member: string) => Object.hasOwn(labels, member) ? labels[member as keyof typeof labels] : whole,
-      )
-    }.`,
+export function filterNotice({ message }: Refusal): Html {
+  const labelled = message.replace(
+    /^Field (\w+)/,
+    (whole, member: string) => Object.hasOwn(labels, member) ? labels[member as keyof typeof labels] : whole,
   );
+  return <Notice kind="error">{labelled}.</Notice>;
+}
 
 const mostKeys = 100;
 
@@ -94,59 +93,75 @@ export const findKeys = async (visit: Visit): Promise<ApiKey[]> =>
 
 const more = ["session", "version", "key", "model", "slower", "tokens", "costlier", "where", "from", "to", "order"];
 
-type Options = {
+type FilterFieldsProps = {
+  visit: Visit;
   keys: readonly ApiKey[];
   times?: readonly (readonly [value: string, label: string])[];
   /** Fields that the page has beside these. */
-  others?: Part;
+  children?: Part;
 };
 
 /** The fields of the filter. Those that are rarely used are folded away unless one of them is set. */
-export function filterFields(visit: Visit, { keys, times = spanOptions, others }: Options): Html {
+export function FilterFields({ visit, keys, times = spanOptions, children }: FilterFieldsProps): Html {
   const value = (name: string) => asked(visit, name);
-  const { statuses } = workspaceOf(visit);
-  return markup`${
-    field({ label: "Text", name: "text", type: "search", value: value("text"), placeholder: "In input or output" })
-  }${select({ label: "Time", name: "last", value: value("last"), options: times })}${statusFields(visit)}${
-    statuses.some(({ isFailure }) => isFailure) && checkbox(labels.failures, "failures", value("failures") === "yes")
-  }<details class="more"${
-    more.some((name) => value(name) !== undefined) && markup` open`
-  }><summary>More filters</summary><div class="row">${
-    field({ label: "Session", name: "session", value: value("session") })
-  }${field({ label: labels.promptVersion, name: "version", type: "number", value: value("version") })}${
-    select({ label: labels.keyId, name: "key", value: value("key"), options: keyOptions(keys, value("key")) })
-  }${field({ label: labels.model, name: "model", value: value("model") })}${
-    field({ label: labels.slowerThan, name: "slower", type: "number", value: value("slower") })
-  }${field({ label: labels.moreTokensThan, name: "tokens", type: "number", value: value("tokens") })}${
-    field({ label: labels.costlierThan, name: "costlier", value: value("costlier"), placeholder: "0.01" })
-  }${
-    area({
-      label: labels.where,
-      name: "where",
-      value: value("where"),
-      hint: "As in trace_id=4bf92f35. Of several lines, all must hold.",
-      rows: 2,
-    })
-  }${field({ label: labels.from, name: "from", type: "datetime-local", value: value("from") })}${
-    field({ label: labels.to, name: "to", type: "datetime-local", value: value("to") })
-  }${others}</div></details>`;
+  const hasFailures = workspaceOf(visit).statuses.some(({ isFailure }) => isFailure);
+  return (
+    <>
+      <Field label={labels.text} name="text" type="search" value={value("text")} placeholder="In input or output" />
+      <Select label={labels.last} name="last" value={value("last")} options={times} />
+      {statusFields(visit)}
+      {hasFailures && <Checkbox label={labels.failures} name="failures" isChecked={value("failures") === "yes"} />}
+      <details class="more" open={more.some((name) => value(name) !== undefined)}>
+        <summary>More filters</summary>
+        <div class="row">
+          <Field label={labels.sessionId} name="session" value={value("session")} />
+          <Field label={labels.promptVersion} name="version" type="number" value={value("version")} />
+          <Select label={labels.keyId} name="key" value={value("key")} options={keyOptions(keys, value("key"))} />
+          <Field label={labels.model} name="model" value={value("model")} />
+          <Field label={labels.slowerThan} name="slower" type="number" value={value("slower")} />
+          <Field label={labels.moreTokensThan} name="tokens" type="number" value={value("tokens")} />
+          <Field label={labels.costlierThan} name="costlier" value={value("costlier")} placeholder="0.01" />
+          <Area
+            label={labels.where}
+            name="where"
+            value={value("where")}
+            hint="As in trace_id=4bf92f35. Of several lines, all must hold."
+            rows={2}
+          />
+          <Field label={labels.from} name="from" type="datetime-local" value={value("from")} />
+          <Field label={labels.to} name="to" type="datetime-local" value={value("to")} />
+          {children}
+        </div>
+      </details>
+    </>
+  );
 }
 
 /** A box for each status that has a name, and for each other one in the query. */
 function statusFields(visit: Visit): Html {
   const { statuses } = workspaceOf(visit);
   const chosen = statusesIn(visit);
-  if (statuses.length === 0) {
-    return field({ label: "Status", name: "status", value: chosen.join(","), placeholder: "0,1" });
-  }
+  if (statuses.length === 0) return <Field label="Status" name="status" value={chosen.join(",")} placeholder="0,1" />;
   const all = new Set([...statuses.map(({ name }) => name), ...chosen]);
-  return markup`<fieldset class="field"><legend>Status</legend><div class="chips">${
-    [...all].map((name, nth) =>
-      markup`<span class="check"><input type="checkbox" id="status-${nth}" name="status" value="${exact(name)}"${
-        chosen.includes(name) && markup` checked`
-      }><label for="status-${nth}">${isolated(name)}</label></span>`
-    )
-  }</div></fieldset>`;
+  return (
+    <fieldset class="field">
+      <legend>Status</legend>
+      <div class="chips">
+        {[...all].map((name, nth) => (
+          <span class="check">
+            <input
+              type="checkbox"
+              id={`status-${nth}`}
+              name="status"
+              value={exact(name)}
+              checked={chosen.includes(name)}
+            />
+            <label for={`status-${nth}`}>{isolated(name)}</label>
+          </span>
+        ))}
+      </div>
+    </fieldset>
+  );
 }
 
 function keyOptions(keys: readonly ApiKey[], chosen: string | undefined): [value: string, label: string][] {

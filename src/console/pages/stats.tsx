@@ -1,4 +1,6 @@
 // Statistics of a deployment: by version, and over time with its promotions marked.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import { intervals } from "../../ledger/stats.ts";
@@ -6,18 +8,18 @@ import type { Interval } from "../../ledger/stats.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { dollarText } from "../../common/dollars.ts";
-import { isolated, markup } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { barChart, lineChart, numbersTable } from "../parts/chart.tsx";
 import type { Chart } from "../parts/chart.tsx";
-import { empty } from "../parts/empty.tsx";
-import { filters, select } from "../parts/form.tsx";
-import { heading, section } from "../parts/heading.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Filters, Select } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
 import { statsTable } from "../parts/stats.tsx";
-import { findWith, spanOptions } from "./inputs.ts";
-import { filterFields, filterIn, filterNotice, findKeys } from "./record-filter.ts";
+import { findWith, spanOptions } from "./inputs.tsx";
+import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.tsx";
 
 const lengthOf: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
 const mostVersions = 6; // beside each other
@@ -47,28 +49,28 @@ export const statsPage: Page = {
       title: `Statistics of ${reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
-      body: markup`${
-        heading({
-          title: "Statistics",
-          trail: [
-            { label: "Deployments", href: link(visit, ["deployments"]) },
-            { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
-          ],
-          lede: markup`What the records of ${isolated(reference)} show. Times are in UTC.`,
-        })
-      }${
-        filters(
-          markup`${
-            select({
-              label: "A point for each",
-              name: "interval",
-              value: interval,
-              options: [["hour", "Hour"], ["day", "Day"], ["week", "Week"]],
-            })
-          }${filterFields(visit, { keys, times })}`,
-          clear,
-        )
-      }${refusal !== undefined ? filterNotice(refusal) : stats !== undefined && numbersOf(stats, interval)}`,
+      body: (
+        <>
+          <Heading
+            title="Statistics"
+            trail={[
+              { label: "Deployments", href: link(visit, ["deployments"]) },
+              { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
+            ]}
+            lede={<>What the records of {isolated(reference)} show. Times are in UTC.</>}
+          />
+          <Filters clear={clear}>
+            <Select
+              label="A point for each"
+              name="interval"
+              value={interval}
+              options={[["hour", "Hour"], ["day", "Day"], ["week", "Week"]]}
+            />
+            <FilterFields visit={visit} keys={keys} times={times} />
+          </Filters>
+          {refusal !== undefined ? filterNotice(refusal) : stats !== undefined && numbersOf(stats, interval)}
+        </>
+      ),
     };
   },
 };
@@ -76,12 +78,17 @@ export const statsPage: Page = {
 const times = [...spanOptions.filter(([value]) => value !== ""), ["all", "All of the log"]] as const;
 
 function numbersOf(stats: Stats, interval: Interval): Html {
-  if (stats.records === 0) return empty("No records", "Widen the time, or take a filter away.");
+  if (stats.records === 0) return <Empty title="No records">Widen the time, or take a filter away.</Empty>;
   const shown = stats.versions.slice(0, mostVersions);
   const columns = shown.map(({ version, ...stats }) => ({ label: `v${version}`, stats }));
-  return markup`${chartsOf(stats, interval)}${
-    section("By version", statsTable(columns.length > 1 ? [...columns, { label: "all", stats: stats.all }] : columns))
-  }`;
+  return (
+    <>
+      {chartsOf(stats, interval)}
+      <Section title="By version">
+        {statsTable(columns.length > 1 ? [...columns, { label: "all", stats: stats.all }] : columns)}
+      </Section>
+    </>
+  );
 }
 
 /** The charts of a series. Parts of time without records are shown as gaps. */
@@ -94,7 +101,7 @@ function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
   const labels = moments.map((at) =>
     new Date(at).toISOString().slice(0, interval === "hour" ? 16 : 10).replace("T", " ")
   );
-  const valuesOf = <T>(read: (point: Stats["series"][number]) => T) =>
+  const valuesOf = <T,>(read: (point: Stats["series"][number]) => T) =>
     moments.map((at) => {
       const point = known.get(at);
       return point === undefined ? null : read(point);
@@ -146,17 +153,29 @@ function chartsOf({ series, promotions }: Stats, interval: Interval): Html {
       { name: "Output", style: 1, values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
     ],
   };
-  const charts = [records, latency, cost, tokens];
-  return markup`<div class="charts">${barChart(records)}${chartOr("No record has a latency.", latency, lineChart)}${
-    chartOr("No record has a cost: set prices, or send the cost with the records.", cost, barChart)
-  }${chartOr("No record has counts of tokens.", tokens, barChart)}</div>${
-    all > count &&
-    markup`<p class="hint">The newest ${count} ${interval}s are shown. Choose a longer part of time for more.</p>`
-  }${numbersTable(`By ${interval}`, charts)}`;
+  return (
+    <>
+      <div class="charts">
+        {barChart(records)}
+        {chartOr("No record has a latency.", latency, lineChart)}
+        {chartOr("No record has a cost: set prices, or send the cost with the records.", cost, barChart)}
+        {chartOr("No record has counts of tokens.", tokens, barChart)}
+      </div>
+      {all > count && (
+        <p class="hint">The newest {count} {interval}s are shown. Choose a longer part of time for more.</p>
+      )}
+      {numbersTable(`By ${interval}`, [records, latency, cost, tokens])}
+    </>
+  );
 }
 
 /** A chart, or a sentence where it has no value to draw. */
-const chartOr = (sentence: string, chart: Chart, draw: (chart: Chart) => Html): Html =>
-  chart.series.some(({ values }) => values.some((value) => value !== null))
-    ? draw(chart)
-    : markup`<figure class="chart"><figcaption>${chart.title}</figcaption><p class="hint">${sentence}</p></figure>`;
+function chartOr(sentence: string, chart: Chart, draw: (chart: Chart) => Html): Html {
+  if (chart.series.some(({ values }) => values.some((value) => value !== null))) return draw(chart);
+  return (
+    <figure class="chart">
+      <figcaption>{chart.title}</figcaption>
+      <p class="hint">{sentence}</p>
+    </figure>
+  );
+}

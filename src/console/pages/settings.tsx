@@ -1,18 +1,20 @@
 // The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+/** @jsx h */
+/** @jsxFrag Fragment */
 import { conflict } from "../../common/errors.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, number, time } from "../format.tsx";
-import { isolated, markup } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
 import { link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { checkbox, field, form, guarded } from "../parts/form.tsx";
-import { heading, section } from "../parts/heading.tsx";
+import { Checkbox, Field, Form, Guarded } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
-import { facts } from "../parts/table.tsx";
-import { daysIn, numberIn, withLabels } from "./inputs.ts";
-import { statusesForm, statusesIn, statusLabel } from "./statuses.ts";
+import { Fact, Facts } from "../parts/table.tsx";
+import { daysIn, numberIn, withLabels } from "./inputs.tsx";
+import { StatusesForm, statusesIn, statusLabel } from "./statuses.tsx";
 
 const day = 86_400_000; // ms
 
@@ -32,28 +34,37 @@ export const settingsPage: Page = {
   async show(visit) {
     const workspace = workspaceOf(visit);
     const { id, name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt } = workspace;
+    const removal = `promptledger workspace delete ${id} --confirm ${quoted(name)}`;
     return {
       title: "Settings",
-      body: markup`${doneNotice(visit, { stored: "The settings are stored." })}${
-        heading({
-          title: "Settings",
-        })
-      }${
-        facts([
-          ["Name", isolated(name)],
-          ["Limit", markup`${number(monthlyLimit)} requests a month`],
-          ["Link at the limit", upgradeUrl === null ? "none" : isolated(upgradeUrl)],
-          ["Records are kept", keepText(keepRecordsMs)],
-          ["Calls are kept", keepText(keepCallsMs)],
-          ["Created", time(createdAt)],
-          ["Id", markup`<code>${id}</code>`],
-        ])
-      }${section("Change", guarded(visit, updateWorkspace, () => changeForm(visit, workspace)))}${
-        section("Statuses", guarded(visit, updateWorkspace, () => statusesForm(visit, workspace)))
-      }
-<p class="hint">To delete a workspace with everything in it, use <code>promptledger workspace delete ${id} --confirm ${
-        quoted(name)
-      }</code>.</p>`,
+      body: (
+        <>
+          {doneNotice(visit, { stored: "The settings are stored." })}
+          <Heading title="Settings" />
+          <Facts>
+            <Fact label="Name">{isolated(name)}</Fact>
+            <Fact label="Limit">{number(monthlyLimit)} requests a month</Fact>
+            <Fact label="Link at the limit">{upgradeUrl === null ? "none" : isolated(upgradeUrl)}</Fact>
+            <Fact label="Records are kept">{keepText(keepRecordsMs)}</Fact>
+            <Fact label="Calls are kept">{keepText(keepCallsMs)}</Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          <Section title="Change">
+            <Guarded visit={visit} operation={updateWorkspace}>{changeForm(visit, workspace)}</Guarded>
+          </Section>
+          <Section title="Statuses">
+            <Guarded visit={visit} operation={updateWorkspace}>
+              <StatusesForm visit={visit} statuses={workspace.statuses} />
+            </Guarded>
+          </Section>
+          <p class="hint">
+            To delete a workspace with everything in it, use <code>{removal}</code>.
+          </p>
+        </>
+      ),
     };
   },
   async act(visit) {
@@ -107,47 +118,47 @@ function retentionIn(visit: Visit, name: string, stored: number | null): number 
   return stored !== null && entered === daysOf(stored)! * day ? stored : entered;
 }
 
-const keepText = (ms: number | null): Part => ms === null ? "for ever" : ageText(ms);
+const keepText = (ms: number | null): string => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
 
 function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Html {
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
   const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
-  return form({
-    submit: "Store settings",
-    body: markup`${field({ label: "Name", name: "name", value: valueOf("name", name), isRequired: true })}${
-      field({
-        label: labels.monthlyLimit!,
-        name: "monthlyLimit",
-        type: "number",
-        value: valueOf("monthlyLimit", monthlyLimit),
-        isRequired: true,
-        hint: "Applies from the next request on.",
-      })
-    }${
-      field({
-        label: labels.upgradeUrl!,
-        name: "upgradeUrl",
-        type: "url",
-        value: valueOf("upgradeUrl", upgradeUrl),
-        hint: "Applications get it when the quota is used up.",
-      })
-    }<div class="row">${
-      field({
-        label: labels.keepRecords!,
-        name: "keepRecords",
-        type: "number",
-        value: valueOf("keepRecords", daysOf(keepRecordsMs)),
-        hint: "For ever, if empty. Older ones are removed within the hour.",
-      })
-    }${
-      field({
-        label: labels.keepCalls!,
-        name: "keepCalls",
-        type: "number",
-        value: valueOf("keepCalls", daysOf(keepCallsMs)),
-        hint: "Their records go with them. Usage stays exact.",
-      })
-    }</div>${refusal?.code === shortened && checkbox("Remove what is older, for good", "consent")}`,
-  });
+  return (
+    <Form submit="Store settings">
+      <Field label={labels.name!} name="name" value={valueOf("name", name)} isRequired />
+      <Field
+        label={labels.monthlyLimit!}
+        name="monthlyLimit"
+        type="number"
+        value={valueOf("monthlyLimit", monthlyLimit)}
+        isRequired
+        hint="Applies from the next request on."
+      />
+      <Field
+        label={labels.upgradeUrl!}
+        name="upgradeUrl"
+        type="url"
+        value={valueOf("upgradeUrl", upgradeUrl)}
+        hint="Applications get it when the quota is used up."
+      />
+      <div class="row">
+        <Field
+          label={labels.keepRecords!}
+          name="keepRecords"
+          type="number"
+          value={valueOf("keepRecords", daysOf(keepRecordsMs))}
+          hint="For ever, if empty. Older ones are removed within the hour."
+        />
+        <Field
+          label={labels.keepCalls!}
+          name="keepCalls"
+          type="number"
+          value={valueOf("keepCalls", daysOf(keepCallsMs))}
+          hint="Their records go with them. Usage stays exact."
+        />
+      </div>
+      {refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
+    </Form>
+  );
 }
