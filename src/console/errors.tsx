@@ -1,4 +1,5 @@
 // Pages about what was refused.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Refusal } from "../common/errors.ts";

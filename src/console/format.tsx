@@ -1,5 +1,7 @@
 // Numbers, times and texts for people. A number also has its exact value, which is what the command line shows.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { dollarText, priceText } from "../common/dollars.ts";
 import { h, isolated } from "./html.ts";
 import type { Html, Part } from "./html.ts";

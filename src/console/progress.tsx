@@ -1,6 +1,8 @@
 // Pages that take long: the response begins before the page is ready, shows the progress of the work in steps, and ends with
 // the page. This needs no script. The style hides each step when the next one arrives, and the last one when the page arrives.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import type { ErrorKind } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { unbuffered } from "../http/long-answer.ts";

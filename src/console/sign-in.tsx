@@ -1,4 +1,5 @@
 // Pages for who is not signed in.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Refusal } from "../common/errors.ts";

@@ -1,9 +1,12 @@
 // How HTML is made: elements, components, and texts that show as texts, whatever is in them.
+// Runs on every runtime.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { breakable, exact, Fragment, h, isolated, toHtml } from "../../src/console/html.ts";
 import type { Part } from "../../src/console/html.ts";
+import { createFolder, startProgram } from "../conformance/processes.ts";
+import { commandOf, currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("html");
 
@@ -90,6 +93,22 @@ test("a text that shows differs in its invisible characters alone, and has none 
       .replace(/[\u2400-\u241f]/g, (picture) => String.fromCharCode(picture.charCodeAt(0) - 0x2400));
     assert.is(back, text.replace(/[\u2400-\u241f]/g, (picture) => String.fromCharCode(picture.charCodeAt(0) - 0x2400)));
   }));
+});
+
+/** The command that runs a file from its source. */
+const commandFor = (file: string): string[] =>
+  currentRuntime === "Node"
+    ? ["node", "--import", import.meta.resolve("tsx"), pathOf(file)]
+    : commandOf[currentRuntime](file);
+
+test("pages are made in any working directory", async () => {
+  const folder = await createFolder();
+  try {
+    const { seen } = await startProgram(commandFor("test/console/print-page.ts"), {}, /(<h1>.*<\/p>)/, folder.path);
+    assert.match(seen, '<h1>Sign in</h1><p class="lede">');
+  } finally {
+    await folder.remove();
+  }
 });
 
 test.run();

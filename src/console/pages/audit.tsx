@@ -1,4 +1,5 @@
 // The audit log: who changed what, when and why, with filters and export.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { stringify } from "../../common/json-text.ts";

@@ -1,4 +1,5 @@
 // Two versions of a prompt: what differs, and the numbers of both in a deployment.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";

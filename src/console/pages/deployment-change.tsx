@@ -1,4 +1,5 @@
 // Asks before a deployment is changed: what will differ, which variables change, and the numbers of both versions.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { unknownPath } from "../../common/errors.ts";
@@ -43,7 +44,7 @@ export const deploymentChangePage: Page = {
       body: (
         <>
           <Heading
-            title={[title, " ", breakable(reference)]}
+            title={<>{title} {breakable(reference)}</>}
             trail={[
               { label: "Deployments", href: link(visit, ["deployments"]) },
               { label: isolated(reference), href: link(visit, ["deployments", id]) },

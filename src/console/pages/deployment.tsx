@@ -1,4 +1,5 @@
 // A deployment: what it serves, what can be done, and its history.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";

@@ -1,4 +1,5 @@
 // All deployments: a row for each prompt, a column for each name.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { listDeployments } from "../../management/deployments.ts";

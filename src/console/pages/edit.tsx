@@ -1,4 +1,5 @@
 // Edits a prompt, and writes a new one: a box for each message, and below it what differs, the variables, and a preview.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { Refusal } from "../../common/errors.ts";

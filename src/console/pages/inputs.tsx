@@ -1,5 +1,7 @@
 // Reads what people enter into forms and filters: numbers, times and spans.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { invalid, Refusal } from "../../common/errors.ts";
 import { getDeployment, listDeployments } from "../../management/deployments.ts";

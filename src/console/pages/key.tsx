@@ -1,4 +1,5 @@
 // An API key: what it may do, its rotation and its revocation.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { notFound } from "../../common/errors.ts";

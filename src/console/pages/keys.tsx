@@ -1,4 +1,5 @@
 // API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { createApiKey, listApiKeys } from "../../management/api-keys.ts";

@@ -1,4 +1,5 @@
 // The overview of a workspace: its quota, what is live, and what changed last.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { monthOf } from "../../common/month.ts";

@@ -1,4 +1,5 @@
 // The prices of models. They are the operator's own, and the cost of every record follows from them.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { PriceId } from "../../common/ids.ts";

@@ -1,4 +1,5 @@
 // A prompt: the content of a version, its other versions, and where it is live.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";

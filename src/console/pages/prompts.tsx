@@ -1,4 +1,5 @@
 // The prompts of a workspace as a tree by the slashes in their names, and a search over names and texts.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Page as ListPage } from "../../common/domain.ts";

@@ -1,4 +1,5 @@
 // The filters of records as fields and as a query. Their names are those of the query, so that a view can be shared as a link.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";

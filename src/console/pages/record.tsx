@@ -1,5 +1,6 @@
 // A record: its input and output as a conversation where they hold messages, and everything else that was submitted. All of it
 // was written by strangers, and is shown as text.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";

@@ -1,4 +1,5 @@
 // The records of a deployment with filters, and their export.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";

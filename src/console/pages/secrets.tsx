@@ -1,4 +1,5 @@
 // What the pages of keys and tokens share: when a secret expires, and its rotation and revocation.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Role } from "../../management/operation.ts";

@@ -1,4 +1,5 @@
 // A session: its records across all deployments as a tree, oldest first, with a bar for the time that each took.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { RecordId } from "../../common/ids.ts";

@@ -1,4 +1,5 @@
 // The sessions of a workspace, the one with the newest record first.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { listSessions } from "../../management/sessions.ts";

@@ -1,4 +1,5 @@
 // The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { conflict } from "../../common/errors.ts";

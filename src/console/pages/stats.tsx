@@ -1,4 +1,5 @@
 // Statistics of a deployment: by version, and over time with its promotions marked.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";

@@ -1,5 +1,7 @@
 // What the statuses of a workspace's records mean, and which count as failures: a row for each.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import type { StatusName } from "../../management/statuses.ts";
 import { invalid } from "../../common/errors.ts";
 import { exact, h } from "../html.ts";

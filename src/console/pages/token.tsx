@@ -1,4 +1,5 @@
 // A management token: its role, its rotation and its revocation.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { TokenId } from "../../common/ids.ts";

@@ -1,4 +1,5 @@
 // Management tokens: who may do what here, in the API and on the command line. A secret is shown once.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { WorkspaceId } from "../../common/ids.ts";

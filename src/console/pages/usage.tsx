@@ -1,4 +1,5 @@
 // The usage of a month against the quota: by day, by key and by deployment.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { isMonth, monthOf } from "../../common/month.ts";

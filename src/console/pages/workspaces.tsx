@@ -1,4 +1,5 @@
 // Workspaces: the start, the list, and a new one.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { monthOf } from "../../common/month.ts";

@@ -1,6 +1,8 @@
 // Charts as SVG, made on the server. Each has a name and a legend in words, series that differ by more than their colour, and its
 // numbers in a table. There are few elements and attributes, because a page must stay light.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { scaleBand, scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { groupBy } from "../group-by.ts";

@@ -1,5 +1,7 @@
 // Small marks for what has a state: deployments, versions, statuses, roles.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import type { Deployment } from "../../management/deployments.ts";
 import { h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -1,4 +1,5 @@
 // The content of a version: its messages with their variables lit up, and the settings of its model.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { indent, readItems } from "../../common/json-text.ts";

@@ -1,6 +1,8 @@
 // A unified difference as HTML. Signs tell what was added and removed, and not the colour alone. In lines that take each
 // other's place, the part that differs stands out.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 

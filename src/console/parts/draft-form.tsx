@@ -1,5 +1,7 @@
 // The form of an edited prompt. Without scripts its buttons send it, and it comes back changed.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, h } from "../html.ts";
 import type { Html } from "../html.ts";

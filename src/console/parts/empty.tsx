@@ -1,5 +1,7 @@
 // What stands in the place of a list that has nothing: what would be here, and the next step.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 

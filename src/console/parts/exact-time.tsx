@@ -1,5 +1,7 @@
 // Moments to the millisecond, for what is over within a minute.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { time } from "../format.tsx";
 import { h } from "../html.ts";
 import type { Part } from "../html.ts";

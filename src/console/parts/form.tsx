@@ -1,4 +1,5 @@
 // Forms and their fields. Each field has a label, and what it takes stands below it.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { exact, Fragment, h } from "../html.ts";

@@ -1,5 +1,7 @@
 // The head of a page: its title, where it stands, and what can be done.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 

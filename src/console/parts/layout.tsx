@@ -1,5 +1,6 @@
 // The frame of every page: navigation, the workspace, who is signed in, and links to the assets. A page that takes long is sent
 // in two parts: one that asks to wait, and the page. The title is in the second, because a browser keeps the first that it gets.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { describeBuild } from "../../common/build.ts";

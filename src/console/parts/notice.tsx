@@ -1,5 +1,7 @@
 // A sentence that must not be missed. A word tells its kind, not the colour alone.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedWord } from "../page.ts";

@@ -1,4 +1,5 @@
 // The messages of a draft with example values filled in.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { readItems } from "../../common/json-text.ts";

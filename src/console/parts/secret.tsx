@@ -1,4 +1,5 @@
 // Secrets: one that is shown once, and the state of those that exist.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { time } from "../format.tsx";

@@ -1,4 +1,5 @@
 // Statistics beside each other, with the numbers of `promptledger stats`, and what a comparison shows.
+/** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { dollarText } from "../../common/dollars.ts";

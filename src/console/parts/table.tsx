@@ -1,5 +1,7 @@
 // Tables. On a narrow screen each row becomes a card, in which each value has the label of its column.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { number } from "../format.tsx";
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";

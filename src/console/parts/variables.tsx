@@ -1,5 +1,7 @@
 // Which variables a change adds and removes.
+/** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { h } from "../html.ts";
 import type { Part } from "../html.ts";
 import { Notice } from "./notice.tsx";
