@@ -30,11 +30,6 @@ export const deploymentsPage: Page = {
     const counts = groupBy(all, ({ name }) => name);
     const names = [...counts.keys()].sort((a, b) => counts.get(b)!.length - counts.get(a)!.length || (a < b ? -1 : 1));
     const query = Object.fromEntries(visit.query);
-    const choose = (
-      <>
-        <a href={link(visit, ["prompts"])}>Choose a prompt</a> to deploy it.
-      </>
-    );
     return {
       title: "Deployments",
       isWide: true,
@@ -47,11 +42,7 @@ export const deploymentsPage: Page = {
           {(cursor !== undefined || nextCursor !== null) && (
             <PartHint of="deployments">Open a prompt to see all of its own.</PartHint>
           )}
-          {all.length > 0 ? boardOf(visit, rows, names) : (
-            <Empty title="No deployment yet">
-              A deployment has a name such as <code>production</code> and serves one version of a prompt. {choose}
-            </Empty>
-          )}
+          {all.length > 0 ? boardOf(visit, rows, names) : noneYet(visit)}
           <Pager next={nextCursor} href={(cursor) => link(visit, ["deployments"], { ...query, cursor })} />
           <p></p>
           <Filters>
@@ -62,6 +53,15 @@ export const deploymentsPage: Page = {
     };
   },
 };
+
+function noneYet(visit: Visit): Html {
+  const choose = <a href={link(visit, ["prompts"])}>Choose a prompt</a>;
+  return (
+    <Empty title="No deployment yet">
+      A deployment has a name such as <code>production</code> and serves one version of a prompt. {choose} to deploy it.
+    </Empty>
+  );
+}
 
 const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
 
