@@ -46,7 +46,7 @@ export const deploymentsPage: Page = {
           <Pager next={nextCursor} href={(cursor) => link(visit, ["deployments"], { ...query, cursor })} />
           <p></p>
           <Filters>
-            <Checkbox label="Archived too" name="archived" isChecked={archived} />
+            <Checkbox label="Show archived" name="archived" isChecked={archived} />
           </Filters>
         </>
       ),

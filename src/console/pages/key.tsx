@@ -33,7 +33,7 @@ export const keyPage: Page = {
           <Heading title={isolated(name || "Unnamed key")} trail={[{ label: "Keys", href: link(visit, ["keys"]) }]} />
           <Facts>
             <Fact label="State">{stateChip(key, visit.now)}</Fact>
-            <Fact label="May">{permissionsOf(key, references)}</Fact>
+            <Fact label="Permissions">{permissionsOf(key, references)}</Fact>
             <Fact label="Begins with">
               <code>{prefix}…</code>
             </Fact>

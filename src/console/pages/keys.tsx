@@ -20,7 +20,7 @@ import { DeploymentField, findOffered, findReferences, withLabels } from "./inpu
 import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
 
 const pageSize = 50;
-const labels: Record<string, string> = { name: "Name", deployId: "Where", expiresAt: expiryLabel };
+const labels: Record<string, string> = { name: "Name", deployId: "Scope", expiresAt: expiryLabel };
 
 const permissions = [
   ["", "Read and submit"],
@@ -54,9 +54,9 @@ export const keysPage: Page = {
               <Form submit="Create key">
                 <div class="row">
                   <Field label="Name" name="name" value={visit.form.get("name")} hint="To tell keys apart." />
-                  <Select label="May" name="may" value={visit.form.get("may")} options={permissions} />
+                  <Select label="Permissions" name="may" value={visit.form.get("may")} options={permissions} />
                   <DeploymentField
-                    label="Where"
+                    label="Scope"
                     name="deployId"
                     value={visit.form.get("deployId")}
                     none="All deployments"
@@ -103,7 +103,7 @@ const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMa
           </>
         ),
       },
-      { label: "May", cell: (key) => permissionsOf(key, references) },
+      { label: "Permissions", cell: (key) => permissionsOf(key, references) },
       { label: "State", cell: (key) => stateChip(key, visit.now) },
       { label: "Created", cell: ({ createdAt }) => time(createdAt) },
       { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },

@@ -76,7 +76,7 @@ const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
     rows={prices}
     columns={[
       { label: "Model", isHead: true, cell: ({ model }) => isolated(model) },
-      { label: "Provider", cell: ({ provider }) => provider === "*" ? "every" : isolated(provider) },
+      { label: "Provider", cell: ({ provider }) => provider === "*" ? "any" : isolated(provider) },
       { label: "Input", isNumber: true, cell: ({ input }) => price(input) },
       {
         label: "Cached input",
@@ -84,7 +84,7 @@ const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
         cell: ({ cachedInput }) => cachedInput === null ? dash : price(cachedInput),
       },
       { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
-      { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "the beginning" : time(validFrom) },
+      { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "always" : time(validFrom) },
       ...findLack(visit, removePrice) === undefined
         ? [{ label: "Remove", isAction: true as const, cell: removeForm }]
         : [],
@@ -120,7 +120,7 @@ function newForm({ form }: Visit): Html {
           placeholder="gpt-4o*"
           hint="* stands for any text."
         />
-        <Field label="Provider" name="provider" value={value("provider")} hint="Every one, if empty." />
+        <Field label="Provider" name="provider" value={value("provider")} hint="Any provider, if empty." />
       </div>
       <div class="row">
         <Field label="Input (USD)" name="input" value={value("input")} isRequired placeholder="0.15" />
@@ -137,7 +137,7 @@ function newForm({ form }: Visit): Html {
         name="validFrom"
         type="datetime-local"
         value={value("validFrom")}
-        hint="From the beginning, if empty. A later price of the same model ends it."
+        hint="Always, if empty. A later price of the same model ends it."
       />
     </Form>
   );

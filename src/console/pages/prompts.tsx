@@ -46,7 +46,7 @@ export const promptsPage: Page = {
           {!isEmpty && (
             <Filters clear={isFiltered ? link(visit, ["prompts"]) : undefined}>
               <Field label="Search" name="q" type="search" value={text} placeholder="Name, title or text" />
-              <Checkbox label="Archived too" name="archived" isChecked={archived} />
+              <Checkbox label="Show archived" name="archived" isChecked={archived} />
             </Filters>
           )}
           {isPart && <PartHint of="prompts">Search for others.</PartHint>}

@@ -71,7 +71,7 @@ const labels = {
   text: "Text",
   failures: "Only failures",
   last: "Time",
-  interval: "A point for each",
+  interval: "Interval",
   order: "Order",
   from: "From (UTC)",
   to: "To (UTC)",

@@ -84,7 +84,7 @@ export const recordPage: Page = {
             <Section title="Input">{partView(visit, record, "input")}</Section>
             <Section title="Output">{partView(visit, record, "output")}</Section>
           </div>
-          {Object.keys(more).length > 0 && <Section title="Submitted besides">{jsonView(visit, more)}</Section>}
+          {Object.keys(more).length > 0 && <Section title="Metadata">{jsonView(visit, more)}</Section>}
           <details>
             <summary>The prompt that was served: version {promptVersion}</summary>
             <p></p>

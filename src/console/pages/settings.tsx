@@ -23,7 +23,7 @@ const day = 86_400_000; // ms
 const labels: Record<string, string> = {
   name: "Name",
   monthlyLimit: "Requests per month",
-  upgradeUrl: "Link at the limit",
+  upgradeUrl: "Upgrade URL",
   keepRecords: "Keep records for days",
   keepCalls: "Keep calls for days",
 };
@@ -45,7 +45,7 @@ export const settingsPage: Page = {
           <Facts>
             <Fact label="Name">{isolated(name)}</Fact>
             <Fact label="Limit">{number(monthlyLimit)} requests a month</Fact>
-            <Fact label="Link at the limit">{upgradeUrl === null ? "none" : isolated(upgradeUrl)}</Fact>
+            <Fact label="Upgrade URL">{upgradeUrl === null ? "none" : isolated(upgradeUrl)}</Fact>
             <Fact label="Records are kept">{keepText(keepRecordsMs)}</Fact>
             <Fact label="Calls are kept">{keepText(keepCallsMs)}</Fact>
             <Fact label="Created">{time(createdAt)}</Fact>
@@ -126,7 +126,7 @@ function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Ht
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
   const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
   return (
-    <Form submit="Store settings">
+    <Form submit="Save">
       <Field label={labels.name!} name="name" value={valueOf("name", name)} isRequired />
       <Field
         label={labels.monthlyLimit!}

@@ -62,7 +62,7 @@ export const statsPage: Page = {
           />
           <Filters clear={clear}>
             <Select
-              label="A point for each"
+              label="Interval"
               name="interval"
               value={interval}
               options={[["hour", "Hour"], ["day", "Day"], ["week", "Week"]]}

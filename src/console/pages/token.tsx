@@ -35,7 +35,7 @@ export const tokenPage: Page = {
             <Fact label="Role">
               <Chip>{role}</Chip>
             </Fact>
-            <Fact label="Where">{placeOf(visit, workspaceId)}</Fact>
+            <Fact label="Scope">{placeOf(visit, workspaceId)}</Fact>
             <Fact label="State">{stateChip(token, visit.now)}</Fact>
             <Fact label="Begins with">
               <code>{prefix}…</code>

@@ -22,7 +22,7 @@ import { withLabels } from "./inputs.tsx";
 import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
 
 const pageSize = 50;
-const labels: Record<string, string> = { name: "Whose it is", role: "Role", expiresAt: expiryLabel };
+const labels: Record<string, string> = { name: "Name", role: "Role", expiresAt: expiryLabel };
 
 /** What each role may do besides what those before it may. */
 const duties: Record<Role, string> = {
@@ -63,7 +63,7 @@ export const tokensPage: Page = {
               rows={roles}
               columns={[
                 { label: "Role", isHead: true, cell: (role) => role },
-                { label: "May, besides what those above may", isMain: true, cell: (role) => duties[role] },
+                { label: "Permissions, besides those of the roles above", isMain: true, cell: (role) => duties[role] },
               ]}
             />
           </Section>
@@ -108,7 +108,7 @@ const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
         ),
       },
       { label: "Role", cell: ({ role }) => <Chip>{role}</Chip> },
-      { label: "Where", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
+      { label: "Scope", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
       { label: "State", cell: (token) => stateChip(token, visit.now) },
       { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
     ]}
@@ -126,7 +126,7 @@ export const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
 const newForm = (visit: Visit): Html => (
   <Form submit="Create token">
     <div class="row">
-      <Field label="Whose it is" name="name" value={visit.form.get("name")} isRequired />
+      <Field label="Name" name="name" value={visit.form.get("name")} isRequired />
       <Select
         label="Role"
         name="role"
@@ -135,7 +135,7 @@ const newForm = (visit: Visit): Html => (
       />
       {visit.caller.workspaceId === undefined && (
         <Select
-          label="Where"
+          label="Scope"
           name="where"
           value={visit.form.get("where") ?? "here"}
           options={[["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]]}

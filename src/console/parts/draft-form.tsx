@@ -55,7 +55,7 @@ export function DraftForm({ draft, isNew, latest, lack }: DraftFormProps): Html 
         {lack === undefined
           ? <button class="primary" name="do" value="publish">{isNew ? "Create prompt" : "Publish version"}</button>
           : <span class="lack">{lack}</span>}
-        <button name="do" value="preview">Show the outcome</button>
+        <button name="do" value="preview">Preview</button>
       </p>
     </form>
   );
@@ -103,9 +103,9 @@ const moveButton = (action: string, label: string, index: number): Html => (
 
 const moreFields = (more: string, index: number): Html => (
   <details open={more !== ""}>
-    <summary>Other members</summary>
+    <summary>More fields</summary>
     <Area
-      label={`Other members of message ${index + 1}`}
+      label={`More fields of message ${index + 1}`}
       name={`more-${index}`}
       value={more}
       rows={2}

@@ -7,7 +7,7 @@ import type { Html, Part } from "../html.ts";
 import { askedWord } from "../page.ts";
 import type { Visit } from "../page.ts";
 
-const words = { done: "Done", info: "Note", warning: "Careful", error: "Not done" } as const;
+const words = { done: "Done", info: "Note", warning: "Warning", error: "Error" } as const;
 
 type NoticeProps = { kind: keyof typeof words; children?: Part };
 
