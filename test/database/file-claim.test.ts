@@ -1,5 +1,6 @@
 // A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
 // Runs on every runtime.
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { open, readFile, stat, truncate, utimes } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "../suite.ts";
@@ -128,6 +129,44 @@ for (const [name, code] of failures) {
     assert.is(await count(again), rows + 1);
     await again.close();
   });
+}
+
+test("a checkpoint after which the header cannot be read is not taken for a change by another process", async () => {
+  let spoils = false, restore = () => {};
+  const { path, database } = await serveFile((connection) => ({
+    async read(statement) {
+      const rows = await connection.read(statement);
+      if (spoils && /wal_checkpoint/.test(statement.sql)) restore = spoilHeader(path);
+      return rows;
+    },
+  }));
+  await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+  spoils = true;
+  const { log, logged } = captureLog("info");
+  // This comes before any other look at the file.
+  const error = () => {
+    if (spoils) restore();
+    spoils = false;
+  };
+  database.watch!({ ...log, error });
+  await database.write([insert(mebibyte)]);
+  await until(() => !spoils);
+  await database.write([insert(1)]);
+  await until(() => logged.some((line) => line.includes("Checkpoints succeed again")));
+  assert.is(await count(database), 2);
+  await database.close();
+});
+
+/** Makes the header of a file unreadable, and returns what undoes that. */
+function spoilHeader(path: string): () => void {
+  const file = openSync(path, "r+");
+  const bytes = new Uint8Array(16);
+  readSync(file, bytes, 0, bytes.length, 0);
+  writeSync(file, new Uint8Array(bytes.length), 0, bytes.length, 0);
+  return () => {
+    writeSync(file, bytes, 0, bytes.length, 0);
+    closeSync(file);
+  };
 }
 
 /** What someone does to the log of a file, in place: its inode stays. */
