@@ -3,6 +3,7 @@
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
+import type { WorkspaceId } from "../../src/common/ids.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { management } from "../../src/management.ts";
 import { call } from "../actions.ts";
@@ -75,11 +76,16 @@ async function targetsOf({ send }: World): Promise<[method: string, path: string
 
 type Sender = { headers: Record<string, string>; isKnown?: true };
 
+/** A token for a workspace, and the cookie of a session with it. */
+async function signIn(world: World, workspaceId: WorkspaceId): Promise<{ token: string; cookie: string }> {
+  const { token } = await call(createToken, world.admin, { name: "Other", role: "admin", workspaceId });
+  return { token, cookie: cookieOf(await sendToken(world, token)) };
+}
+
 /** Who sends them: strangers, and all that another workspace has. */
 async function sendersOf(world: World): Promise<Record<string, Sender>> {
   const { workspaceId, key } = await createTenant(world.admin, 1000, "Other");
-  const { token } = await call(createToken, world.admin, { name: "Other", role: "admin", workspaceId });
-  const cookie = cookieOf(await sendToken(world, token));
+  const { token, cookie } = await signIn(world, workspaceId);
   const forged = cookie.slice(0, -4) + (cookie.endsWith("AAAA") ? "BBBB" : "AAAA");
   return {
     "a stranger": { headers: ownPage },
@@ -140,6 +146,29 @@ test("a workspace that stalls as many bodies as it may holds half of the budget,
   assert.ok(statuses.filter((status) => status !== 503).length <= share / 4_096, `${statuses}`);
   await world.close();
 });
+
+for (
+  const [sender, path] of [
+    ["another workspace's token", "/admin/v1/workspaces"],
+    ["another workspace's session", "/console/workspaces"],
+  ] as const
+) {
+  test(`from ${sender}, they keep nobody of this workspace from sending to the same path`, async () => {
+    const world = await createWorld({ maxBodyBytes: size, bodyBudgetBytes: budget });
+    const { token, cookie } = await signIn(world, world.workspaceId);
+    const own = { ...ownPage, ...(sender.endsWith("token") ? bearer(token) : { Cookie: cookie }) };
+    const send = async () => (await world.send(path, { method: "POST", headers: own, body: "{}".padEnd(size) })).status;
+    const status = await send();
+    assert.is.not(status, 503);
+    const { headers } = (await sendersOf(world))[sender]!;
+    const all = await stall(world, path, { method: "POST", headers }, 12);
+    assert.is(await send(), status);
+    for (const { finish } of all) finish();
+    const statuses = await Promise.all(all.map(({ answered }) => answered));
+    assert.ok(statuses.includes(503), `${statuses}`);
+    await world.close();
+  });
+}
 
 const announcing: [sender: string, path: string][] = [
   ["a stranger with a key of their own making", "/v1/diagnosis?deployId=x"],
