@@ -157,6 +157,18 @@ test("a checkpoint after which the header cannot be read is not taken for a chan
   await database.close();
 });
 
+test("a header that another process destroys is a fault, which is said and ends no process", async () => {
+  const { path, database, logged } = await serveFile();
+  await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+  spoilHeader(path);
+  await until(() => logged.some((line) => line.includes("unavailable until the service is restarted")));
+  await database.write([insert(1)]).then(
+    () => assert.unreachable(),
+    ({ message }) => assert.is(message, "The database file was changed by another process"),
+  );
+  await database.close();
+});
+
 /** Makes the header of a file unreadable, and returns what undoes that. */
 function spoilHeader(path: string): () => void {
   const file = openSync(path, "r+");
