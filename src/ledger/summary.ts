@@ -1,16 +1,7 @@
 // What was counted of records, as responses have it. Percentiles are those of rounded values.
 import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
 import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
-import {
-  addSmall,
-  countsOf,
-  digitsOf,
-  latencyBucket,
-  latencyOf,
-  numberOf,
-  percentiles,
-  percentilesOfSmall,
-} from "./histogram.ts";
+import { addHistogram, countsOf, digitsOf, latencyBucket, latencyOf, numberOf, percentiles } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
 import type { Moments } from "./intervals.ts";
@@ -31,10 +22,10 @@ export function toPoint(
   const { sums, latencies } = emptyPart();
   for (const [, part] of parts) {
     addSums(sums, part.sums);
-    addSmall(latencies, part.latencies);
+    addHistogram(latencies, part.latencies);
   }
   const { records, failures, tokens, cost } = sums;
-  const [p50, p95] = valuesOf(percentilesOfSmall(latencies, [0.5, 0.95]), latencyOf);
+  const [p50, p95] = valuesOf(percentiles(latencies, [0.5, 0.95]), latencyOf);
   return {
     at,
     records,
@@ -103,7 +94,7 @@ const valuesOf = <T>(buckets: (number | undefined)[], valueOf: (bucket: number) 
   buckets.map((bucket) => bucket === undefined ? null : valueOf(bucket));
 
 function ranked<T>(histogram: Histogram, valueOf: (bucket: number) => T) {
-  const [p50, p95, p99] = valuesOf(percentiles(countsOf(histogram), [0.5, 0.95, 0.99]), valueOf);
+  const [p50, p95, p99] = valuesOf(percentiles(histogram, [0.5, 0.95, 0.99]), valueOf);
   return { p50: p50 ?? null, p95: p95 ?? null, p99: p99 ?? null };
 }
 

@@ -1,8 +1,8 @@
 // Counts records: statuses, latency, tokens and cost. Sums are exact.
 import { addTo, amountDecimals, emptySum, totalOf } from "../common/decimal.ts";
 import type { Amount, ExactSum } from "../common/decimal.ts";
-import { addHistogram, digitsBucket, emptySmall, increase, increaseSmall, latencyBucket } from "./histogram.ts";
-import type { Histogram, SmallHistogram } from "./histogram.ts";
+import { addHistogram, digitsBucket, emptyHistogram, increase, latencyBucket } from "./histogram.ts";
+import type { Histogram } from "./histogram.ts";
 import { amountOf } from "./pricing.ts";
 import type { Cost, Rate } from "./pricing.ts";
 import type { MeasuredRecord } from "./slices.ts";
@@ -25,8 +25,8 @@ export type Sums = Outcomes & {
 
 export type Tally = { sums: Sums; latencies: Histogram; tokens: Histogram; costs: Histogram };
 
-/** The records of a version in an hour, a day or a week, of which there may be many. */
-export type PartTally = { sums: Sums; latencies: SmallHistogram };
+/** The same of a part of the time, of which there may be many. */
+export type PartTally = { sums: Sums; latencies: Histogram };
 
 export const emptyOutcomes = (): Outcomes => ({
   records: 0,
@@ -44,10 +44,10 @@ const emptySums = (): Sums => ({
 
 export const emptyTally = (): Tally => ({
   sums: emptySums(),
-  ...{ latencies: new Map(), tokens: new Map(), costs: new Map() },
+  ...{ latencies: emptyHistogram(), tokens: emptyHistogram(), costs: emptyHistogram() },
 });
 
-export const emptyPart = (): PartTally => ({ sums: emptySums(), latencies: emptySmall() });
+export const emptyPart = (): PartTally => ({ sums: emptySums(), latencies: emptyHistogram() });
 
 const maxStatuses = 2_000; // counted separately: clients may send any number of them
 
@@ -65,7 +65,7 @@ export function addRecord(tally: Tally, part: PartTally | undefined, record: Mea
     sums.latency.records++;
     sums.latency.sum += latency;
     increase(tally.latencies, bucket);
-    if (part !== undefined) increaseSmall(part.latencies, bucket);
+    if (part !== undefined) increase(part.latencies, bucket);
   }
   if (input !== null || output !== null) {
     const { tokens } = sums;
