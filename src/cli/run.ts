@@ -67,12 +67,11 @@ function commandFirst(argv: string[]): string[] {
   return [...argv.slice(start), ...argv.slice(0, start)];
 }
 
-/** The commands with the longest matching name. One that has a given option comes first. */
+/** The commands with the longest matching name. The one with most of the given options comes first. */
 function findCommands(words: string[]): Command[] {
-  const found = findByName(words);
   const options = words.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
-  const fits = ({ usage }: Command) => options.some((option) => usage.includes(`${option} `));
-  return [...found.filter(fits), ...found.filter((command) => !fits(command))];
+  const fitting = ({ usage }: Command) => options.filter((option) => usage.includes(`${option} `)).length;
+  return findByName(words).sort((a, b) => fitting(b) - fitting(a));
 }
 
 /** Otherwise a user who means a server would believe that its database was backed up or replaced. */

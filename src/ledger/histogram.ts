@@ -31,17 +31,19 @@ export function addHistogram(histogram: Histogram, { last, pages }: Histogram): 
   for (const bucket of last) increase(histogram, bucket);
   for (const [number, counts] of pages) {
     const own = pageOf(histogram, number);
-    for (const [index, count] of counts.entries()) own[index]! += count;
+    // Iterating takes twenty times as long.
+    for (let index = 0; index < counts.length; index++) own[index]! += counts[index]!;
   }
 }
 
-/** The buckets that have values, in order. */
-export function countsOf(histogram: Histogram): [bucket: number, count: number][] {
+/** Calls `visit` with each bucket that has values, in order. */
+export function eachCount(histogram: Histogram, visit: (bucket: number, count: number) => void): void {
   countLast(histogram);
-  return [...histogram.pages].sort(([a], [b]) => a - b).flatMap(([page, counts]) =>
-    Array.from(counts, (count, index): [number, number] => [(page << pageBits) + index, count])
-      .filter(([, count]) => count > 0)
-  );
+  for (const [page, counts] of [...histogram.pages].sort(([a], [b]) => a - b)) {
+    for (let index = 0; index < counts.length; index++) {
+      if (counts[index]! > 0) visit((page << pageBits) + index, counts[index]!);
+    }
+  }
 }
 
 /** In ms. Statistics count a longer latency as this one, so that no sum, mean or variance overflows. */
@@ -108,17 +110,19 @@ export function numberOf(bucket: number): number {
 /** Which of so many ordered values is the smallest that at least a share of all do not exceed (nearest rank), from 1. */
 const rankOf = (share: number, total: number): number => Math.max(1, Math.ceil(share * total));
 
-/** The buckets of the values with these ranks. Undefined without values. */
+/** The buckets at some shares of the ordered values, which rise. Undefined without values. */
 export function percentiles(histogram: Histogram, shares: number[]): (number | undefined)[] {
   if (histogram.pages.size === 0) {
     // Sorting numbers is many times as fast as counting them.
     const sorted = new Uint32Array(histogram.last).sort();
     return shares.map((share) => sorted[rankOf(share, sorted.length) - 1]);
   }
-  const counts = countsOf(histogram);
-  const total = counts.reduce((sum, [, count]) => sum + count, 0);
-  return shares.map((share) => {
-    let rank = rankOf(share, total);
-    return counts.find(([, count]) => (rank -= count) <= 0)?.[0];
+  let total = 0, seen = 0;
+  eachCount(histogram, (_, count) => total += count);
+  const found: number[] = [];
+  eachCount(histogram, (bucket, count) => {
+    seen += count;
+    while (found.length < shares.length && rankOf(shares[found.length]!, total) <= seen) found.push(bucket);
   });
+  return found;
 }
