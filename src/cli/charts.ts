@@ -1,7 +1,9 @@
 // Numbers for people: tables with small bar charts of block characters, and sparklines.
+import { dollarText } from "../common/dollars.ts";
+import type { MonthCosts } from "../management/costs.ts";
 import type { Usage } from "../management/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
-import { format } from "./format.ts";
+import { format, formatValue } from "./format.ts";
 import { cutLines } from "./table.ts";
 
 const barWidth = 20; // characters
@@ -47,6 +49,38 @@ export function usageText(
     ...byKey.length === 0 ? [] : [table([["key", "reads", "submits", "deployment"], ...byKey])],
   ].join("\n");
   return cutLines(text, columns);
+}
+
+type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
+
+/** What the records of a month cost: a table for each of the lists. Empty without records. No line is longer than `columns`. */
+export function costsText(
+  { deployments, versions, keys, models, others, ...all }: MonthCosts,
+  columns = Infinity,
+): string {
+  const rowOf = (name: string, { records, cost, unpriced }: Costs) => [
+    name,
+    records === unpriced ? "-" : dollarText(Number(cost)),
+    records,
+    unpriced === 0 ? "" : `${unpriced} without a price`,
+  ];
+  const tableOf = (name: string, items: [name: string, costs: Costs][], others: Costs) => {
+    const rows = items.map(([name, costs]) => rowOf(name, costs));
+    return table([
+      [`by ${name}`, "cost", "records", ""],
+      ...rows,
+      ...others.records === 0 ? [] : [rowOf("others", others)],
+    ]);
+  };
+  if (all.records === 0) return "";
+  const text = [
+    table([["", "cost", "records", ""], rowOf("all records", all)]),
+    tableOf("deployment", deployments.map((each) => [each.reference, each]), others.deployments),
+    tableOf("version", versions.map((each) => [`${each.reference}:${each.version}`, each]), others.versions),
+    tableOf("key", keys.map((each) => [each.keyName || each.keyId, each]), others.keys),
+    tableOf("model", models.map((each) => [formatValue("model", each.model ?? "unknown"), each]), others.models),
+  ].join("\n");
+  return `\n${cutLines(text, columns)}`;
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */

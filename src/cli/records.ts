@@ -3,6 +3,7 @@ import { monthOf } from "../common/month.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { describeDamaged } from "../ledger/damaged-texts.ts";
 import { compareStats } from "../management/compare.ts";
+import { readCosts } from "../management/costs.ts";
 import {
   deleteDiagnosis,
   deleteSession,
@@ -19,7 +20,7 @@ import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
 import type { Arguments } from "./arguments.ts";
-import { usageText } from "./charts.ts";
+import { costsText, usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
@@ -81,7 +82,9 @@ export const recordPresentations = [
       const currentMonth = monthOf(Date.now());
       const input = { workspaceId, month: month ?? currentMonth };
       const usage = await call(readUsage, input);
-      return { data: usage, text: () => stripControls(usageText(usage, currentMonth, terminal.columns)) };
+      const costs = await call(readCosts, input);
+      const textOf = (columns?: number) => `${usageText(usage, currentMonth, columns)}${costsText(costs, columns)}`;
+      return { data: { ...usage, costs }, text: () => stripControls(textOf(terminal.columns)) };
     },
   }),
   present(reindex, {

@@ -265,6 +265,9 @@ everywhere("lists, exports and counts the records of all deployments of a worksp
     deployId,
   ]);
   assert.equal(sessions.map(({ sessionId }) => sessionId), ["Order-1"]);
+  const usage = await cli(["usage", ...ofAll]);
+  assert.match(usage.out, /^by model +cost +records\na b +\$0\.50 +1\ngpt-4o +- +1 +1 without a price$/m);
+  assert.match(usage.out, /^greeting@twin:1 +- +1 +1 without a price$/m);
   for (const command of ["diagnosis list", "diagnosis export", "stats"]) {
     const { code, said } = await cli(command.split(" "));
     assert.equal([code, said.split("\n")[0]], [2, "promptledger: Missing --workspace ID"]);

@@ -536,6 +536,17 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   readUsage: {
     200: ["1000-01", "2026-11"].map((month) => ({ workspaceId }) => ({ path: { workspaceId, month } })),
   },
+  readCosts: {
+    200: [
+      async (world) => {
+        const { workspaceId, database } = world;
+        await world.submit({ ...goodBody, model: "gpt-4o", cost: 0.5 });
+        await database.write([{ sql: "update prompt_versions set llm_config = '{}'" }]);
+        return { path: { workspaceId, month: "2026-11" } };
+      },
+      ({ workspaceId }) => ({ path: { workspaceId, month: "1000-01" } }),
+    ],
+  },
   prune: {
     200: [
       (world) => {

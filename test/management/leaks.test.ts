@@ -71,6 +71,7 @@ const others: Record<string, Record<string, unknown>[]> = {
   getPromptVersion: [{ version: 1 }],
   showSession: [{ sessionId: "s1" }],
   readUsage: [{ month: "2026-11" }],
+  readCosts: [{ month: "2026-11" }],
   listDiagnoses: [{}, { text: "HELLO" }, { order: "oldest" }, { status: "1", from: 1 }],
   listWorkspaceDiagnoses: [{}, { deployId: undefined, text: "HELLO" }, { deployId: undefined, order: "oldest" }],
   readWorkspaceStats: [{}, { deployId: undefined, interval: "day", splitAt: 1 }],

@@ -2,6 +2,7 @@
 import * as assert from "uvu/assert";
 import type { Comparison } from "../../src/management/compare.ts";
 import type { Session } from "../../src/management/sessions.ts";
+import type { MonthCosts } from "../../src/management/costs.ts";
 import type { WorkspaceStats } from "../../src/management/stats.ts";
 import type { Figures, FiguresPoint, RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
 import { promptFile } from "../helpers.ts";
@@ -284,6 +285,41 @@ export function checkWorkspaceStats(
     check({ series, split }, stats, own.filter(({ isOfTwin }) => isOfTwin === (reference === "greeting@twin")));
   }
   assert.equal(others, { deployments: 0, records: 0 });
+}
+
+/** Compares what records cost by each of what they are listed. The keys are in the order of `nth`. */
+export function checkCosts(costs: MonthCosts, keys: string[], own: Sent[], start: number): void {
+  const referenceOf = ({ isOfTwin }: Sent) => isOfTwin ? "greeting@twin" : "greeting@production";
+  const costsOf = (own: Sent[]) => {
+    const { records, cost: { total, unpriced } } = computed(own, start);
+    return { records, cost: total, unpriced };
+  };
+  const check = <T extends { records: number; cost: string; unpriced: number }>(
+    items: T[],
+    nameOf: (item: T) => string | null,
+    groupOf: (record: Sent) => string | null,
+  ) => {
+    const units = items.map(({ cost }) => toUnits(cost));
+    assert.equal(units, [...units].sort((a, b) => a === b ? 0 : a < b ? 1 : -1));
+    const groups = [...new Set(own.map(groupOf))];
+    assert.equal(items.map(nameOf).sort(), groups.sort());
+    for (const item of items) {
+      const { records, cost, unpriced } = item;
+      assert.equal({ records, cost, unpriced }, costsOf(own.filter((each) => groupOf(each) === nameOf(item))));
+    }
+  };
+  const { records, cost, unpriced } = costs;
+  assert.equal({ records, cost, unpriced }, costsOf(own));
+  check(costs.deployments, ({ reference }) => reference, referenceOf);
+  check(
+    costs.versions,
+    ({ reference, version }) => `${reference} ${version}`,
+    (record) => `${referenceOf(record)} ${record.version}`,
+  );
+  check(costs.keys, ({ keyId }) => keyId, ({ nth }) => keys[nth]!);
+  check(costs.models, ({ model }) => model && model.toLowerCase(), (record) => modelOf(record) || null);
+  const none = { records: 0, cost: "0", unpriced: 0 };
+  assert.equal(costs.others, { deployments: none, versions: none, keys: none, models: none });
 }
 
 /** The filters of records, as a query has them. `keyId` is which of the two keys. */

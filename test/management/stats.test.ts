@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { DeploymentId } from "../../src/common/ids.ts";
+import type { MonthCosts } from "../../src/management/costs.ts";
 import type { WorkspaceStats } from "../../src/management/stats.ts";
 import type { RecordStats, StatsPoint, VersionStats } from "../../src/schema/ledger.ts";
 import { bearer, createWorld, goodBody, promptFile } from "../helpers.ts";
@@ -13,6 +14,7 @@ import { minute } from "./filled-log.ts";
 import { readAll, refused, taken, toQuery } from "./management.ts";
 import {
   checkComparison,
+  checkCosts,
   checkSeries,
   checkStats,
   checkWorkspaceStats,
@@ -204,6 +206,9 @@ async function checkHistory(
   const whole = { interval: undefined, splitAt: undefined };
   const ofTwin = sent.filter(({ isOfTwin }) => isOfTwin);
   checkWorkspaceStats(await readWorkspaceStats(world, toQuery({ deployId: "greeting@twin" })), whole, ofTwin, start);
+  const costs = taken<MonthCosts>(await world.manage("GET", `/workspaces/${world.workspaceId}/costs/2026-11`));
+  const inMonth = sent.filter(({ at }) => at >= Date.UTC(2026, 10) && at < Date.UTC(2026, 11));
+  checkCosts(costs, keys.map(({ id }) => id), inMonth, start);
   for (const given of fc.sample(filtersOf(times), { seed: seed + 1, numRuns: 2 })) {
     const { interval: _, promptVersion: aVersion, ...filter }: Filter & { interval?: string } = given;
     const found = ofFirst.filter((record) => fits(filter, record, start));
@@ -310,7 +315,7 @@ test("a corrected price corrects the past, and without a price nothing is priced
   assert.equal(await costs(), [0, 1, "0"]);
 });
 
-test("list the 100 deployments with the most records, and count the others together", async () => {
+test("list the 100 deployments with the most records, and count the others together, of costs too", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
   const names = Array.from({ length: 101 }, (_, nth) => `d${nth}`);
   const deployIds: DeploymentId[] = [];
@@ -319,6 +324,13 @@ test("list the 100 deployments with the most records, and count the others toget
   const { deployments, others, records } = await readWorkspaceStats(world);
   assert.equal([records, deployments.length, others], [102, 100, { deployments: 1, records: 1 }]);
   assert.is(deployments[0]!.reference, "greeting@d100");
+  const month = new Date(world.now).toISOString().slice(0, 7);
+  const path = `/workspaces/${world.workspaceId}/costs/${month}`;
+  const costs = taken<MonthCosts>(await world.manage("GET", path));
+  assert.equal([costs.cost, costs.deployments.length, costs.others.deployments], [
+    ...["51", 100],
+    { records: 1, cost: "0.5", unpriced: 0 },
+  ]);
 });
 
 test("need an existing deployment and a valid range", async () => {
