@@ -31,7 +31,7 @@ const layers = [
 ];
 
 const files = (await readdir(pathOf("src"), { recursive: true, withFileTypes: true }))
-  .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+  .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map((entry) => `${entry.parentPath}/${entry.name}`.slice(pathOf("src/").length))
   .sort();
 
@@ -92,9 +92,8 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["diff", "management/prompt-text.ts"],
-  ["hono/html", "console/html.ts"],
-  ["d3-scale", "console/parts/chart.ts"],
-  ["d3-shape", "console/parts/chart.ts"],
+  ["d3-scale", "console/parts/chart.tsx"],
+  ["d3-shape", "console/parts/chart.tsx"],
 ];
 
 for (const [packageName, ...importers] of soleImporters) {
@@ -166,6 +165,13 @@ test("a file opens by saying what lives in it, and is at most 300 lines long", (
     if (!["database/migrations.ts", "console/assets.ts"].includes(file)) {
       assert.ok(source.split("\n").length <= 300, file);
     }
+  }
+});
+
+test("a file with JSX names what makes its elements, so that it works in any folder", () => {
+  for (const [file, source] of sources) {
+    const isNamed = source.includes("\n/** @jsxRuntime classic */\n/** @jsx h */\n/** @jsxFrag Fragment */\n");
+    assert.is(isNamed, file.endsWith(".tsx"), file);
   }
 });
 

@@ -1,7 +1,9 @@
 // Numbers for people: tables with small bar charts of block characters, and sparklines.
+import { dollarText } from "../common/dollars.ts";
+import type { MonthCosts } from "../management/costs.ts";
 import type { Usage } from "../management/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
-import { format } from "./format.ts";
+import { format, formatValue } from "./format.ts";
 import { layOut } from "./table.ts";
 
 const barWidth = 20; // characters
@@ -46,6 +48,35 @@ export function usageText(
     ...rows.length === 0 ? [] : [countTable(["day", "reads", "submits", ""], rows, columns)],
     ...byKey.length === 0 ? [] : [countTable(["key", "reads", "submits", "deployment"], byKey, columns)],
   ].join("\n");
+}
+
+type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
+
+/** What the records of a month cost: a table for each of the lists. Empty without records. */
+export function costsText(
+  { deployments, versions, keys, models, others, ...all }: MonthCosts,
+  columns = Infinity,
+): string {
+  const rowOf = (name: string, { records, cost, unpriced }: Costs) => [
+    name,
+    records === unpriced ? "-" : dollarText(Number(cost)),
+    records,
+    unpriced === 0 ? "" : `${unpriced} without a price`,
+  ];
+  const tableOf = (name: string, items: [name: string, costs: Costs][], others: Costs) => {
+    const rows = items.map(([name, costs]) => rowOf(name, costs));
+    if (others.records > 0) rows.push(rowOf("others", others));
+    return countTable([`by ${name}`, "cost", "records", ""], rows, columns);
+  };
+  if (all.records === 0) return "";
+  const text = [
+    countTable(["", "cost", "records", ""], [rowOf("all records", all)], columns),
+    tableOf("deployment", deployments.map((each) => [each.reference, each]), others.deployments),
+    tableOf("version", versions.map((each) => [`${each.reference}:${each.version}`, each]), others.versions),
+    tableOf("key", keys.map((each) => [each.keyName || each.keyId, each]), others.keys),
+    tableOf("model", models.map((each) => [formatValue("model", each.model ?? "unknown"), each]), others.models),
+  ].join("\n");
+  return `\n${text}`;
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */

@@ -41,6 +41,9 @@ export function formatValue(name: string, value: unknown): string {
 /** Whether a member is a time in Unix ms: `createdAt`, `at` or `validFrom`. */
 const isTime = (name: string) => /^at$|At$|^validFrom$/.test(name);
 
+/** Members with what applications and authors wrote. A service sends them as objects. */
+const ofClients = ["input", "output", "additional_properties", "messages", "llmConfig"];
+
 /**
  * Data as `--json` prints it: behind each time in Unix ms stands the same in ISO 8601, `createdAtIso` behind `createdAt`. What
  * clients sent stays as it is.
@@ -49,7 +52,7 @@ export function withIsoTimes(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(withIsoTimes);
   if (typeof data !== "object" || data === null || isJsonText(data)) return data;
   const entries = Object.entries(data).flatMap(([name, value]): [string, unknown][] => {
-    const same: [string, unknown] = [name, withIsoTimes(value)];
+    const same: [string, unknown] = [name, ofClients.includes(name) ? value : withIsoTimes(value)];
     if (!isTime(name) || typeof value !== "number" && value !== null) return [same];
     return [same, [`${name}Iso`, value === null ? null : formatTime(value)]];
   });

@@ -59,3 +59,9 @@ export const toRecordRow = (record: Diagnosis) => ({
   keyId: record.keyId,
   id: record.id,
 });
+
+/** The same among records of several deployments. */
+export function toWorkspaceRow(record: Diagnosis) {
+  const { createdAt, status, ...rest } = toRecordRow(record);
+  return { createdAt, status, deployment: record.reference ?? record.deployId, ...rest };
+}

@@ -3,22 +3,31 @@ import { monthOf } from "../common/month.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { describeDamaged } from "../ledger/damaged-texts.ts";
 import { compareStats } from "../management/compare.ts";
-import { deleteDiagnosis, deleteSession, exportDiagnoses, getDiagnosis, listDiagnoses } from "../management/records.ts";
+import { readCosts } from "../management/costs.ts";
+import {
+  deleteDiagnosis,
+  deleteSession,
+  exportDiagnoses,
+  exportWorkspaceDiagnoses,
+  getDiagnosis,
+  listDiagnoses,
+  listWorkspaceDiagnoses,
+} from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
 import { reindex } from "../management/reindex.ts";
-import { readStats } from "../management/stats.ts";
+import { readStats, readWorkspaceStats } from "../management/stats.ts";
 import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
 import type { Arguments } from "./arguments.ts";
-import { usageText } from "./charts.ts";
+import { costsText, usageText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
 import { format, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
-import { recordText, toRecordRow } from "./record-text.ts";
-import { comparisonText, statsText } from "./stats-text.ts";
+import { recordText, toRecordRow, toWorkspaceRow } from "./record-text.ts";
+import { comparisonText, statsText, workspaceStatsText } from "./stats-text.ts";
 
 /** `support/assistant@production:7` */
 function readSide(text: string): { reference: DeploymentId; version: number | undefined } {
@@ -36,11 +45,21 @@ const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
 export const recordPresentations = [
+  present(listWorkspaceDiagnoses, { row: toWorkspaceRow }),
   present(listDiagnoses, { row: toRecordRow }),
   present(getDiagnosis, { show: (data) => ({ data, text: () => stripControls(recordText(data)) }) }),
   present(deleteDiagnosis, { show: showDeletion }),
   present(deleteSession, { show: showDeletion }),
+  exporting(exportWorkspaceDiagnoses, "records"),
   exporting(exportDiagnoses, "records"),
+  present(readWorkspaceStats, {
+    check: checkRange,
+    show: (data, { args, terminal }) => ({
+      data,
+      text: () => stripControls(workspaceStatsText(data, args.findText("interval"), terminal.columns)),
+      note: data.records === 0 ? "No records" : undefined,
+    }),
+  }),
   present(readStats, {
     check: checkRange,
     show: (data, { args, terminal }) => ({
@@ -61,8 +80,11 @@ export const recordPresentations = [
   present(readUsage, {
     async run({ call, terminal }, { workspaceId, month }) {
       const currentMonth = monthOf(Date.now());
-      const data = await call(readUsage, { workspaceId, month: month ?? currentMonth });
-      return { data, text: () => stripControls(usageText(data, currentMonth, terminal.columns)) };
+      const input = { workspaceId, month: month ?? currentMonth };
+      const usage = await call(readUsage, input);
+      const costs = await call(readCosts, input);
+      const textOf = (columns?: number) => `${usageText(usage, currentMonth, columns)}${costsText(costs, columns)}`;
+      return { data: { ...usage, costs }, text: () => stripControls(textOf(terminal.columns)) };
     },
   }),
   present(reindex, {

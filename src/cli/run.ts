@@ -73,12 +73,16 @@ function commandFirst(argv: string[]): string[] {
   return [...argv.slice(start), ...argv.slice(0, start)];
 }
 
-/** The commands with the longest matching name. One that has a given option comes first. */
+/** The commands with the longest matching name. The one with most of the given options comes first. */
 function findCommands(words: string[]): Command[] {
-  const found = findByName(words);
   const options = words.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
-  const fits = ({ parameters }: Command) => parameters.some(({ label, member }) => member && options.includes(label));
-  return [...found.filter(fits), ...found.filter((command) => !fits(command))];
+  const fitting = ({ parameters }: Command) => parameters.filter(({ label }) => options.includes(label)).length;
+  // One that lacks an option that it needs comes after one that needs none, and that after one that has all it needs.
+  const needs = ({ parameters }: Command) => {
+    const needed = parameters.filter(({ isOption, isRequired }) => isOption && isRequired);
+    return needed.every(({ label }) => options.includes(label)) ? needed.length : -1;
+  };
+  return findByName(words).sort((a, b) => fitting(b) - fitting(a) || needs(b) - needs(a));
 }
 
 /** Otherwise a user who means a server would believe that its database was backed up or replaced. */

@@ -1,11 +1,11 @@
 // Statistics for people: a block of numbers for each version, sparklines over time, and comparisons side by side.
 import { dollarText } from "../common/dollars.ts";
 import type { Comparison } from "../management/compare.ts";
-import type { Stats } from "../management/stats.ts";
-import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
+import type { Stats, WorkspaceStats } from "../management/stats.ts";
+import type { FiguresPoint, RecordStats } from "../schema/ledger.ts";
 import { bar, countTable, sparkline } from "./charts.ts";
 import { format } from "./format.ts";
-import { widthOf, wrap } from "./table.ts";
+import { layOut, widthOf, wrap } from "./table.ts";
 
 /** Statistics of each version, and over time if they have a series by `interval`. */
 export function statsText(
@@ -20,6 +20,30 @@ export function statsText(
     format(totals),
     ...blocks,
     ...series.length === 0 ? [] : [seriesText(series, promotions, interval, columns)],
+  ].join("\n");
+}
+
+/** Statistics of a workspace over all, a line for each deployment, and the same over time. */
+export function workspaceStatsText(
+  { workspaceId, deployments, others, all, series, records }: WorkspaceStats,
+  interval = "day",
+  columns = Infinity,
+): string {
+  const rows = deployments.map(({ reference, records, failures, latency, cost }) => [
+    reference,
+    String(records),
+    shareText(failures),
+    latency.p95 === null ? "-" : `${latency.p95} ms`,
+    cost.records === 0 ? "-" : usd(cost.total),
+  ]);
+  if (others.deployments > 0) rows.push([`${others.deployments} others`, String(others.records), "", "", ""]);
+  return [
+    format({ workspaceId, records }),
+    ...records === 0 ? [] : [
+      block("all deployments", all, columns),
+      layOut(["deployment", "records", "failed", "p95", "cost"], rows, columns, [1, 2, 3, 4]),
+    ],
+    ...series.length === 0 ? [] : [seriesText(series, [], interval, columns)],
   ].join("\n");
 }
 
@@ -69,6 +93,10 @@ const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 
 const wrapped = (line: string, columns: number) => `${wrap(line, columns, 4)}\n`;
 
+/** The share of records that failed. */
+const shareText = (failures: RecordStats["failures"]): string =>
+  failures === null || failures.share === null ? "-" : percentOf(failures.share);
+
 const numberText = (value: number) => String(Number(value.toPrecision(4)));
 
 const counted = (records: number) => `${records} ${records === 1 ? "record" : "records"}`;
@@ -87,7 +115,12 @@ function rangeText(first: number, last: number, interval: string): string {
 }
 
 /** Sparklines of the newest points, below them the versions that became live. */
-function seriesText(series: StatsPoint[], promotions: Stats["promotions"], interval: string, columns: number): string {
+function seriesText(
+  series: FiguresPoint[],
+  promotions: Stats["promotions"],
+  interval: string,
+  columns: number,
+): string {
   const points = series.slice(-Math.max(columns - labelWidth - 20, 1));
   const first = points[0]!.at, last = points.at(-1)!.at;
   const line = (label: string, values: (number | null)[], toText: (value: number) => string) => {
@@ -143,7 +176,6 @@ export function comparisonText({ a, b, differences, sentence }: Comparison, colu
     const { difference: value, low, high } = difference;
     return `${toText(Number(value))}${low === null || high === null ? "" : ` (${toText(low)} to ${toText(high)})`}`;
   };
-  const share = ({ failures }: Side) => failures?.share === null || failures === null ? "-" : percentOf(failures.share);
   const signed = (value: string) => value.startsWith("-") ? `−${value.slice(1)}` : `+${value}`;
   const ms = (value: number | null) => value === null ? "-" : `${value} ms`;
   const count = (value: number | null) => value === null ? "-" : numberText(value);
@@ -151,7 +183,12 @@ export function comparisonText({ a, b, differences, sentence }: Comparison, colu
   const dollars = (value: number) => `${value < 0 ? "" : "+"}${dollarText(value)}`;
   const rows = [
     ["records", String(a.records), String(b.records), ""],
-    ["failed", share(a), share(b), change(failures, (value) => `${signed((100 * value).toFixed(1))} points`)],
+    [
+      "failed",
+      shareText(a.failures),
+      shareText(b.failures),
+      change(failures, (value) => `${signed((100 * value).toFixed(1))} points`),
+    ],
     [
       "latency mean",
       ms(a.latency.mean),

@@ -1221,7 +1221,7 @@ display: none;
 `,
   },
   "console.js": {
-    hash: "f0aa684c5792e288",
+    hash: "38b4427a29f276fa",
     text: `// @ts-check
 // Comfort for the pages, which work without it: times in the reader's zone, a preview while one writes, what a change will do
 // before it is sent, and keys.
@@ -1394,7 +1394,7 @@ function showKeys() {
   }
   const title = document.createElement("h2");
   title.id = "keys";
-  title.textContent = "Keys";
+  title.textContent = "Keyboard shortcuts";
   const close = document.createElement("button"), toggle = document.createElement("button");
   close.textContent = "Close";
   close.className = "primary";

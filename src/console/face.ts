@@ -25,19 +25,19 @@ import { createLinks, findCaller, signIn, signOut } from "./access.ts";
 import type { Links } from "./access.ts";
 import { pageAnswer, redirectTo } from "./answers.ts";
 import { findAsset } from "./asset-paths.ts";
-import { errorView } from "./errors.ts";
+import { errorView } from "./errors.tsx";
 import { toInput } from "./page.ts";
 import type { Call, Page, Resource, Visit } from "./page.ts";
 import { pages } from "./pages.ts";
-import { bareLayout, documentOf, layout } from "./parts/layout.ts";
-import type { FramedView } from "./parts/layout.ts";
-import { answerSoon, createProgress, partOf } from "./progress.ts";
-import type { Pace, Progress } from "./progress.ts";
+import { bareLayout, documentOf, layout } from "./parts/layout.tsx";
+import type { FramedView } from "./parts/layout.tsx";
+import { answerSoon, createProgress, partOf } from "./progress.tsx";
+import type { Pace, Progress } from "./progress.tsx";
 import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
 import { cookieHeader, readCookie } from "./session-cookie.ts";
 import { createSessions } from "./sessions.ts";
 import type { Sessions } from "./sessions.ts";
-import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.ts";
+import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
 
 /** Where the console is, below the base path of the service. */
 export const consolePath = "/console";

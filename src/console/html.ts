@@ -1,36 +1,69 @@
-// HTML as values. Whatever is put into a template is text, and shows as text: what records hold was written by strangers.
-import { html as template } from "hono/html";
+// HTML as values. Whatever is put into an element is text, and shows as text: what records hold was written by strangers.
 
 /** HTML that needs no escaping. */
-export type Html = Awaited<ReturnType<typeof template>>;
+export type Html = { readonly html: string };
 
-/** What may be put into a template. Nothing is shown of `undefined`, `null` and `false`. */
-export type Part = Html | string | number | false | null | undefined | readonly Part[];
+/** What may be put into an element. Nothing is shown of `undefined`, `null` and booleans. */
+export type Part = Html | string | number | boolean | null | undefined | readonly Part[];
 
-/**
- * A template of HTML. Texts in it are escaped, and their invisible characters are shown. It is not called `html`, because
- * formatters change the spaces in templates of that name.
- */
-export const markup = (strings: TemplateStringsArray, ...parts: Part[]): Html =>
-  template(strings, ...parts.map(prepare)) as Html;
+/** `true` stands for an attribute without a value. One that is `undefined`, `null` or `false` is left out. */
+type Attributes = { [name in AttributeName]?: Part };
+
+// Those that pages use, so that a misspelt one does not compile. TypeScript takes any name with a hyphen.
+type AttributeName =
+  | Words<"action autocomplete charset checked class content cx cy d datetime defer dir download for form">
+  | Words<"formnovalidate height href id inputmode list max method min name open placeholder preserveAspectRatio r rel">
+  | Words<"required reversed role rows rx scope selected spellcheck src step tabindex target title type value">
+  | Words<"viewBox width x y">;
+type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
+
+type Component<Props> = (props: Props) => Part;
+
+/** Makes an element, or calls a component. This is what JSX is compiled to. */
+export function h<Props>(tag: string | Component<Props>, props: Props | null, ...children: Part[]): Html {
+  if (typeof tag === "function") {
+    return { html: toHtml(tag({ ...props, ...(children.length > 0 && { children }) } as Props)) };
+  }
+  const start = `<${tag}${Object.entries<Part>({ ...props }).map(toAttribute).join("")}>`;
+  if (shapes.has(tag)) return { html: `${start.slice(0, -1)} />` };
+  return { html: voids.has(tag) ? start : `${start}${toHtml(children)}</${tag}>` };
+}
+
+// What TypeScript looks for beside the function.
+export declare namespace h {
+  namespace JSX {
+    type Element = Html;
+    type ElementType = string | Component<never>;
+    type ElementChildrenAttribute = { children: unknown };
+    type IntrinsicElements = { [tag: string]: Attributes & { children?: Part } };
+  }
+}
+
+/** Several parts without an element around them. */
+export const Fragment = ({ children }: { children?: Part }): Part => children;
+
+// Elements without content, of HTML and of SVG.
+const voids = new Set(["br", "hr", "img", "input", "link", "meta", "wbr"]);
+const shapes = new Set(["circle", "path", "rect"]);
+
+function toAttribute([name, value]: [string, Part]): string {
+  if (value === undefined || value === null || value === false) return "";
+  return value === true ? ` ${name}` : ` ${name}="${toHtml(value)}"`;
+}
+
+/** The HTML of a part. The invisible characters of texts are shown. */
+export function toHtml(part: Part): string {
+  if (typeof part === "string") return escape(showControls(part));
+  if (typeof part === "number") return String(part);
+  if (typeof part !== "object" || part === null) return "";
+  return "html" in part ? part.html : part.map(toHtml).join("");
+}
+
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!);
 
 /** A text that keeps its invisible characters, because a form sends it back. */
-export const exact = (text: string): Html => template`${text}` as Html;
-
-/** The end of a name, so that text of another direction cannot change the order of what surrounds it. */
-export const isolated = (text: string): Html => markup`<bdi>${text}</bdi>`;
-
-/** The same for a long name, which breaks after a slash and before an `@`. */
-export const breakable = (text: string): Html =>
-  markup`<bdi>${text.split(/(?<=\/)|(?=@)/).map((part, index) => [index > 0 && markup`<wbr>`, part])}</bdi>`;
-
-const isHtml = (part: object): part is Html => "isEscaped" in part;
-
-function prepare(part: Part): unknown {
-  if (typeof part === "string") return showControls(part);
-  if (typeof part !== "object" || part === null || isHtml(part)) return part;
-  return part.map(prepare);
-}
+export const exact = (text: string): Html => ({ html: escape(text) });
 
 // Control characters but tabs and line ends, and those that change the direction of the text after them.
 const hidden = /[^\P{Cc}\t\n\r]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
@@ -41,3 +74,10 @@ const showControls = (text: string): string =>
     const code = character.charCodeAt(0);
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
+
+/** The end of a name, so that text of another direction cannot change the order of what surrounds it. */
+export const isolated = (text: string): Html => h("bdi", null, text);
+
+/** The same for a long name, which breaks after a slash and before an `@`. */
+export const breakable = (text: string): Html =>
+  h("bdi", null, text.split(/(?<=\/)|(?=@)/).map((part, index) => [index > 0 && h("wbr", null), part]));

@@ -1,27 +1,27 @@
 // The pages of the console by their paths. A page is registered only here.
 import type { Page, Resource } from "./page.ts";
-import { auditExport, auditPage } from "./pages/audit.ts";
-import { comparePage } from "./pages/compare.ts";
-import { deploymentChangePage } from "./pages/deployment-change.ts";
-import { deploymentPage } from "./pages/deployment.ts";
-import { deploymentsPage } from "./pages/deployments.ts";
-import { editPage, newPromptPage } from "./pages/edit.ts";
-import { keyPage } from "./pages/key.ts";
-import { keysPage } from "./pages/keys.ts";
-import { overviewPage } from "./pages/overview.ts";
-import { pricesPage } from "./pages/prices.ts";
-import { promptPage } from "./pages/prompt.ts";
-import { promptsPage } from "./pages/prompts.ts";
-import { recordPage, recordText } from "./pages/record.ts";
-import { recordsExport, recordsPage } from "./pages/records.ts";
-import { sessionPage } from "./pages/session.ts";
-import { sessionsPage } from "./pages/sessions.ts";
-import { settingsPage } from "./pages/settings.ts";
-import { statsPage } from "./pages/stats.ts";
-import { tokenPage } from "./pages/token.ts";
-import { tokensPage } from "./pages/tokens.ts";
-import { usagePage } from "./pages/usage.ts";
-import { startPage, workspacesPage } from "./pages/workspaces.ts";
+import { auditExport, auditPage } from "./pages/audit.tsx";
+import { comparePage } from "./pages/compare.tsx";
+import { deploymentChangePage } from "./pages/deployment-change.tsx";
+import { deploymentPage } from "./pages/deployment.tsx";
+import { deploymentsPage } from "./pages/deployments.tsx";
+import { editPage, newPromptPage } from "./pages/edit.tsx";
+import { keyPage } from "./pages/key.tsx";
+import { keysPage } from "./pages/keys.tsx";
+import { overviewPage } from "./pages/overview.tsx";
+import { pricesPage } from "./pages/prices.tsx";
+import { promptPage } from "./pages/prompt.tsx";
+import { promptsPage } from "./pages/prompts.tsx";
+import { recordPage, recordText } from "./pages/record.tsx";
+import { recordsExport, recordsPage } from "./pages/records.tsx";
+import { sessionPage } from "./pages/session.tsx";
+import { sessionsPage } from "./pages/sessions.tsx";
+import { settingsPage } from "./pages/settings.tsx";
+import { statsPage } from "./pages/stats.tsx";
+import { tokenPage } from "./pages/token.tsx";
+import { tokensPage } from "./pages/tokens.tsx";
+import { usagePage } from "./pages/usage.tsx";
+import { startPage, workspacesPage } from "./pages/workspaces.tsx";
 
 /** A path with a word in the place of a parameter comes before the one with the parameter. */
 export const pages: readonly (Page | Resource)[] = [

@@ -82,8 +82,15 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
 
   const inspect = () => fault ??= checkFile() ?? (isLogHeld ? checkLog(false) ?? checkSibling("-shm") : undefined);
 
+  /** Looks at the files in between. An error here would have nobody to handle it. */
   function poll(): void {
-    if (inspect() === undefined) return;
+    try {
+      if (inspect() === undefined) return;
+    } catch (error) {
+      // What cannot be read now may be read by the next look. What is no database was made so by others.
+      if ((error as { code?: unknown }).code !== notDatabase) return;
+      fault ??= `The database file ${changed}`;
+    }
     clearInterval(timer);
     for (const report of reports) report(fault!);
   }
@@ -119,6 +126,7 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   };
 }
 
+const notDatabase = "SQLITE_NOTADB"; // SQLite's own code
 const changed = "was changed by another process";
 
 const clockStep = 20; // ms: systems set modification times by a clock that stands still for some ms
@@ -165,7 +173,7 @@ function readHeader(descriptor: number): string {
     throw Object.assign(error, { code: "SQLITE_IOERR_READ" });
   }
   if (length > 0 && !header.startsWith("SQLite format 3\0")) {
-    throw Object.assign(new Error("The file is not a database"), { code: "SQLITE_NOTADB" });
+    throw Object.assign(new Error("The file is not a database"), { code: notDatabase });
   }
   return header;
 }

@@ -10,21 +10,21 @@ import { defaultPageSize } from "../database/page.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import { commitAt, findLogRange, idAt, pageLimit } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
-import { firstPositions, isRead, readDocument, workBytes } from "./documents.ts";
-import { scan } from "./scan.ts";
+import { firstPositions, readDocument, workBytes } from "./documents.ts";
+import { scan, workOf } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
 // Bytes of documents in one reply, since a libSQL server returns at most 10 MB. A page ends after as many characters.
 const pageBytes = 4 * 1024 * 1024;
 
-// How many positions one query scans at first and at most, and how many are scanned for one page. Searching documents
-// takes far longer than the index.
+// How many positions one query scans at first and at most, and how many are scanned for one page: some 200 ms.
 const scanLimits = {
-  index: { first: 512, query: 16_384, page: 4_194_304 },
+  index: { first: 512, query: 16_384, page: 1_048_576 },
+  numbers: { first: 512, query: 16_384, page: 262_144 },
   documents: { first: 512, query: 1_024, page: 32_768 },
 };
 
-const limitsOf = ({ filter }: ScanOptions) => scanLimits[isRead(filter) ? "documents" : "index"];
+const limitsOf = ({ filter }: ScanOptions) => scanLimits[workOf(filter)];
 
 /** Which end of the log comes first. */
 export type Order = "newest" | "oldest";

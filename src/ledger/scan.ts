@@ -8,7 +8,7 @@ import { isRead, matchesDocument, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
 import { amountOf } from "./pricing.ts";
 import { decode, readSlice } from "./slices.ts";
-import type { Costing, IndexFilter, MeasuredRecord, Slice } from "./slices.ts";
+import type { Costing, IndexFilter, MeasuredRecord, Reads, Slice } from "./slices.ts";
 
 /** Which records of some deployments to find. Every condition must hold. */
 export type RecordFilter = IndexFilter & DocumentFilter & {
@@ -18,7 +18,17 @@ export type RecordFilter = IndexFilter & DocumentFilter & {
   moreTokensThan?: number | undefined;
   costlierThan?: Amount | undefined;
   model?: string | undefined;
+  /** A part of the session's id, whatever the case. It needs sessions to be read. */
+  sessionContains?: string | undefined;
 };
+
+/** What the most work is for a filter: SQL over the index, the numbers of each record, or the documents. */
+export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
+  if (isRead(filter)) return "documents";
+  const { slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
+  const tested = [slowerThan, moreTokensThan, costlierThan, model, sessionContains];
+  return tested.every((value) => value === undefined) ? "index" : "numbers";
+}
 
 /** For those who need no costs and no models. */
 export const noCosting: Costing = {
@@ -31,7 +41,7 @@ export type ScanOptions = {
   filter: RecordFilter;
   costing: Costing;
   failures?: ReadonlySet<number>;
-  readsSessions?: boolean;
+  reads?: Reads;
 };
 
 type Visit = (record: MeasuredRecord) => void;
@@ -69,8 +79,8 @@ export async function scanAll(
   }
 }
 
-const read = (database: Database, { filter, readsSessions = false }: ScanOptions, range: LogRange): Promise<Slice> =>
-  readSlice(database, filter, range, readsSessions);
+const read = (database: Database, { filter, reads = {} }: ScanOptions, range: LogRange): Promise<Slice> =>
+  readSlice(database, filter, range, reads);
 
 const none: ReadonlySet<number> = new Set();
 
@@ -96,7 +106,9 @@ async function visitSlice(
 type Test = (record: MeasuredRecord) => boolean;
 
 /** Tests of what neither SQLite nor a document tells. */
-function testsOf({ from, to, slowerThan, moreTokensThan, costlierThan, model }: RecordFilter): Test[] {
+function testsOf(
+  { from, to, slowerThan, moreTokensThan, costlierThan, model, sessionContains }: RecordFilter,
+): Test[] {
   const tests: Test[] = [];
   if (from !== undefined) tests.push(({ createdAt }) => createdAt >= from);
   if (to !== undefined) tests.push(({ createdAt }) => createdAt < to);
@@ -106,6 +118,10 @@ function testsOf({ from, to, slowerThan, moreTokensThan, costlierThan, model }: 
   if (model !== undefined) {
     const wanted = fold(model);
     tests.push((record) => fold(record.model) === wanted);
+  }
+  if (sessionContains !== undefined) {
+    const wanted = fold(sessionContains);
+    tests.push(({ session }) => fold(session).includes(wanted));
   }
   return tests;
 }

@@ -1,50 +1,50 @@
-// Sessions: records with the same session id, of all deployments of a workspace.
+// Sessions: records with the same session id, of the deployments of a workspace.
 import type { Page } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange, pageLimit } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
+import { isRead } from "./documents.ts";
 import { scan, scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 import { addOutcome, emptyOutcomes } from "./tally.ts";
 import type { Outcomes } from "./tally.ts";
 
 /** What was counted of a session. Times are those of its first and its last record, in Unix ms. */
-export type SessionTally = Outcomes & {
-  sessionId: string;
-  firstAt: number;
-  lastAt: number;
-  /** The position of its last record. */
-  last: number;
-};
+export type SessionTally = Outcomes & { sessionId: string; firstAt: number; lastAt: number };
+
+/** Finds the sessions of the records that match, and counts those of their records that `counted` finds. It may be the same. */
+export type SessionScan = { matching: ScanOptions; counted: ScanOptions };
 
 const sliceLength = 4_096; // positions that one query scans
-const scanLimit = { page: 4_194_304 }; // positions that are searched for the sessions of one page
+// Positions that are searched for the sessions of one page: some 200 ms.
+const scanLimits = { numbers: 262_144, documents: 32_768 };
 
 /** Receives how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
 type Progress = { found?: ((sessions: number) => void) | undefined; counted(share: number): void };
 
 /**
- * The sessions of the records that match, the one with the newest record first. The cursor has the position to go on from,
+ * The sessions of the records that match, the one with the newest of these first. The cursor has the position to go on from,
  * and the end of the log when the list began: later records are left out, so that no session moves between pages.
  */
 export async function listSessions(
   database: Database,
-  matching: ScanOptions,
+  { matching, counted }: SessionScan,
   { limit = defaultPageSize, cursor, ...request }: SearchRequest,
   progress: Progress,
 ): Promise<Page<SessionTally>> {
   const whole = await findLogRange(database, matching.filter);
   const [before, listEnd] = (cursor ?? "").split("_").map(Number) as [number, number | undefined];
-  const end = Math.min(whole.end, listEnd ?? Infinity);
-  const scope = { first: whole.first, end };
-  let low = Math.min(end, cursor === undefined ? end : before);
-  const bottom = Math.max(scope.first, low - pageLimit(request, scanLimit));
+  const scope = { first: whole.first, end: Math.min(whole.end, listEnd ?? Infinity) };
+  const start = cursor === undefined ? scope.end : Math.min(scope.end, before);
+  const page = scanLimits[isRead(matching.filter) ? "documents" : "numbers"];
+  const bottom = Math.max(scope.first, start - pageLimit(request, { page }));
   const chosen = new Map<string, number>();
+  let low = start;
   while (low > bottom && chosen.size <= limit) {
     const part = { first: Math.max(bottom, low - sliceLength), end: low };
     const newest = new Map<string, number>();
-    await scan(database, { ...matching, readsSessions: true }, part, ({ session, position }) => {
+    await scan(database, { ...matching, reads: { sessions: true } }, part, ({ session, position }) => {
       if (position > (newest.get(session) ?? 0)) newest.set(session, position);
     });
     for (const [session, position] of [...newest].sort(([, a], [, b]) => b - a)) {
@@ -56,48 +56,51 @@ export async function listSessions(
   // One session more than the limit shows where the next page begins.
   const ids = [...chosen.keys()].slice(0, limit);
   const next = chosen.size > limit ? [...chosen.values()][limit]! + 1 : low > scope.first ? low : null;
-  const tallies = await countSessions(database, matching, ids, scope, progress.counted);
-  // A session with newer records was on an earlier page.
-  const items = ids.flatMap((id) => tallies.get(id) ?? []).filter(({ sessionId, last }) =>
-    chosen.get(sessionId) === last
-  );
-  return { items, nextCursor: next === null ? null : `${next}_${end}` };
+  // A session with newer records that match was on an earlier page.
+  const earlier = await countSessions(database, matching, ids, { first: start, end: scope.end });
+  const left = ids.filter((id) => !earlier.has(id));
+  const tallies = await countSessions(database, counted, left, scope, progress.counted);
+  return {
+    items: left.flatMap((id) => tallies.get(id) ?? []),
+    nextCursor: next === null ? null : `${next}_${scope.end}`,
+  };
 }
 
 /** The session with this id, if one of its records matches. It is found however old it is. */
 export async function findSession(
   database: Database,
-  matching: ScanOptions,
+  { matching, counted }: SessionScan,
   sessionId: string,
   report: (share: number) => void,
 ): Promise<SessionTally | undefined> {
   const scope = await findLogRange(database, matching.filter);
-  return (await countSessions(database, matching, [sessionId], scope, report)).get(sessionId);
+  const isFound = matching === counted ||
+    (await countSessions(database, matching, [sessionId], scope)).has(sessionId);
+  if (!isFound) return undefined;
+  return (await countSessions(database, counted, [sessionId], scope, report)).get(sessionId);
 }
 
-/** Counts all records of some sessions in a range of the log. */
+/** Counts the records of some sessions in a range of the log. */
 async function countSessions(
   database: Database,
   { filter, ...options }: ScanOptions,
   sessionIds: string[],
   scope: LogRange,
-  report: (share: number) => void,
+  report?: (share: number) => void,
 ): Promise<Map<string, SessionTally>> {
   const tallies = new Map<string, SessionTally>();
   if (sessionIds.length === 0) return tallies;
-  const matching = { ...options, filter: { ...filter, sessionIds }, readsSessions: true };
+  const matching = { ...options, filter: { ...filter, sessionIds }, reads: { sessions: true } };
   await scanAll(database, matching, scope, (record) => {
-    const { session, position, createdAt } = record;
+    const { session, createdAt } = record;
     let tally = tallies.get(session);
     if (tally === undefined) {
-      const times = { firstAt: createdAt, lastAt: createdAt, last: position };
-      tally = { sessionId: session, ...emptyOutcomes(), ...times };
+      tally = { sessionId: session, ...emptyOutcomes(), firstAt: createdAt, lastAt: createdAt };
       tallies.set(session, tally);
     }
     addOutcome(tally, record);
     tally.firstAt = Math.min(tally.firstAt, createdAt);
     tally.lastAt = Math.max(tally.lastAt, createdAt);
-    tally.last = Math.max(tally.last, position);
   }, report);
   return tallies;
 }

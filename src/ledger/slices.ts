@@ -35,7 +35,12 @@ export type MeasuredRecord = {
   cost: Cost | undefined;
   /** Only if sessions are read. */
   session: string;
+  /** Only if keys are read. */
+  keyId: KeyId;
 };
+
+/** What to read besides. Both are long texts. */
+export type Reads = { sessions?: boolean; keys?: boolean };
 
 /** Which records to read: what SQLite can tell. */
 export type IndexFilter = TimeRange & {
@@ -53,9 +58,16 @@ type Value = number | string | null | Rest;
 type Rest = [cached: number, model?: string, provider?: string, cost?: string];
 
 /** What was read of a slice. */
-export type Slice = { row: Row; first: number; isOne: boolean; readsSessions: boolean };
+export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads };
 
-const manyDeployments = 32;
+const manyDeployments = 128;
+
+/** Offsets of submits, and their keys. A row stands for up to 256 calls, which may begin before the slice. */
+const keysOfCalls = `
+  select group_concat(position - :first) as calls, group_concat(api_key_id) as keys from (
+    select position, api_key_id from calls
+    where position > :first - 256 and position < :end and operation = 'submit' order by position
+  )`;
 
 const isOfKey = `(select api_key_id from calls where position <= r.position order by position desc limit 1) = :keyId`;
 
@@ -64,7 +76,7 @@ export async function readSlice(
   database: Database,
   { deployIds, sessionIds, statuses, promptVersion, keyId, from, to }: IndexFilter,
   range: LogRange,
-  readsSessions: boolean,
+  reads: Reads,
 ): Promise<Slice> {
   const given = Object.entries({
     sessionIds: sessionIds && JSON.stringify(sessionIds),
@@ -84,13 +96,13 @@ export async function readSlice(
       where position >= coalesce((select max(position) from commits where position <= :first), 0) and position < :end
       order by position
     )
-    select positions, times, offsets, numbers from (
+    select * from (
       select group_concat(position) as positions, group_concat(created_at) as times from time
-    ) cross join (
+    )${reads.keys ? ` cross join (${keysOfCalls})` : ""} cross join (
       -- Two lists take less time than a longer text for each record.
       select group_concat(r.position - :first) as offsets, group_concat(
         ${isOne ? "" : "deployment.ordinal || ',' || "}${
-    readsSessions ? "json_quote(r.session_id) || ',' || " : ""
+    reads.sessions ? "json_quote(r.session_id) || ',' || " : ""
   }r.statistics
       ) as numbers
       from block cross join ${ofDeployment}
@@ -104,12 +116,12 @@ export async function readSlice(
     )`;
   const args = { deployIds: JSON.stringify(deployIds), ...range, ...Object.fromEntries(given) };
   const [row] = await database.read({ sql, args });
-  return { row: row!, first: range.first, isOne, readsSessions };
+  return { row: row!, first: range.first, isOne, reads };
 }
 
 /** Calls `visit` with each record of a slice, in no order. The object is reused: copy what you keep. */
 export function decode(
-  { row, first, isOne, readsSessions }: Slice,
+  { row, first, isOne, reads }: Slice,
   { pricing, modelOf }: Costing,
   failures: ReadonlySet<number>,
   visit: (record: MeasuredRecord) => void,
@@ -117,6 +129,8 @@ export function decode(
   const read = (name: string) => JSON.parse(`[${textOrNull(row, name) ?? ""}]`);
   const positions: number[] = read("positions"), times: number[] = read("times");
   const offsets: number[] = read("offsets"), values: Value[] = read("numbers");
+  const calls: number[] = reads.keys ? read("calls") : [];
+  const keys = (reads.keys ? textOrNull(row, "keys") ?? "" : "").split(",") as KeyId[];
   const record: MeasuredRecord = {
     deployment: 0,
     position: 0,
@@ -131,13 +145,14 @@ export function decode(
     model: "",
     cost: undefined,
     session: "",
+    keyId: "" as KeyId,
   };
-  let commit = 0;
+  let commit = 0, call = 0;
   // Those of the version of the record before, which most records share.
   let ofVersion: Model | undefined, rateAt: RateAt = unpriced, rate: Rate | undefined;
   for (let at = 0, nth = 0; at < values.length; nth++) {
     const deployment = isOne ? 0 : values[at++] as number;
-    if (readsSessions) record.session = values[at++] as string;
+    if (reads.sessions) record.session = values[at++] as string;
     const version = values[at++] as number;
     record.status = values[at++] as number;
     record.isFailure = failures.has(record.status);
@@ -147,7 +162,8 @@ export function decode(
     const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as Rest : undefined;
     record.cached = Math.min(countOf(rest?.[0]) ?? 0, record.input ?? 0);
     record.position = first + offsets[nth]!;
-    commit = commitOf(positions, record.position, commit);
+    commit = indexAt(positions, record.position, commit);
+    if (reads.keys) record.keyId = keys[call = indexAt(calls, offsets[nth]!, call)]!;
     const createdAt = times[commit]!;
     if (ofVersion === undefined || version !== record.version || deployment !== record.deployment) {
       record.deployment = deployment;
@@ -182,8 +198,8 @@ function modelBy([, model, provider]: Rest, ofVersion: Model): Model {
 
 const unpriced: RateAt = () => undefined;
 
-/** The index of the commit that contains a position. `guess` is that of the record before. */
-function commitOf(positions: number[], position: number, guess: number): number {
+/** The index of the commit or the call that contains a position. `guess` is that of the record before. */
+function indexAt(positions: number[], position: number, guess: number): number {
   const next = positions[guess + 1];
   if (positions[guess]! <= position && (next === undefined || next > position)) return guess;
   let low = 0, high = positions.length - 1;

@@ -1,5 +1,6 @@
 // Statistics of records, by version and over time. They come from the index alone, unless a filter searches documents.
 import { invalid } from "../common/errors.ts";
+import { getOrAdd } from "../common/maps.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
 import { scanAll } from "./scan.ts";
@@ -14,7 +15,7 @@ export type Interval = (typeof intervals)[number];
 const hour = 3_600_000; // ms
 const lengths: Record<Interval, number> = { hour, day: 24 * hour, week: 7 * 24 * hour };
 const firstMonday = 4 * lengths.day;
-const maxPoints = 10_000;
+const maxParts = 20_000; // some 20 MB
 
 /** When the hour, the day or the week that has a time begins, in UTC. Weeks begin on Monday. */
 export function startOf(interval: Interval, at: number): number {
@@ -22,58 +23,82 @@ export function startOf(interval: Interval, at: number): number {
   return Math.floor((at - first) / length) * length + first;
 }
 
-/** What was counted in an hour, a day or a week, by version. */
-type Point = [at: number, parts: [version: number, part: PartTally][]];
+/** How to count records: by what, and in which parts of the time, if in any. `splitAt`, in Unix ms, divides one more. */
+export type Division = {
+  by: "version" | "deployment";
+  interval?: Interval | undefined;
+  splitAt?: number | undefined;
+};
 
-/** What was counted: by version, newest first, over all, and over time, oldest first. */
-export type Counted = { versions: [version: number, tally: Tally][]; all: Tally; series: Point[] };
+/** What was counted of a group in a part of the time, which begins at a time in Unix ms, or -Infinity for the first one. */
+export type Part = { group: number; at: number; tally: PartTally };
+
+/** What was counted of a version, or of a deployment, which is its place in the filter. */
+export type Group = { group: number; tally: Tally; parts: Part[] };
+
+/** What was counted by group, and over all. */
+export type Counted = { groups: Group[]; all: Tally };
 
 /** Counts the records that match. `report` gets the progress, from 0 to 1. */
 export async function countRecords(
   database: Database,
   matching: ScanOptions,
-  interval: Interval | undefined,
+  { by, interval, splitAt }: Division,
   report: (share: number) => void,
 ): Promise<Counted> {
-  const versions = new Map<number, Tally>();
-  const points = new Map<number, Map<number, PartTally>>();
+  const groups = new Map<number, { tally: Tally; parts: Map<number, Part> }>();
+  const isDivided = interval !== undefined || splitAt !== undefined;
+  let parts = 0;
   // Those of the record before. Most records share them.
-  let version = NaN, createdAt = NaN, at = NaN, tally = emptyTally(), part: PartTally | undefined;
+  let group = NaN, createdAt = NaN, { tally, parts: ofGroup } = emptyGroup(), part: Part | undefined;
 
   function visit(record: MeasuredRecord): void {
-    const isOther = record.version !== version;
+    const isOther = record[by] !== group;
     if (isOther) {
-      version = record.version;
-      tally = getOrAdd(versions, version, emptyTally);
+      group = record[by];
+      ({ tally, parts: ofGroup } = getOrAdd(groups, group, emptyGroup));
     }
-    if (interval !== undefined && (isOther || record.createdAt !== createdAt)) {
+    if (isDivided && (isOther || record.createdAt !== createdAt)) {
       createdAt = record.createdAt;
-      const start = startOf(interval, createdAt);
-      if (isOther || start !== at) {
-        at = start;
-        part = getOrAdd(getOrAdd(points, at, () => new Map()), version, emptyPart);
+      const at = startOfPart(createdAt);
+      if (isOther || at !== part?.at) {
+        part = getOrAdd(ofGroup, at, () => {
+          parts++;
+          return { group, at, tally: emptyPart() };
+        });
       }
     }
-    addRecord(tally, part, record);
+    addRecord(tally, part?.tally, record);
+  }
+
+  function startOfPart(at: number): number {
+    const start = interval === undefined ? -Infinity : startOf(interval, at);
+    return splitAt !== undefined && at >= splitAt ? Math.max(start, splitAt) : start;
   }
 
   await scanAll(database, matching, await findLogRange(database, matching.filter), visit, (share) => {
-    if (points.size > maxPoints) {
-      throw invalid(`More than ${maxPoints} ${interval}s have records: choose a longer interval or a shorter time`);
+    if (interval !== undefined && parts > maxParts) {
+      throw invalid(`The series have more than ${maxParts} points: choose a longer interval or a shorter time`);
     }
     report(share);
   });
-  const series = [...points].sort(([a], [b]) => a - b).map(([at, parts]): Point => [at, [...parts]]);
-  for (const [, parts] of series) for (const [version, part] of parts) addSums(versions.get(version)!.sums, part.sums);
   const all = emptyTally();
-  for (const tally of versions.values()) addTally(all, tally);
-  return { versions: [...versions].sort(([a], [b]) => b - a), all, series };
+  for (const { tally, parts } of groups.values()) {
+    for (const part of parts.values()) addSums(tally.sums, part.tally.sums);
+    addTally(all, tally);
+  }
+  return {
+    groups: Array.from(groups, ([group, { tally, parts }]) => ({ group, tally, parts: [...parts.values()] })),
+    all,
+  };
 }
 
-function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
-  const present = map.get(key);
-  if (present !== undefined) return present;
-  const value = create();
-  map.set(key, value);
-  return value;
+const emptyGroup = () => ({ tally: emptyTally(), parts: new Map<number, Part>() });
+
+/** The parts of each hour, day or week, oldest first. */
+export function seriesOf(parts: Part[], interval: Interval | undefined): [at: number, parts: Part[]][] {
+  if (interval === undefined) return [];
+  const points = new Map<number, Part[]>();
+  for (const part of parts) getOrAdd(points, startOf(interval, part.at), (): Part[] => []).push(part);
+  return [...points].sort(([a], [b]) => a - b);
 }

@@ -1,42 +1,29 @@
 // What was counted of records, as responses have it. Percentiles are those of rounded values.
 import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
-import type { RecordStats, StatsPoint } from "../schema/ledger.ts";
-import {
-  addSmall,
-  countsOf,
-  digitsOf,
-  latencyBucket,
-  latencyOf,
-  numberOf,
-  percentiles,
-  percentilesOfSmall,
-} from "./histogram.ts";
+import type { Figures, RecordStats } from "../schema/ledger.ts";
+import { addHistogram, digitsOf, eachCount, latencyBucket, latencyOf, numberOf, percentiles } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
 import type { Moments } from "./intervals.ts";
+import type { Part } from "./stats.ts";
 import { addSums, emptyPart, totalCost } from "./tally.ts";
-import type { PartTally, Tally } from "./tally.ts";
+import type { Tally } from "./tally.ts";
 
 /** What a status means. */
 type StatusMeaning = { status: number; name: string; isFailure: boolean };
 
 const namesFailures = (meanings: StatusMeaning[]): boolean => meanings.some(({ isFailure }) => isFailure);
 
-/** What was counted in an hour, a day or a week. */
-export function toPoint(
-  at: number,
-  parts: [version: number, part: PartTally][],
-  meanings: StatusMeaning[],
-): StatsPoint {
+/** What was counted in parts of the time, together. */
+export function toFigures(parts: Part[], meanings: StatusMeaning[]): Figures {
   const { sums, latencies } = emptyPart();
-  for (const [, part] of parts) {
-    addSums(sums, part.sums);
-    addSmall(latencies, part.latencies);
+  for (const { tally } of parts) {
+    addSums(sums, tally.sums);
+    addHistogram(latencies, tally.latencies);
   }
   const { records, failures, tokens, cost } = sums;
-  const [p50, p95] = valuesOf(percentilesOfSmall(latencies, [0.5, 0.95]), latencyOf);
+  const [p50, p95] = valuesOf(percentiles(latencies, [0.5, 0.95]), latencyOf);
   return {
-    at,
     records,
     failures: namesFailures(meanings) ? failures : null,
     latency: { p50: p50 ?? null, p95: p95 ?? null },
@@ -46,9 +33,6 @@ export function toPoint(
       completion: Number(totalOf(tokens.output)),
     },
     cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
-    versions: parts.map(([version, { sums: { records } }]) => ({ version, records })).sort((a, b) =>
-      a.version - b.version
-    ),
   };
 }
 
@@ -103,7 +87,7 @@ const valuesOf = <T>(buckets: (number | undefined)[], valueOf: (bucket: number) 
   buckets.map((bucket) => bucket === undefined ? null : valueOf(bucket));
 
 function ranked<T>(histogram: Histogram, valueOf: (bucket: number) => T) {
-  const [p50, p95, p99] = valuesOf(percentiles(countsOf(histogram), [0.5, 0.95, 0.99]), valueOf);
+  const [p50, p95, p99] = valuesOf(percentiles(histogram, [0.5, 0.95, 0.99]), valueOf);
   return { p50: p50 ?? null, p95: p95 ?? null, p99: p99 ?? null };
 }
 
@@ -120,12 +104,11 @@ function costText(bucket: number): string {
 /** The mean and the variance of values, as their buckets tell them. */
 export function momentsOf(histogram: Histogram, valueOf: (bucket: number) => number): Moments {
   let count = 0, sum = 0, squares = 0;
-  const counts = countsOf(histogram);
-  for (const [bucket, times] of counts) {
+  eachCount(histogram, (bucket, times) => {
     count += times;
     sum += times * valueOf(bucket);
-  }
+  });
   const mean = sum / count;
-  for (const [bucket, times] of counts) squares += times * (valueOf(bucket) - mean) ** 2;
+  eachCount(histogram, (bucket, times) => squares += times * (valueOf(bucket) - mean) ** 2);
   return { count, mean, variance: count < 2 ? 0 : squares / (count - 1) };
 }

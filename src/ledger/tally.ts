@@ -1,14 +1,17 @@
 // Counts records: statuses, latency, tokens and cost. Sums are exact.
 import { addTo, amountDecimals, emptySum, totalOf } from "../common/decimal.ts";
 import type { Amount, ExactSum } from "../common/decimal.ts";
-import { addHistogram, digitsBucket, emptySmall, increase, increaseSmall, latencyBucket } from "./histogram.ts";
-import type { Histogram, SmallHistogram } from "./histogram.ts";
+import { addHistogram, digitsBucket, emptyHistogram, increase, latencyBucket } from "./histogram.ts";
+import type { Histogram } from "./histogram.ts";
 import { amountOf } from "./pricing.ts";
 import type { Cost, Rate } from "./pricing.ts";
 import type { MeasuredRecord } from "./slices.ts";
 
+/** What some records cost. */
+export type Costs = { records: number; cost: CostSum };
+
 /** What was counted of some records. */
-export type Outcomes = { records: number; failures: number; statuses: Map<number, number>; cost: CostSum };
+export type Outcomes = Costs & { failures: number; statuses: Map<number, number> };
 
 type CostSum = {
   records: number;
@@ -25,15 +28,12 @@ export type Sums = Outcomes & {
 
 export type Tally = { sums: Sums; latencies: Histogram; tokens: Histogram; costs: Histogram };
 
-/** The records of a version in an hour, a day or a week, of which there may be many. */
-export type PartTally = { sums: Sums; latencies: SmallHistogram };
+/** The same of a part of the time, of which there may be many. */
+export type PartTally = { sums: Sums; latencies: Histogram };
 
-export const emptyOutcomes = (): Outcomes => ({
-  records: 0,
-  failures: 0,
-  statuses: new Map(),
-  cost: { records: 0, byRate: new Map(), others: 0n },
-});
+export const emptyCosts = (): Costs => ({ records: 0, cost: { records: 0, byRate: new Map(), others: 0n } });
+
+export const emptyOutcomes = (): Outcomes => ({ failures: 0, statuses: new Map(), ...emptyCosts() });
 
 // If it began with the spread, V8 would give each of them a shape of its own, and adding to them would take far longer.
 const emptySums = (): Sums => ({
@@ -44,10 +44,10 @@ const emptySums = (): Sums => ({
 
 export const emptyTally = (): Tally => ({
   sums: emptySums(),
-  ...{ latencies: new Map(), tokens: new Map(), costs: new Map() },
+  ...{ latencies: emptyHistogram(), tokens: emptyHistogram(), costs: emptyHistogram() },
 });
 
-export const emptyPart = (): PartTally => ({ sums: emptySums(), latencies: emptySmall() });
+export const emptyPart = (): PartTally => ({ sums: emptySums(), latencies: emptyHistogram() });
 
 const maxStatuses = 2_000; // counted separately: clients may send any number of them
 
@@ -65,7 +65,7 @@ export function addRecord(tally: Tally, part: PartTally | undefined, record: Mea
     sums.latency.records++;
     sums.latency.sum += latency;
     increase(tally.latencies, bucket);
-    if (part !== undefined) increaseSmall(part.latencies, bucket);
+    if (part !== undefined) increase(part.latencies, bucket);
   }
   if (input !== null || output !== null) {
     const { tokens } = sums;
@@ -78,11 +78,15 @@ export function addRecord(tally: Tally, part: PartTally | undefined, record: Mea
   if (cost !== undefined) increase(tally.costs, digitsBucket(cost.units, cost.exponent));
 }
 
-export function addOutcome(outcomes: Outcomes, { status, isFailure, cost }: MeasuredRecord): void {
-  outcomes.records++;
-  if (isFailure) outcomes.failures++;
-  addStatus(outcomes, status, 1);
-  if (cost !== undefined) addCost(outcomes.cost, cost);
+export function addOutcome(outcomes: Outcomes, record: MeasuredRecord): void {
+  addCosts(outcomes, record);
+  if (record.isFailure) outcomes.failures++;
+  addStatus(outcomes, record.status, 1);
+}
+
+export function addCosts(costs: Costs, { cost }: Pick<MeasuredRecord, "cost">): void {
+  costs.records++;
+  if (cost !== undefined) addCost(costs.cost, cost);
 }
 
 function addStatus(outcomes: Outcomes, status: number, count: number): void {
@@ -102,17 +106,23 @@ function addCost(sum: CostSum, cost: Cost): void {
   addTo(ofRate, units);
 }
 
+/** Adds what other records cost. */
+export function addAllCosts(costs: Costs, { records, cost }: Costs): void {
+  costs.records += records;
+  costs.cost.records += cost.records;
+  costs.cost.others += totalCost(cost);
+}
+
 /** Adds what was counted of other records. */
-export function addSums(sums: Sums, { records, failures, statuses, latency, tokens, cost }: Sums): void {
-  sums.records += records;
+export function addSums(sums: Sums, other: Sums): void {
+  const { failures, statuses, latency, tokens } = other;
+  addAllCosts(sums, other);
   sums.failures += failures;
   for (const [status, count] of statuses) addStatus(sums, status, count);
   sums.latency.records += latency.records;
   sums.latency.sum += latency.sum;
   sums.tokens.records += tokens.records;
   for (const name of ["input", "output", "cached"] as const) sums.tokens[name].large += totalOf(tokens[name]);
-  sums.cost.records += cost.records;
-  sums.cost.others += totalCost(cost);
 }
 
 export function addTally(tally: Tally, other: Tally): void {

@@ -11,13 +11,10 @@ import { recordStats } from "../schema/ledger.ts";
 import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { requireDeployment } from "./deployments.ts";
 import { operation, reportRead } from "./operation.ts";
 import type { Management } from "./operation.ts";
-import { recordFilter, toScan } from "./record-filter.ts";
+import { recordFilter, scopeOfDeployment, toCount } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
-import { failuresOf } from "./statuses.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const numeric = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
 const low = described(nullable(numeric), "The lower end of its 95 % interval. Null with fewer than 30 records");
@@ -97,15 +94,14 @@ async function readSide(
   management: Management,
   deployId: DeploymentId,
   version: number | undefined,
-  filter: Omit<Parameters<typeof toScan>[3], "promptVersion">,
+  filter: Omit<Parameters<typeof toCount>[2], "promptVersion">,
   nth: string,
 ): Promise<Read> {
-  const { workspaceId, reference } = await requireDeployment(management, deployId);
-  const { statuses } = await requireWorkspace(management, workspaceId);
-  const scan = await toScan(management, workspaceId, [deployId], { ...filter, promptVersion: version });
-  const matching = { ...scan, failures: new Set(failuresOf(statuses)) };
+  const scope = await scopeOfDeployment(management, deployId);
+  const { workspace: { statuses }, deployments: [{ reference }] } = scope;
+  const matching = await toCount(management, scope, { ...filter, promptVersion: version });
   const report = reportRead(management, ` of the ${nth}`);
-  const { all } = await countRecords(management.database, matching, undefined, report);
+  const { all } = await countRecords(management.database, matching, { by: "version" }, report);
   return { side: { deployId, reference, version: version ?? null, ...toStats(all, statuses) }, tally: all };
 }
 

@@ -11,17 +11,30 @@ const unknown: Model = { model: "", provider: "" };
 
 /** Reads all prices, and the models of the versions of these deployments. */
 export async function readCosting(database: Database, deployIds: DeploymentId[]): Promise<Costing> {
+  const args = { deployIds: JSON.stringify(deployIds) };
   const prices = await database.read({ sql: "select * from prices" });
-  const versions = await database.read({
-    sql: `select d.key as ordinal, v.version, v.llm_config
-      from json_each(:deployIds) d cross join deployments y on y.id = d.value
-      cross join prompt_versions v on v.prompt_id = y.prompt_id`,
-    args: { deployIds: JSON.stringify(deployIds) },
+  const deployments = await database.read({
+    sql: `select d.key as ordinal, y.prompt_id
+      from json_each(:deployIds) d cross join deployments y on y.id = d.value`,
+    args,
   });
-  const models = new Map(versions.map((row) => [
-    `${integer(row, "ordinal")} ${integer(row, "version")}`,
-    toModel(text(row, "llm_config")),
-  ]));
+  const versions = await database.read({
+    sql: `select prompt_id, version, llm_config from prompt_versions where prompt_id in (
+      select prompt_id from deployments where id in (select value from json_each(:deployIds))
+    )`,
+    args,
+  });
+  // Deployments may share a prompt, and most of its versions their configuration.
+  const byPrompt = new Map<string, Map<number, Model>>(), models = new Map<string, Model>();
+  for (const row of versions) {
+    const llmConfig = text(row, "llm_config"), model = models.get(llmConfig) ?? toModel(llmConfig);
+    models.set(llmConfig, model);
+    const ofPrompt = byPrompt.get(text(row, "prompt_id")) ?? new Map<number, Model>();
+    byPrompt.set(text(row, "prompt_id"), ofPrompt.set(integer(row, "version"), model));
+  }
+  const byDeployment = new Map(
+    deployments.map((row) => [integer(row, "ordinal"), byPrompt.get(text(row, "prompt_id"))]),
+  );
   return {
     pricing: createPricing(prices.map((row) => ({
       provider: text(row, "provider"),
@@ -31,7 +44,7 @@ export async function readCosting(database: Database, deployIds: DeploymentId[])
       output: text(row, "output"),
       from: integer(row, "valid_from"),
     }))),
-    modelOf: (deployment, version) => models.get(`${deployment} ${version}`) ?? unknown,
+    modelOf: (deployment, version) => byDeployment.get(deployment)?.get(version) ?? unknown,
   };
 }
 

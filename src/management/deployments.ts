@@ -160,6 +160,10 @@ export const getDeployment = operation({
   run: (management, { id }) => requireDeployment(management, id),
 });
 
+/** All deployments of a workspace, archived ones too, oldest first. */
+export const listOfWorkspace = async ({ database }: Store, workspaceId: WorkspaceId): Promise<Deployment[]> =>
+  (await database.read(findDeployments("workspace_id = ? order by id", [workspaceId]))).map(toDeployment);
+
 /** Returns a deployment. Throws if there is none. */
 export async function requireDeployment({ database }: Store, id: DeploymentId): Promise<Deployment> {
   const deployment = await table.find(database, id);

@@ -4,6 +4,7 @@ import { apiKeyOperations } from "./api-keys.ts";
 import { auditOperations } from "./audit.ts";
 import { callOperations } from "./calls.ts";
 import { compareStats } from "./compare.ts";
+import { readCosts } from "./costs.ts";
 import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
@@ -59,8 +60,8 @@ export const groups = [
   },
   {
     tag: "Ledger",
-    about: "Calls, usage, and the verification that the ledger balances.",
-    operations: [...callOperations, ...usageOperations, ...upkeepOperations, reindex],
+    about: "Calls, usage and costs, and the verification that the ledger balances.",
+    operations: [...callOperations, ...usageOperations, readCosts, ...upkeepOperations, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
 ] as const satisfies readonly Group[];

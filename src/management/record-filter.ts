@@ -1,14 +1,21 @@
-// Which records to list, export or count. Every operation on records takes the same filter.
+// Which records to list, export or count. Every operation on records takes the same filter, for one deployment or for those of
+// a workspace.
 import type { Amount } from "../common/decimal.ts";
 import { readAmount } from "../common/decimal.ts";
-import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
+import { notFound } from "../common/errors.ts";
+import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import { noCosting } from "../ledger/scan.ts";
 import type { RecordFilter, ScanOptions } from "../ledger/scan.ts";
 import { described, optional, predicate, refined } from "../schema/struct.ts";
+import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
+import { listOfWorkspace, requireDeployment } from "./deployments.ts";
+import type { Deployment } from "./deployments.ts";
 import type { Store } from "./operation.ts";
-import { readStatuses, requireFailures, statusList } from "./statuses.ts";
+import { failuresOf, readStatuses, requireFailures, statusList } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
+import type { Workspace } from "./workspaces.ts";
 
 /** Input members of operations that read a part of the log. */
 export const timeRange = {
@@ -62,41 +69,68 @@ export const recordFilter = {
   ),
 };
 
-type Input = {
-  sessionId?: string | undefined;
-  status?: string | undefined;
-  failures?: boolean | undefined;
-  promptVersion?: number | undefined;
-  from?: number | undefined;
-  to?: number | undefined;
-  keyId?: KeyId | undefined;
-  model?: string | undefined;
-  slowerThan?: number | undefined;
-  moreTokensThan?: number | undefined;
-  costlierThan?: string | undefined;
-  where?: string | undefined;
-  text?: string | undefined;
+/** The deployments of a workspace whose records to look at. */
+export type Scope = { workspace: Workspace; deployments: Deployment[] };
+
+/** Input members of operations on the records of a workspace. */
+export const inWorkspace = {
+  workspaceId: v.workspaceId,
+  deployId: optional(described(v.deploymentReference, "Only records of this deployment")),
 };
 
-/** What the ledger scans for. Names of statuses are those of the workspace. */
-export async function toScan(
+export async function scopeOfDeployment(
   store: Store,
-  workspaceId: WorkspaceId,
-  deployIds: DeploymentId[],
-  { sessionId, status, failures, costlierThan, where, ...rest }: Input,
-): Promise<ScanOptions> {
-  const filter: RecordFilter = { ...rest, deployIds };
+  deployId: DeploymentId,
+): Promise<Scope & { deployments: [Deployment] }> {
+  const deployment = await requireDeployment(store, deployId);
+  return { workspace: await requireWorkspace(store, deployment.workspaceId), deployments: [deployment] };
+}
+
+/** All deployments of a workspace, archived ones too, or the one that the input names. */
+export async function scopeOfWorkspace(
+  store: Store,
+  { workspaceId, deployId }: { workspaceId: WorkspaceId; deployId?: DeploymentId | undefined },
+): Promise<Scope> {
+  const workspace = await requireWorkspace(store, workspaceId);
+  if (deployId === undefined) return { workspace, deployments: await listOfWorkspace(store, workspaceId) };
+  const deployment = await requireDeployment(store, deployId);
+  if (deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId);
+  return { workspace, deployments: [deployment] };
+}
+
+export const deployIdsOf = ({ deployments }: Scope): DeploymentId[] => deployments.map(({ id }) => id);
+
+type Input = Members<typeof recordFilter>;
+
+/** What the ledger looks for. Names of statuses are those of the workspace. */
+export function toFilter(
+  scope: Scope,
+  { sessionId, status, failures, costlierThan, where, ...rest }: Input & Pick<RecordFilter, "sessionContains">,
+): RecordFilter {
+  const filter: RecordFilter = { ...rest, deployIds: deployIdsOf(scope) };
   if (sessionId !== undefined) filter.sessionIds = [sessionId];
-  if (status !== undefined || failures) {
-    const { statuses: names } = await requireWorkspace(store, workspaceId);
-    const wanted = status === undefined ? undefined : readStatuses(status, names);
-    const failing = failures ? requireFailures(names) : undefined;
-    filter.statuses = wanted?.filter((code) => failing?.includes(code) ?? true) ?? failing;
-  }
+  const { statuses: names } = scope.workspace;
+  const wanted = status === undefined ? undefined : readStatuses(status, names);
+  const failing = failures ? requireFailures(names) : undefined;
+  if (wanted ?? failing) filter.statuses = wanted?.filter((code) => failing?.includes(code) ?? true) ?? failing;
   if (costlierThan !== undefined) filter.costlierThan = readAmount(costlierThan) as Amount;
   filter.where = where?.split("\n").map((line) => {
     const at = line.indexOf("=");
     return { path: line.slice(0, at), value: line.slice(at + 1) };
   });
-  return { filter, costing: await readCosting(store.database, deployIds) };
+  return filter;
+}
+
+/** What the ledger scans for to list records. */
+export async function toScan(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
+  const filter = toFilter(scope, input);
+  const isPriced = filter.costlierThan !== undefined || filter.model !== undefined;
+  return { filter, costing: isPriced ? await readCosting(store.database, filter.deployIds) : noCosting };
+}
+
+/** The same to count them, with their costs and failures. */
+export async function toCount({ database }: Store, scope: Scope, input: Input): Promise<ScanOptions> {
+  const filter = toFilter(scope, input);
+  const failures = new Set(failuresOf(scope.workspace.statuses));
+  return { filter, costing: await readCosting(database, filter.deployIds), failures };
 }

@@ -11,24 +11,44 @@ import { noCosting } from "../ledger/scan.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
 import { Diagnosis } from "../schema/ledger.ts";
 import { described, exactly, named, oneOf, optional } from "../schema/struct.ts";
-import type { Infer } from "../schema/struct.ts";
+import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { exportFormats, ExportText, toText } from "./export.ts";
+import type { Export } from "./export.ts";
 import type { Change } from "./commit.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf, reportSearch } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
-import { recordFilter, toScan } from "./record-filter.ts";
+import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toScan } from "./record-filter.ts";
+import type { Scope } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
 export const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
 export type Deletion = Infer<typeof Deletion>;
 
-const filter = { ...withDeployment, ...recordFilter };
 const order = optional(
   described(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" }),
 );
+const listInput = { ...recordFilter, order, ...v.page };
+const listOptions = "[--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]";
+
+export const listWorkspaceDiagnoses = operation({
+  id: "listWorkspaceDiagnoses",
+  summary: "List the records of a workspace in order of time. A page may be short or empty after a long search",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/diagnoses",
+  role: "viewer",
+  command: `record list ${listOptions}`,
+  input: { ...inWorkspace, ...listInput },
+  output: pageOf(Diagnosis),
+  refusals: ["not_found", "conflict"],
+  isLong: true,
+  async run(management, { workspaceId, deployId, ...request }) {
+    const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
+    return await listRecords(management, "workspace records", scope, request);
+  },
+});
 
 export const listDiagnoses = operation({
   id: "listDiagnoses",
@@ -36,24 +56,32 @@ export const listDiagnoses = operation({
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
   role: "viewer",
-  command: "record list [--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]",
-  input: { ...filter, order, ...v.page },
+  command: `record list --deploy REF ${listOptions}`,
+  input: { ...withDeployment, ...listInput },
   output: pageOf(Diagnosis),
   refusals: ["not_found", "conflict"],
   isLong: true,
-  async run(management, { deployId, limit, cursor, order, ...filter }): Promise<Page<Diagnosis>> {
-    const { workspaceId } = await requireDeployment(management, deployId);
-    const matching = await toScan(management, workspaceId, [deployId], filter);
-    const how = { order, report: reportSearch(management) };
-    return await listSealed(
-      management,
-      "records",
-      workspaceId,
-      { limit, cursor },
-      (page) => diagnoses.listDiagnoses(management.database, matching, { ...page, ...how }),
-    );
-  },
+  run: async (management, { deployId, ...request }) =>
+    await listRecords(management, "records", await scopeOfDeployment(management, deployId), request),
 });
+
+/** A page of records. `list` names the list to which its cursors belong. */
+async function listRecords(
+  management: Management,
+  list: string,
+  scope: Scope,
+  { limit, cursor, order, ...filter }: Members<typeof listInput>,
+): Promise<Page<Diagnosis>> {
+  const matching = await toScan(management, scope, filter);
+  const how = { order, report: reportSearch(management) };
+  return await listSealed(
+    management,
+    list,
+    scope.workspace.id,
+    { limit, cursor },
+    (page) => diagnoses.listDiagnoses(management.database, matching, { ...page, ...how }),
+  );
+}
 
 const exportPage = 256; // records. Reading them takes about 5 ms, in which nothing else runs
 
@@ -67,33 +95,57 @@ export async function* pagesOf(
   yield* eachPage((cursor) => diagnoses.listDiagnoses(database, matching, { limit: exportPage, cursor, order }, range));
 }
 
+const exportInput = {
+  ...recordFilter,
+  order,
+  format: optional(
+    described(
+      oneOf(...exportFormats),
+      "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run",
+      { default: "ndjson" },
+    ),
+  ),
+};
+const exportOptions = "[--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]";
+
+export const exportWorkspaceDiagnoses = operation({
+  id: "exportWorkspaceDiagnoses",
+  summary: "Export the records of a workspace in order of time, as one JSON document per line or as CSV",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/diagnoses/export",
+  role: "viewer",
+  command: `record export ${exportOptions}`,
+  input: { ...inWorkspace, ...exportInput },
+  output: ExportText,
+  refusals: ["not_found", "conflict"],
+  isLong: true,
+  run: async (management, { workspaceId, deployId, ...request }) =>
+    await exportRecords(management, await scopeOfWorkspace(management, { workspaceId, deployId }), request),
+});
+
 export const exportDiagnoses = operation({
   id: "exportDiagnoses",
   summary: "Export a deployment's records in order of time, as one JSON document per line or as CSV",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
   role: "viewer",
-  command: "record export [--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]",
-  input: {
-    ...filter,
-    order,
-    format: optional(
-      described(
-        oneOf(...exportFormats),
-        "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run",
-        { default: "ndjson" },
-      ),
-    ),
-  },
+  command: `record export --deploy REF ${exportOptions}`,
+  input: { ...withDeployment, ...exportInput },
   output: ExportText,
   refusals: ["not_found", "conflict"],
   isLong: true,
-  async run(management, { deployId, order, format = "ndjson", ...filter }) {
-    const { workspaceId } = await requireDeployment(management, deployId);
-    const matching = await toScan(management, workspaceId, [deployId], filter);
-    return { name: "records", format, text: toText(pagesOf(management, matching, order), format) };
-  },
+  run: async (management, { deployId, ...request }) =>
+    await exportRecords(management, await scopeOfDeployment(management, deployId), request),
 });
+
+async function exportRecords(
+  management: Management,
+  scope: Scope,
+  { order, format = "ndjson", ...filter }: Members<typeof exportInput>,
+): Promise<Export> {
+  const matching = await toScan(management, scope, filter);
+  return { name: "diagnoses", format, text: toText(pagesOf(management, matching, order), format) };
+}
 
 export const getDiagnosis = operation({
   id: "getDiagnosis",
@@ -184,7 +236,9 @@ async function requirePosition({ database }: Store, id: RecordId) {
 }
 
 export const recordOperations = [
+  listWorkspaceDiagnoses,
   listDiagnoses,
+  exportWorkspaceDiagnoses,
   exportDiagnoses,
   getDiagnosis,
   deleteDiagnosis,

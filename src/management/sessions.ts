@@ -1,34 +1,35 @@
 // Sessions of a workspace: what an application did under one session id, across deployments.
 import { decimalText } from "../common/decimal.ts";
 import type { Page } from "../common/domain.ts";
-import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
-import { text } from "../database/row.ts";
+import type { RecordId } from "../common/ids.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import { noCosting } from "../ledger/scan.ts";
 import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
 import { totalCost } from "../ledger/tally.ts";
-import { Diagnosis } from "../schema/ledger.ts";
-import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
+import { Diagnosis, usd } from "../schema/ledger.ts";
+import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf, reportRead, reportSearch } from "./operation.ts";
-import type { Store } from "./operation.ts";
 import { findParents } from "./parents.ts";
-import { timeRange, toScan } from "./record-filter.ts";
+import { deployIdsOf, inWorkspace, recordFilter, scopeOfWorkspace, toCount, toFilter } from "./record-filter.ts";
 import { deleteRecords, Deletion } from "./records.ts";
 import { failuresOf } from "./statuses.ts";
-import { requireWorkspace } from "./workspaces.ts";
-
-const usd = predicate<string>("a decimal text", (value) => typeof value === "string", { type: "string" });
 
 const Session = named(
   "Session",
   exactly({
     sessionId: v.text,
-    records: v.count,
-    failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure in the workspace"),
+    records: described(
+      v.count,
+      "How many records it has: of the deployment and the time, if they are given, and whatever the other conditions",
+    ),
+    failures: described(
+      nullable(v.count),
+      "How many of them failed. Null if no status counts as a failure in the workspace",
+    ),
     cost: described(usd, "What its records cost in USD, as an exact decimal text"),
     unpriced: described(v.count, "How many of its records have no cost"),
     firstAt: described(v.timestamp, "When its first record was stored, in Unix milliseconds"),
@@ -39,12 +40,6 @@ export type Session = Infer<typeof Session>;
 
 const sessionId = described(v.text, "The client's name for the session");
 
-/** The deployments of a workspace. */
-async function deploymentsOf({ database }: Store, workspaceId: WorkspaceId): Promise<DeploymentId[]> {
-  const sql = "select id from deployments where workspace_id = ? order by id";
-  return (await database.read({ sql, args: [workspaceId] })).map((row) => text<DeploymentId>(row, "id"));
-}
-
 export const listSessions = operation({
   id: "listSessions",
   summary:
@@ -53,27 +48,35 @@ export const listSessions = operation({
   method: "GET",
   path: "/workspaces/{workspaceId}/sessions",
   role: "viewer",
-  command: "session list [--limit N] [--cursor CURSOR] [--all] [--page]",
+  command: "session list [--session-contains TEXT] " +
+    "[--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
-    workspaceId: v.workspaceId,
+    ...inWorkspace,
+    ...recordFilter,
     sessionId: optional(described(v.text, "Only this session, however old it is")),
-    deployId: optional(described(v.deploymentReference, "Only records of this deployment")),
-    ...timeRange,
+    sessionContains: optional(
+      described(v.needle, "Only sessions with this text in their id. Case does not matter"),
+    ),
     ...v.page,
   },
   output: pageOf(Session),
-  refusals: ["not_found"],
+  refusals: ["not_found", "conflict"],
   isLong: true,
-  async run(management, { workspaceId, sessionId, deployId, limit, cursor, ...filter }): Promise<Page<Session>> {
-    const { statuses } = await requireWorkspace(management, workspaceId);
-    const all = await deploymentsOf(management, workspaceId);
-    const deployIds = deployId === undefined ? all : all.filter((id) => id === deployId);
-    const failures = failuresOf(statuses);
-    const matching = { ...await toScan(management, workspaceId, deployIds, filter), failures: new Set(failures) };
-    const toItem = (tally: SessionTally) => toSession(tally, failures !== undefined);
-    const counted = reportRead(management);
+  async run(
+    management,
+    { workspaceId, deployId, sessionId, limit, cursor, from, to, ...conditions },
+  ): Promise<Page<Session>> {
+    const { database } = management;
+    const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
+    const counted = await toCount(management, scope, { from, to });
+    const matching = Object.values(conditions).every((condition) => condition === undefined)
+      ? counted
+      : { ...counted, filter: toFilter(scope, { from, to, ...conditions }) };
+    const scan = { matching, counted };
+    const toItem = (tally: SessionTally) => toSession(tally, failuresOf(scope.workspace.statuses) !== undefined);
+    const report = reportRead(management);
     if (sessionId !== undefined) {
-      const tally = await sessions.findSession(management.database, matching, sessionId, counted);
+      const tally = await sessions.findSession(database, scan, sessionId, report);
       return { items: tally === undefined ? [] : [toItem(tally)], nextCursor: null };
     }
     const found = reportSearch(management) && ((count: number) => management.report?.(`Sessions found: ${count}`));
@@ -82,7 +85,7 @@ export const listSessions = operation({
       "sessions",
       workspaceId,
       { limit, cursor },
-      (page) => sessions.listSessions(management.database, matching, page, { found, counted }),
+      (page) => sessions.listSessions(database, scan, page, { found, counted: report }),
     );
     return { items: page.items.map(toItem), nextCursor: page.nextCursor };
   },
@@ -131,8 +134,7 @@ export const showSession = operation({
   refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId, sessionId, limit, cursor }) {
-    await requireWorkspace(management, workspaceId);
-    const deployIds = await deploymentsOf(management, workspaceId);
+    const deployIds = deployIdsOf(await scopeOfWorkspace(management, { workspaceId }));
     const matching = { filter: { deployIds, sessionIds: [sessionId] }, costing: noCosting };
     const report = reportSearch(management);
     return await listSealed(management, "session", workspaceId, { limit, cursor }, async (page) => {
@@ -164,8 +166,7 @@ export const deleteWorkspaceSession = operation({
   refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId, sessionId }) {
-    await requireWorkspace(management, workspaceId);
-    const deployIds = await deploymentsOf(management, workspaceId);
+    const deployIds = deployIdsOf(await scopeOfWorkspace(management, { workspaceId }));
     return await deleteRecords(management, { id: workspaceId, workspaceId }, deployIds, sessionId);
   },
 });

@@ -1,18 +1,21 @@
-// Statistics of a deployment's records: for each version of its prompt, over all, and over time.
-import type { DeploymentId } from "../common/ids.ts";
-import { countRecords, intervals } from "../ledger/stats.ts";
-import { toPoint, toStats } from "../ledger/summary.ts";
-import { RecordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, oneOf, optional } from "../schema/struct.ts";
+// Statistics of records. Of a deployment they are by version, of a workspace by deployment, and of both over all and over time.
+import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import { countRecords, intervals, seriesOf } from "../ledger/stats.ts";
+import type { Group, Interval, Part } from "../ledger/stats.ts";
+import { toFigures, toStats } from "../ledger/summary.ts";
+import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
+import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { requireDeployment } from "./deployments.ts";
 import { listVersionChanges } from "./history.ts";
 import { operation, reportRead } from "./operation.ts";
-import { recordFilter, toScan } from "./record-filter.ts";
+import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toCount } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
-import { failuresOf } from "./statuses.ts";
-import { requireWorkspace } from "./workspaces.ts";
+import type { StatusName } from "./statuses.ts";
+
+const interval = optional(described(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday"));
+const reference = described(v.text, "The deployment as NAME@DEPLOYMENT");
+const overTime = "Over time, the oldest first, if an interval was given. Parts without records are left out";
 
 const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
 
@@ -20,14 +23,11 @@ const Stats = named(
   "Stats",
   exactly({
     deployId: v.textAs<DeploymentId>(),
-    reference: described(v.text, "The deployment as NAME@DEPLOYMENT"),
+    reference,
     records: v.count,
     versions: described(listOf(VersionStats), "By version, the newest first"),
     all: described(RecordStats, "Of all versions together"),
-    series: described(
-      listOf(StatsPoint),
-      "Over time, the oldest first, if an interval was given. Parts without records are left out",
-    ),
+    series: described(listOf(StatsPoint), overTime),
     promotions: described(listOf(Promotion), "When which version became live in this time"),
   }),
 );
@@ -40,34 +40,124 @@ export const readStats = operation({
   method: "GET",
   path: "/deployments/{deployId}/stats",
   role: "viewer",
-  command: "stats [--interval hour|day|week]",
-  input: {
-    ...withDeployment,
-    interval: optional(described(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday")),
-    ...recordFilter,
-  },
+  command: "stats --deploy REF [--interval hour|day|week]",
+  input: { ...withDeployment, interval, ...recordFilter },
   output: Stats,
   refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, interval, ...filter }) {
     const { database } = management;
-    const { workspaceId, reference } = await requireDeployment(management, deployId);
-    const { statuses } = await requireWorkspace(management, workspaceId);
-    const failures = new Set(failuresOf(statuses));
-    const matching = { ...await toScan(management, workspaceId, [deployId], filter), failures };
-    const { versions, all, series } = await countRecords(database, matching, interval, reportRead(management));
+    const scope = await scopeOfDeployment(management, deployId);
+    const { workspace: { statuses }, deployments: [{ reference }] } = scope;
+    const matching = await toCount(management, scope, filter);
+    const division = { by: "version" as const, interval };
+    const { groups, all } = await countRecords(database, matching, division, reportRead(management));
     const { from = 0, to = Infinity } = filter;
     const changes = await listVersionChanges(database, deployId);
     return {
       deployId,
       reference,
       records: all.sums.records,
-      versions: versions.map(([version, tally]) => ({ version, ...toStats(tally, statuses) })),
+      versions: groups.sort((a, b) => b.group - a.group)
+        .map(({ group: version, tally }) => ({ version, ...toStats(tally, statuses) })),
       all: toStats(all, statuses),
-      series: series.map(([at, parts]) => toPoint(at, parts, statuses)),
+      series: seriesOf(partsOf(groups), interval).map(([at, parts]) => ({
+        at,
+        ...toFigures(parts, statuses),
+        versions: parts.map(({ group: version, tally: { sums: { records } } }) => ({ version, records }))
+          .sort((a, b) => a.version - b.version),
+      })),
       promotions: changes.filter(({ at }) => at >= from && at < to).map(({ at, to }) => ({ at, version: to })),
     };
   },
 });
 
-export const statsOperations = [readStats];
+const maxDeployments = 100;
+const overParts = {
+  series: described(listOf(FiguresPoint), overTime),
+  split: described(
+    nullable(exactly({ before: Figures, after: Figures })),
+    "Before `splitAt`, and from it on. Null if it was not given",
+  ),
+};
+const DeploymentStats = named(
+  "DeploymentStats",
+  exactly({ deployId: v.textAs<DeploymentId>(), reference, ...recordStats, ...overParts }),
+);
+const WorkspaceStats = named(
+  "WorkspaceStats",
+  exactly({
+    workspaceId: v.textAs<WorkspaceId>(),
+    records: v.count,
+    all: described(RecordStats, "Of all deployments together"),
+    ...overParts,
+    deployments: described(
+      listOf(DeploymentStats),
+      `By deployment, the one with the most records first. The ${maxDeployments} with the most, and none without records`,
+    ),
+    others: described(
+      exactly({ deployments: v.count, records: v.count }),
+      "All other deployments with records together",
+    ),
+  }),
+);
+export type WorkspaceStats = Infer<typeof WorkspaceStats>;
+
+export const readWorkspaceStats = operation({
+  id: "readWorkspaceStats",
+  summary: "Show statistics of the records of a workspace, over all, by deployment and over time",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/stats",
+  role: "viewer",
+  command: "stats [--interval hour|day|week]",
+  input: {
+    ...inWorkspace,
+    interval,
+    splitAt: optional(
+      described(v.timestamp, "A time that divides the records in two, to compare them, in Unix milliseconds"),
+    ),
+    ...recordFilter,
+  },
+  output: WorkspaceStats,
+  refusals: ["not_found", "conflict"],
+  isLong: true,
+  async run(management, { workspaceId, deployId, interval, splitAt, ...filter }) {
+    const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
+    const { workspace: { statuses }, deployments } = scope;
+    const matching = await toCount(management, scope, filter);
+    const division = { by: "deployment" as const, interval, splitAt };
+    const { groups, all } = await countRecords(management.database, matching, division, reportRead(management));
+    const recordsOf = ({ tally }: Group) => tally.sums.records;
+    const ordered = [...groups].sort((a, b) => recordsOf(b) - recordsOf(a) || a.group - b.group);
+    const others = ordered.splice(maxDeployments).map(recordsOf);
+    const overParts = (parts: Part[]) => toParts(parts, interval, splitAt, statuses);
+    return {
+      workspaceId,
+      records: all.sums.records,
+      all: toStats(all, statuses),
+      ...overParts(partsOf(groups)),
+      deployments: ordered.map(({ group, tally, parts }) => {
+        const { id: deployId, reference } = deployments[group]!;
+        return { deployId, reference, ...toStats(tally, statuses), ...overParts(parts) };
+      }),
+      others: { deployments: others.length, records: others.reduce((sum, records) => sum + records, 0) },
+    };
+  },
+});
+
+const partsOf = (groups: Group[]): Part[] => groups.flatMap(({ parts }) => parts);
+
+function toParts(
+  parts: Part[],
+  interval: Interval | undefined,
+  splitAt: number | undefined,
+  statuses: StatusName[],
+): Pick<WorkspaceStats, keyof typeof overParts> {
+  const series = seriesOf(parts, interval).map(([at, parts]) => ({ at, ...toFigures(parts, statuses) }));
+  if (splitAt === undefined) return { series, split: null };
+  const isAfter = ({ at }: Part) => at >= splitAt;
+  const before = parts.filter((part) => !isAfter(part));
+  return { series, split: { before: toFigures(before, statuses), after: toFigures(parts.filter(isAfter), statuses) } };
+}
+
+export const statsOperations = [readWorkspaceStats, readStats];

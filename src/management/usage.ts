@@ -66,18 +66,7 @@ export const readUsage = operation({
 const totalOf = ({ reads, submits }: KeyUsage): number => reads + submits;
 
 async function withNames(database: Database, keys: KeyUsage[]): Promise<Infer<typeof NamedKeyUsage>[]> {
-  const rows = await database.read({
-    sql: `
-      select id, name from api_keys where id in (select value from json_each(:keys))
-      union all
-      select d.id, p.name || '@' || d.name from deployments d cross join prompts p on p.id = d.prompt_id
-      where d.id in (select value from json_each(:deployments))`,
-    args: {
-      keys: JSON.stringify(keys.map(({ keyId }) => keyId)),
-      deployments: JSON.stringify(keys.map(({ deployId }) => deployId)),
-    },
-  });
-  const names = new Map(rows.map((row) => [text(row, "id"), text(row, "name")]));
+  const names = await namesOf(database, keys);
   return keys.map(({ keyId, deployId, reads, submits }) => ({
     keyId: keyId || null,
     keyName: names.get(keyId) ?? null,
@@ -86,6 +75,23 @@ async function withNames(database: Database, keys: KeyUsage[]): Promise<Infer<ty
     reads,
     submits,
   }));
+}
+
+/** The names of keys and the references of deployments, by their ids. */
+export async function namesOf(
+  database: Database,
+  items: { keyId?: string; deployId?: string }[],
+): Promise<Map<string, string>> {
+  const idsOf = (name: "keyId" | "deployId") => JSON.stringify([...new Set(items.map((item) => item[name]))]);
+  const rows = await database.read({
+    sql: `
+      select id, name from api_keys where id in (select value from json_each(:keys))
+      union all
+      select d.id, p.name || '@' || d.name from deployments d cross join prompts p on p.id = d.prompt_id
+      where d.id in (select value from json_each(:deployments))`,
+    args: { keys: idsOf("keyId"), deployments: idsOf("deployId") },
+  });
+  return new Map(rows.map((row) => [text(row, "id"), text(row, "name")]));
 }
 
 export const listMonths = operation({

@@ -116,7 +116,8 @@ const shareOf = predicate<number>(
   { type: "number", minimum: 0, maximum: 1 },
 );
 const share = described(shareOf, "Share of these records");
-const usd = predicate<string>(
+/** An amount of money. */
+export const usd = predicate<string>(
   "a decimal text",
   (value) => typeof value === "string" && /^\d+(\.\d+)?$/.test(value),
   { type: "string", pattern: String.raw`^\d+(\.\d+)?$`, description: "USD, as a decimal text" },
@@ -194,17 +195,27 @@ export type RecordStats = Infer<typeof RecordStats>;
 export const VersionStats = named("VersionStats", exactly({ version: v.positive, ...recordStats }));
 export type VersionStats = Infer<typeof VersionStats>;
 
-/** Statistics of an hour, a day or a week. */
+const figures = {
+  records: v.count,
+  failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure"),
+  latency: exactly({ p50: latency, p95: latency }),
+  tokens: exactly({ records: measured, prompt: tokenSum, completion: tokenSum }),
+  cost: exactly({ total: usd, unpriced: v.count }),
+};
+
+/** The most important numbers of some records. */
+export const Figures = named("Figures", exactly(figures));
+export type Figures = Infer<typeof Figures>;
+
+const at = described(v.timestamp, "When it begins, in Unix milliseconds");
+
+/** The figures of an hour, a day or a week. */
+export const FiguresPoint = named("FiguresPoint", exactly({ at, ...figures }));
+export type FiguresPoint = Infer<typeof FiguresPoint>;
+
+/** The same with the versions of the records. */
 export const StatsPoint = named(
   "StatsPoint",
-  exactly({
-    at: described(v.timestamp, "When it begins, in Unix milliseconds"),
-    records: v.count,
-    failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure"),
-    latency: exactly({ p50: latency, p95: latency }),
-    tokens: exactly({ records: measured, prompt: tokenSum, completion: tokenSum }),
-    cost: exactly({ total: usd, unpriced: v.count }),
-    versions: listOf(exactly({ version: v.positive, records: v.count })),
-  }),
+  exactly({ at, ...figures, versions: listOf(exactly({ version: v.positive, records: v.count })) }),
 );
 export type StatsPoint = Infer<typeof StatsPoint>;

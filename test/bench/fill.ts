@@ -5,6 +5,7 @@ import type { Session } from "../../src/management/operation.ts";
 import { newCommitId } from "../../src/common/ids.ts";
 import { monthOf } from "../../src/common/month.ts";
 import type { Statement } from "../../src/database/database.ts";
+import { createApiKey, createDeployment } from "../actions.ts";
 import { managementOf, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import { postBody, postMeasures } from "./load.ts";
@@ -124,24 +125,36 @@ const recordBatch = (count: number, start: number, now: number): Statement[] => 
 
 const historyBatch = 1000; // commits
 
+/** How much history to make. With several deployments there are three keys too. */
+export type HistorySize = { count: number; days: number; deployments?: number };
+
 /**
- * Adds a history of one deployment to an empty ledger: `count` records over the last `days`, in commits of 64. One in a hundred
- * has status 4. Latencies and tokens are of all sizes.
+ * Adds a history to an empty ledger: `count` records over the last `days`, in commits of 64. One in a hundred has status 4.
+ * Latencies and tokens are of all sizes. With several deployments each record is of another one and of another key than the
+ * record before, and each call has a row of its own, as when applications send one record at a time.
  */
 export async function fillHistory(
-  { database, clock }: Session,
-  { workspaceId, keyId, deployId }: Tenant,
-  { count, days }: { count: number; days: number },
+  admin: Session,
+  { workspaceId, keyId, promptId, deployId }: Tenant,
+  { count, days, deployments = 1 }: HistorySize,
 ): Promise<void> {
+  const { database, clock } = admin;
   const commits = Math.ceil(count / callsPerCommit);
+  const deployIds = [deployId], keyIds = [keyId], callsPerRow = deployments > 1 ? 1 : callsPerCommit;
+  while (deployIds.length < deployments) {
+    const name = `staging-${deployIds.length}`;
+    deployIds.push((await createDeployment(admin, workspaceId, { name, promptId })).id);
+    if (keyIds.length < 3) keyIds.push((await createApiKey(admin, workspaceId, {})).id);
+  }
   const now = clock();
   const at = (commit: number) => now - Math.floor((1 - commit / commits) * days * 86_400_000);
+  const ids = { deployIds: JSON.stringify(deployIds), keyIds: JSON.stringify(keyIds) };
   for (let first = 0; first < commits; first += historyBatch) {
     const batch = Array.from({ length: Math.min(historyBatch, commits - first) }, (_, index) => {
       const createdAt = at(first + index);
       return { id: newCommitId(createdAt), month: monthOf(createdAt), createdAt };
     });
-    const start = 1 + first * callsPerCommit;
+    const start = 1 + first * callsPerCommit, size = batch.length * callsPerCommit;
     await database.write([
       {
         sql: `insert into commits (position, next_position, id, month, created_at)
@@ -151,26 +164,29 @@ export async function fillHistory(
         args: { start, batch: JSON.stringify(batch) },
       },
       {
-        sql: `insert into calls
+        sql: `${numbers}
+          insert into calls
             (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
-          select position, ${callsPerCommit}, position - (
-            select min(position) from commits m where m.month = c.month
-          ) + 1, :workspaceId, :keyId, :deployId, 1, 'submit'
-          from commits c where position >= :start`,
-        args: { start, workspaceId, keyId, deployId },
+          select p.position, ${callsPerRow}, p.position - s.first + 1, :workspaceId,
+            :keyIds ->> (n * 31 % json_array_length(:keyIds)), :deployIds ->> (n * 7919 % json_array_length(:deployIds)),
+            1, 'submit'
+          from (select n, :start + ${callsPerRow} * n as position from numbers) p
+          cross join commits m on m.position = (select max(position) from commits where position <= p.position)
+          cross join (select month, min(position) as first from commits group by month) s on s.month = m.month`,
+        args: { start, count: size / callsPerRow, workspaceId, ...ids },
       },
       {
         sql: `${numbers} insert into diagnoses
             (position, deployment_id, prompt_version, session_id, status, measures, document)
-          select :start + n, :deployId, 1, session, status, latency || ',' || tokens || ',9',
+          select :start + n, c.deployment_id, 1, session, status, latency || ',' || tokens || ',9',
             json_set(:document, '$.sessionId', session, '$.status', status, '$.latency', latency,
               '$.additional_properties.token_usage.prompt_tokens', tokens)
           from (
             select n, 'order-' || ((:start + n) / 7) as session, iif(n % 100 = 7, 4, 1 + n % 3) as status,
               round(exp(abs(random() % 1000000) / 100000.0), 1) as latency, abs(random() % 4000) as tokens
             from numbers
-          )`,
-        args: { start, count: batch.length * callsPerCommit, deployId, document: postBody },
+          ) cross join calls c on c.position = (select max(position) from calls where position <= :start + n)`,
+        args: { start, count: size, document: postBody },
       },
     ]);
   }
@@ -188,7 +204,7 @@ export async function fillHistory(
 export async function makeHistory(
   scenario: string,
   url: string,
-  size: { count: number; days: number },
+  size: HistorySize,
   tenants = 1,
   change: (admin: Session, tenant: Tenant) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Tenant[]> {

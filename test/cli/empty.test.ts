@@ -25,7 +25,8 @@ async function refusesAllButTheFirst(DATABASE_URL: string): Promise<void> {
   const { json } = await runIn(["migrate", "--check", "--json"], { DATABASE_URL });
   assert.equal(json, { missing: migrationNames });
   const { code, said } = await runIn(["workspace", "create", "--name", "First"], { DATABASE_URL });
-  assert.equal([code, said], [0, `Created the database ${DATABASE_URL}\n`]);
+  assert.is(code, 0);
+  assert.ok(said.startsWith(`Created the database ${DATABASE_URL}\nIt accepts 1,000,000 requests`), said);
   assert.is((await runIn(["workspace", "list"], { DATABASE_URL })).code, 0);
 }
 

@@ -290,7 +290,7 @@ test("settings are stored as they are entered, and what is wrong with them is sa
   assert.equal([monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs], [2000, form.upgradeUrl, 30 * 86_400_000, null]);
   const { status, text } = await visitor.send("/settings", { ...form, upgradeUrl: "javascript:alert(1)" });
   assert.is(status, 400);
-  assert.match(refusalIn(text)!, "Link at the limit must be");
+  assert.match(refusalIn(text)!, "Upgrade URL must be");
   const without = await visitor.send("/settings", { ...form, keepRecords: "0" });
   assert.equal([without.status, refusalIn(without.text)], [
     400,

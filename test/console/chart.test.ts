@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { barChart, lineChart } from "../../src/console/parts/chart.ts";
-import type { Chart } from "../../src/console/parts/chart.ts";
+import { barChart, lineChart } from "../../src/console/parts/chart.tsx";
+import type { Chart } from "../../src/console/parts/chart.tsx";
 import { dollarText } from "../../src/common/dollars.ts";
 import { extremes } from "../extremes.ts";
 

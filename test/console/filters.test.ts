@@ -117,12 +117,12 @@ test("a choice that no filter offers is refused, and its form stays", async () =
     "records?order=up": "Order must be one of newest, oldest.",
     "audit?last=9y": "Time must be one of 1h, 24h, 7d, 30d.",
     "audit?everywhere=1": "Field everywhere must be yes.",
-    [`deployments/${deployId}/stats?interval=year`]: "A point for each must be one of hour, day, week.",
+    [`deployments/${deployId}/stats?interval=year`]: "Interval must be one of hour, day, week.",
   };
   for (const [path, sentence] of Object.entries(paths)) {
     const { status, text } = await visitor.open(`${workspaceId}/${path}`);
     assert.is(status, 400, path);
-    assert.match(text, `<strong>Not done</strong> ${sentence}`, path);
+    assert.match(text, `<strong>Error</strong> ${sentence}`, path);
     assert.match(text, 'class="filters"', path);
   }
 });

@@ -49,11 +49,11 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   const content = page.getByLabel("Content").first();
   const before = await content.inputValue();
   await content.fill(`${before}\nEnd with {{farewell}}.`);
-  if (!hasScripts) await clickButton(page, "Show the outcome");
+  if (!hasScripts) await clickButton(page, "Preview");
   await page.locator("#preview ins", { hasText: "End with {{farewell}}." }).waitFor();
   assert.match(await page.locator("#preview .notice").innerText(), "New variables: farewell");
   await page.getByLabel("farewell").fill("Yours, the shop");
-  if (!hasScripts) await clickButton(page, "Show the outcome");
+  if (!hasScripts) await clickButton(page, "Preview");
   await page.locator("#preview .message", { hasText: "End with Yours, the shop." }).waitFor();
   await page.getByLabel("Note").fill("A farewell");
   await clickButton(page, "Publish version");
@@ -100,7 +100,7 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   await clickButton(page, "Make a new secret");
   assert.match(await page.locator(".secret").innerText(), /^pl_\w{49}$/);
   await clickLink(page, "Tokens");
-  await page.getByLabel("Whose it is").fill("Vera");
+  await page.getByLabel("Name").fill("Vera");
   await clickButton(page, "Create token");
   const token = await page.locator(".secret").innerText();
   assert.match(token, /^plm_\w{49}$/);

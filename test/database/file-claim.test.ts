@@ -1,5 +1,6 @@
 // A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
 // Runs on every runtime.
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { open, readFile, stat, truncate, utimes } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "../suite.ts";
@@ -130,6 +131,56 @@ for (const [name, code] of failures) {
   });
 }
 
+test("a checkpoint after which the header cannot be read is not taken for a change by another process", async () => {
+  let spoils = false, restore = () => {};
+  const { path, database } = await serveFile((connection) => ({
+    async read(statement) {
+      const rows = await connection.read(statement);
+      if (spoils && /wal_checkpoint/.test(statement.sql)) restore = spoilHeader(path);
+      return rows;
+    },
+  }));
+  await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+  spoils = true;
+  const { log, logged } = captureLog("info");
+  // This comes before any other look at the file.
+  const error = () => {
+    if (spoils) restore();
+    spoils = false;
+  };
+  database.watch!({ ...log, error });
+  await database.write([insert(mebibyte)]);
+  await until(() => !spoils);
+  await database.write([insert(1)]);
+  await until(() => logged.some((line) => line.includes("Checkpoints succeed again")));
+  assert.is(await count(database), 2);
+  await database.close();
+});
+
+test("a header that another process destroys is a fault, which is said and ends no process", async () => {
+  const { path, database, logged } = await serveFile();
+  await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
+  spoilHeader(path);
+  await until(() => logged.some((line) => line.includes("unavailable until the service is restarted")));
+  await database.write([insert(1)]).then(
+    () => assert.unreachable(),
+    ({ message }) => assert.is(message, "The database file was changed by another process"),
+  );
+  await database.close();
+});
+
+/** Makes the header of a file unreadable, and returns what undoes that. */
+function spoilHeader(path: string): () => void {
+  const file = openSync(path, "r+");
+  const bytes = new Uint8Array(16);
+  readSync(file, bytes, 0, bytes.length, 0);
+  writeSync(file, new Uint8Array(bytes.length), 0, bytes.length, 0);
+  return () => {
+    writeSync(file, bytes, 0, bytes.length, 0);
+    closeSync(file);
+  };
+}
+
 /** What someone does to the log of a file, in place: its inode stays. */
 const mishaps: Record<string, (log: string) => Promise<void>> = {
   "is emptied": (log) => truncate(log),
@@ -187,7 +238,8 @@ for (const [name, happen] of Object.entries(mishaps)) {
 test("a change in the same step of the file system's clock as the last look is noticed", async () => {
   const { path, database } = await serveFile();
   await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
-  const { now } = Date, at = Math.floor((await stat(path)).mtimeMs);
+  // In another second, so that the next look sees a change on Deno too, which tells times in whole ms.
+  const { now } = Date, at = Math.floor((await stat(path)).mtimeMs) + 1_000;
   const setTime = () => utimes(path, at / 1000, at / 1000);
   await setTime();
   try {

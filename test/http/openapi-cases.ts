@@ -56,6 +56,11 @@ const content = { title: "Greeting", messages: [{ role: "user", content: [{ type
 const otherContent = { title: "Greeting", messages: [{ role: "user", content: "Hi {{other}}" }] };
 
 const ofWorkspace = ({ workspaceId }: World) => ({ path: { workspaceId } });
+/** Looks for failures where no status counts as one. */
+async function withoutFailures(world: World) {
+  await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses: [] });
+  return { ...ofWorkspace(world), query: { failures: "true" } };
+}
 const thatWorkspace = ({ workspaceId }: World) => ({ path: { id: workspaceId } });
 const thatKey = ({ keyId }: World) => ({ path: { id: keyId } });
 /** Damages the records of a world, as a bad sector does. */
@@ -368,6 +373,17 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   unprotectDeployment: { 200: [thatDeployment] },
   listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
 
+  listWorkspaceDiagnoses: {
+    200: [
+      ofWorkspace,
+      async (world) => {
+        await damage(world);
+        return ofWorkspace(world);
+      },
+      (world) => ({ ...ofWorkspace(world), query: { ...paged, deployId: world.deployId, order: "oldest" } }),
+    ],
+    409: [withoutFailures],
+  },
   listDiagnoses: {
     200: [
       ofDeployment,
@@ -395,6 +411,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       }),
     ],
   },
+  exportWorkspaceDiagnoses: {
+    200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { format: "csv", deployId: world.deployId } })],
+    409: [withoutFailures],
+  },
   exportDiagnoses: {
     200: [ofDeployment, (world) => ({ ...ofDeployment(world), query: { format: "csv", promptVersion: "1" } })],
   },
@@ -416,6 +436,18 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   deleteDiagnosis: { 200: [thatDiagnosis] },
   deleteSession: { 200: [(world) => ({ ...ofDeployment(world), query: { sessionId: "session-1" } })] },
+  readWorkspaceStats: {
+    200: [
+      ofWorkspace,
+      async (world) => {
+        await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses: [{ status: 1, name: "ok" }] });
+        await world.submit({ ...goodBody, latency: 5, cost: 0.25, additional_properties: { prompt_tokens: 7 } });
+        return { ...ofWorkspace(world), query: { interval: "day", deployId: world.deployId } };
+      },
+      (world) => ({ ...ofWorkspace(world), query: { interval: "hour", splitAt: String(world.now) } }),
+    ],
+    409: [withoutFailures],
+  },
   readStats: {
     200: [
       ofDeployment,
@@ -441,6 +473,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       },
       (world) => ({ ...ofWorkspace(world), query: { sessionId: "session-1" } }),
     ],
+    409: [withoutFailures],
   },
   showSession: {
     200: [
@@ -502,6 +535,17 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   listMonths: { 200: [ofWorkspace] },
   readUsage: {
     200: ["1000-01", "2026-11"].map((month) => ({ workspaceId }) => ({ path: { workspaceId, month } })),
+  },
+  readCosts: {
+    200: [
+      async (world) => {
+        const { workspaceId, database } = world;
+        await world.submit({ ...goodBody, model: "gpt-4o", cost: 0.5 });
+        await database.write([{ sql: "update prompt_versions set llm_config = '{}'" }]);
+        return { path: { workspaceId, month: "2026-11" } };
+      },
+      ({ workspaceId }) => ({ path: { workspaceId, month: "1000-01" } }),
+    ],
   },
   prune: {
     200: [

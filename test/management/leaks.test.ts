@@ -71,7 +71,11 @@ const others: Record<string, Record<string, unknown>[]> = {
   getPromptVersion: [{ version: 1 }],
   showSession: [{ sessionId: "s1" }],
   readUsage: [{ month: "2026-11" }],
+  readCosts: [{ month: "2026-11" }],
   listDiagnoses: [{}, { text: "HELLO" }, { order: "oldest" }, { status: "1", from: 1 }],
+  listWorkspaceDiagnoses: [{}, { deployId: undefined, text: "HELLO" }, { deployId: undefined, order: "oldest" }],
+  readWorkspaceStats: [{}, { deployId: undefined, interval: "day", splitAt: 1 }],
+  listSessions: [{}, { deployId: undefined }, { deployId: undefined, status: "1", sessionContains: "S" }],
   listAuditEntries: [{}, { action: "workspace" }],
   listCalls: [{}, { operation: "read" }],
 };
@@ -87,7 +91,7 @@ async function see(world: World, token: string, named: Record<string, string>): 
     seen.push(normalize(`${what} ${status} ${JSON.stringify(shown)}\n${text}`));
   };
   const look: Look = ({ path, method, input }, values) => {
-    const rest = new Map(Object.entries(values));
+    const rest = new Map(Object.entries(values).filter(([, value]) => value !== undefined));
     const target = path.replace(/{(\w+)}/g, (_, name: string) => {
       const value = String(rest.get(name));
       rest.delete(name);
@@ -222,6 +226,7 @@ async function createBound() {
 const pagedBy = ({ workspaceId, deployId }: Tenant) => [
   "/audit?",
   `/workspaces/${workspaceId}/calls?`,
+  `/workspaces/${workspaceId}/diagnoses?`,
   `/workspaces/${workspaceId}/sessions?`,
   `/workspaces/${workspaceId}/session-records?sessionId=session-1&`,
   `/deployments/${deployId}/diagnoses?`,

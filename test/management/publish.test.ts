@@ -56,6 +56,20 @@ test("concurrent pushes under a new name make one prompt with all versions", asy
   assert.is(pushed.filter(({ isNewPrompt }) => isNewPrompt).length, 1);
 });
 
+test("a token for one workspace publishes to a deployment by its name, whether that is new or not", async () => {
+  const world = await createWorld();
+  const { workspaceId } = world;
+  const body = { name: "Ann", role: "publisher", workspaceId };
+  const { token } = taken<{ token: string }>(await world.manage("POST", "/tokens", body), 201);
+  const published = async (title: string, status: number) => {
+    const publication = { ...promptFile, name: "new", title, deploy: "staging" };
+    const headers = { Authorization: `Bearer ${token}` };
+    const answer = await world.manage("POST", `/workspaces/${workspaceId}/publish`, publication, headers);
+    return taken<Publication>(answer, status).deployment.id;
+  };
+  assert.is(await published("first", 201), await published("second", 200));
+});
+
 test("publishing one name to staging and then to production makes one prompt with two deployments", async () => {
   const world = await createWorld();
   const name = "support/assistant";

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { extremes, usually } from "../extremes.ts";
+import type { Session } from "../../src/management/sessions.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import { readAll, refused, taken, toLines, toQuery } from "./management.ts";
 
@@ -17,7 +18,7 @@ type Body = {
   cost?: number | undefined;
   additional_properties: Record<string, unknown>;
 };
-type Sent = Body & { id: string; keyId: string; at: number };
+type Sent = Body & { id: string; keyId: string; at: number; isOfTwin: boolean };
 type Filter = Record<string, string | number>;
 
 const texts = [
@@ -122,14 +123,22 @@ function fits(filter: Filter, record: Sent): boolean {
   return Object.entries(filter).every(([name, wanted]) => tests[name]!(String(wanted)));
 }
 
-test("lists, exports and statistics find the same records as a plain filter", async () => {
+test("lists, exports, statistics and sessions find what a plain filter does, in a deployment and in a workspace", async () => {
   const histories = fc.sample(fc.array(fc.array(body, { maxLength: 30 }), { minLength: 3, maxLength: 3 }), {
     seed: 20261122,
     numRuns: isFull ? 12 : 4,
   });
   for (const [seed, history] of histories.entries()) {
     const world = await createWorld({ monthlyLimit: 1e6 });
-    const path = `/deployments/${world.deployId}`;
+    const { workspaceId, deployId, promptId } = world;
+    const body = { name: "twin", promptId };
+    const twin = taken<{ id: string }>(await world.manage("POST", `/workspaces/${workspaceId}/deployments`, body), 201);
+    const ofWorkspace = `/workspaces/${workspaceId}`;
+    const scopes: [path: string, own: Record<string, string>, has: (record: Sent) => boolean][] = [
+      [`/deployments/${deployId}`, {}, ({ isOfTwin }) => !isOfTwin],
+      [ofWorkspace, {}, () => true],
+      [ofWorkspace, { deployId: "greeting@twin" }, ({ isOfTwin }) => isOfTwin],
+    ];
     const statuses = Object.entries(names).map(([name, status]) => ({
       ...{ status, name },
       isFailure: failing.includes(status),
@@ -145,9 +154,9 @@ test("lists, exports and statistics find the same records as a plain filter", as
     for (const [at, bodies] of history.entries()) {
       world.now = start + at;
       for (const [nth, record] of bodies.entries()) {
-        const { key } = keys[nth % 2]!;
-        const { id } = taken<{ id: string }>(await world.submit(record, world.deployId, key), 201);
-        sent.push({ ...record, id, keyId: nth % 2 === 0 ? "first" : "second", at });
+        const { key } = keys[nth % 2]!, isOfTwin = nth % 3 === 0;
+        const { id } = taken<{ id: string }>(await world.submit(record, isOfTwin ? twin.id : deployId, key), 201);
+        sent.push({ ...record, id, keyId: nth % 2 === 0 ? "first" : "second", at, isOfTwin });
       }
     }
     const together = fc.sample(filters, { seed, numRuns: 25 });
@@ -156,18 +165,31 @@ test("lists, exports and statistics find the same records as a plain filter", as
       Object.entries(filter).map(([name, value]): Partial<typeof filter> => ({ [name]: value }))
     );
     for (const filter of [...together, ...alone]) {
-      const found = sent.filter((record) => fits(filter as Filter, record)).map(({ id }) => id);
       const { order = "newest", keyId, from, ...rest } = filter;
       const query = {
         ...rest,
         keyId: keyId === undefined ? undefined : keyId === "first" ? world.keyId : second.id,
         from: from === undefined ? undefined : start + from,
       };
-      const expected = order === "newest" ? found.toReversed() : found;
-      const list = await readAll<{ id: string }>(world, `${path}/diagnoses${toQuery({ ...query, order, limit: 7 })}`);
-      assert.equal(list.map(({ id }) => id), expected, JSON.stringify(filter));
-      const lines = await world.manage("GET", `${path}/diagnoses/export${toQuery({ ...query, order })}`);
-      assert.equal(toLines<{ id: string }>(lines.text).map(({ id }) => id), expected);
+      for (const [path, own, has] of scopes) {
+        const found = sent.filter((record) => has(record) && fits(filter as Filter, record));
+        const ids = (order === "newest" ? found.toReversed() : found).map(({ id }) => id);
+        const list = `${path}/diagnoses${toQuery({ ...query, ...own, order, limit: 7 })}`;
+        assert.equal((await readAll<{ id: string }>(world, list)).map(({ id }) => id), ids, JSON.stringify(filter));
+        const lines = await world.manage("GET", `${path}/diagnoses/export${toQuery({ ...query, ...own, order })}`);
+        assert.equal(toLines<{ id: string }>(lines.text).map(({ id }) => id), ids);
+        const stats = taken(await world.manage("GET", `${path}/stats${toQuery({ ...query, ...own })}`));
+        assert.is(stats.records, found.length);
+        if (path !== ofWorkspace) continue;
+        const sessions = `${path}/sessions${toQuery({ ...query, ...own, limit: 1 })}`;
+        const counted = sent.filter((record) => has(record) && record.at >= (from ?? 0));
+        assert.equal(
+          (await readAll<Session>(world, sessions)).map(({ sessionId, records }) => [sessionId, records]),
+          [...new Set(found.toReversed().map(({ sessionId }) => sessionId))]
+            .map((wanted) => [wanted, counted.filter(({ sessionId }) => sessionId === wanted).length]),
+          JSON.stringify(filter),
+        );
+      }
     }
   }
 });

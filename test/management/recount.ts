@@ -2,7 +2,9 @@
 import * as assert from "uvu/assert";
 import type { Comparison } from "../../src/management/compare.ts";
 import type { Session } from "../../src/management/sessions.ts";
-import type { RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
+import type { MonthCosts } from "../../src/management/costs.ts";
+import type { WorkspaceStats } from "../../src/management/stats.ts";
+import type { Figures, FiguresPoint, RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
 import { promptFile } from "../helpers.ts";
 import { minute } from "./filled-log.ts";
 
@@ -23,6 +25,8 @@ export type Sent = Measures & {
   sessionId: string;
   /** Which of two keys sent it. */
   nth: number;
+  /** Whether it is of the second deployment. */
+  isOfTwin: boolean;
 };
 /** Rounds to a tenth of a millisecond, and from a second on to four digits. */
 const rounded = (latency: number) => latency < 1000 ? Math.round(latency * 10) / 10 : Number(latency.toPrecision(4));
@@ -229,26 +233,93 @@ const starts: Record<string, (at: number) => number> = {
   },
 };
 
+function checkFigures({ failures, ...rest }: Figures, own: Sent[], start: number): void {
+  const { records, latency, tokens, cost } = computed(own, start);
+  assert.equal(rest, {
+    records,
+    latency: { p50: latency.p50, p95: latency.p95 },
+    tokens: { records: tokens.records, prompt: tokens.prompt, completion: tokens.completion },
+    cost: { total: cost.total, unpriced: cost.unpriced },
+  });
+  assert.is(failures, own.filter(({ status }) => status === 0).length);
+}
+
 /** Compares a series with a recount of each part. */
-export function checkSeries(series: StatsPoint[], interval: string, own: Sent[], start: number): void {
+export function checkSeries(series: FiguresPoint[], interval: string | undefined, own: Sent[], start: number): void {
+  if (interval === undefined) return assert.equal(series, []);
   const startOf = starts[interval]!;
   const parts = [...new Set(own.map(({ at }) => startOf(at)))].sort((a, b) => a - b);
   assert.equal(series.map(({ at }) => at), parts);
-  for (const { at, failures, versions, ...point } of series) {
+  for (const { at, ...figures } of series) {
     const records = own.filter((record) => startOf(record.at) === at);
-    const { latency: { p50, p95 }, tokens: { prompt, completion }, cost: { total, unpriced } } = computed(
-      records,
-      start,
-    );
-    const expected = { latency: { p50, p95 }, tokens: { prompt, completion }, cost: { total, unpriced } };
-    assert.equal(point, { records: records.length, ...expected });
-    assert.is(failures, records.filter(({ status }) => status === 0).length);
+    const { versions, ...rest } = figures as Omit<StatsPoint, "at">;
+    checkFigures(rest, records, start);
+    if (versions === undefined) continue;
     const numbers = [...new Set(records.map(({ version }) => version))].sort((a, b) => a - b);
     assert.equal(
       versions,
       numbers.map((version) => ({ version, records: records.filter((each) => each.version === version).length })),
     );
   }
+}
+
+/** Compares the statistics of a workspace with two deployments. */
+export function checkWorkspaceStats(
+  { all, series, split, deployments, others }: WorkspaceStats,
+  { interval, splitAt }: { interval: string | undefined; splitAt: number | undefined },
+  own: Sent[],
+  start: number,
+): void {
+  const check = (part: Pick<WorkspaceStats, "series" | "split">, stats: RecordStats, own: Sent[]) => {
+    checkStats(stats, own, start);
+    checkSeries(part.series, interval, own, start);
+    if (splitAt === undefined) return assert.is(part.split, null);
+    checkFigures(part.split!.before, own.filter(({ at }) => at < splitAt), start);
+    checkFigures(part.split!.after, own.filter(({ at }) => at >= splitAt), start);
+  };
+  check({ series, split }, all, own);
+  const counts = deployments.map(({ records }) => records);
+  assert.equal(counts, [...counts].sort((a, b) => b - a));
+  assert.is(counts.reduce((sum, records) => sum + records, 0), own.length);
+  for (const { deployId: _, reference, series, split, ...stats } of deployments) {
+    check({ series, split }, stats, own.filter(({ isOfTwin }) => isOfTwin === (reference === "greeting@twin")));
+  }
+  assert.equal(others, { deployments: 0, records: 0 });
+}
+
+/** Compares what records cost by each of what they are listed. The keys are in the order of `nth`. */
+export function checkCosts(costs: MonthCosts, keys: string[], own: Sent[], start: number): void {
+  const referenceOf = ({ isOfTwin }: Sent) => isOfTwin ? "greeting@twin" : "greeting@production";
+  const costsOf = (own: Sent[]) => {
+    const { records, cost: { total, unpriced } } = computed(own, start);
+    return { records, cost: total, unpriced };
+  };
+  const check = <T extends { records: number; cost: string; unpriced: number }>(
+    items: T[],
+    nameOf: (item: T) => string | null,
+    groupOf: (record: Sent) => string | null,
+  ) => {
+    const units = items.map(({ cost }) => toUnits(cost));
+    assert.equal(units, [...units].sort((a, b) => a === b ? 0 : a < b ? 1 : -1));
+    const groups = [...new Set(own.map(groupOf))];
+    assert.equal(items.map(nameOf).sort(), groups.sort());
+    for (const item of items) {
+      const { records, cost, unpriced } = item;
+      assert.equal({ records, cost, unpriced }, costsOf(own.filter((each) => groupOf(each) === nameOf(item))));
+    }
+  };
+  const { records, cost, unpriced } = costs;
+  assert.equal({ records, cost, unpriced }, costsOf(own));
+  check(costs.deployments, ({ reference }) => reference, referenceOf);
+  check(
+    costs.versions,
+    ({ reference, version }) => `${reference} ${version}`,
+    (record) => `${referenceOf(record)} ${record.version}`,
+  );
+  check(costs.keys, ({ keyId }) => keyId, ({ nth }) => keys[nth]!);
+  check(costs.models, ({ model }) => model && model.toLowerCase(), (record) => modelOf(record) || null);
+  const none = { records: 0, cost: "0", unpriced: 0 };
+  assert.equal(costs.others, { deployments: none, versions: none, keys: none, models: none });
 }
 
 /** The filters of records, as a query has them. `keyId` is which of the two keys. */

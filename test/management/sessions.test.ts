@@ -107,6 +107,24 @@ test("one session is found in one request, however long ago it ended", async () 
   assert.equal(await list("?sessionId=none"), { items: [], nextCursor: null });
 });
 
+test("sessions are found by a part of their id, whatever the case, on pages that are short after a long search", async () => {
+  const world = await createWorld();
+  for (const sessionId of ["Straße-1", "order", "ORDER-2", "a%b_c", "straße-1"]) {
+    await world.submit({ ...goodBody, sessionId });
+  }
+  const find = async (sessionContains: string) =>
+    (await readAll<Session>(world, `${pathOf(world)}${toQuery({ sessionContains, limit: 1 })}`))
+      .map(({ sessionId }) => sessionId);
+  assert.equal(await find("STRASSE"), ["straße-1", "Straße-1"]);
+  assert.equal(await find("order"), ["ORDER-2", "order"]);
+  assert.equal(await find("%"), ["a%b_c"]);
+  assert.equal(await find("none"), []);
+  await moveCommits(world, (position, index) => position + 400_000 * index);
+  assert.equal(await find("order"), ["ORDER-2", "order"]);
+  const path = `${pathOf(world)}?sessionContains=`;
+  refused(await world.manage("GET", path), 400, "Field sessionContains must be a non-empty string");
+});
+
 test("a session is shown across deployments, oldest first, as a tree", async () => {
   const world = await createWorld();
   const second = await deploySecond(world);

@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { DeploymentId } from "../../src/common/ids.ts";
+import type { MonthCosts } from "../../src/management/costs.ts";
+import type { WorkspaceStats } from "../../src/management/stats.ts";
 import type { RecordStats, StatsPoint, VersionStats } from "../../src/schema/ledger.ts";
 import { bearer, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -12,8 +14,10 @@ import { minute } from "./filled-log.ts";
 import { readAll, refused, taken, toQuery } from "./management.ts";
 import {
   checkComparison,
+  checkCosts,
   checkSeries,
   checkStats,
+  checkWorkspaceStats,
   fits,
   llmConfigs,
   meanings,
@@ -35,6 +39,9 @@ type Stats = {
 
 const readStats = async (world: World, query = "") =>
   taken<Stats>(await world.manage("GET", `/deployments/${world.deployId}/stats${query}`));
+
+const readWorkspaceStats = async (world: World, query = "") =>
+  taken<WorkspaceStats>(await world.manage("GET", `/workspaces/${world.workspaceId}/stats${query}`));
 
 const count = fc.oneof(fc.nat({ max: 5000 }), fc.constantFrom<unknown>(-1, 1.5, "7", null, ...extremes.count));
 const usage = fc.record({ prompt_tokens: count, completion_tokens: count, total_tokens: count }, { requiredKeys: [] });
@@ -70,6 +77,7 @@ const step = fc.record({
     fc.record({
       sessionId: fc.constantFrom("a", "b", "c", "d"),
       nth: fc.constantFrom(0, 1),
+      isOfTwin: fc.constantFrom(false, false, true),
       status: fc.constantFrom(0, 1, 1, 2, -5, Number.MIN_SAFE_INTEGER),
       latency: fc.option(latency, { nil: undefined, freq: 3 }),
       startAt: fc.option(moment, { nil: undefined, freq: 2 }),
@@ -120,6 +128,13 @@ const filtersOf = (times: number[]): fc.Arbitrary<Filter & { interval?: string }
     keyId: rarely(fc.constantFrom(0, 1)),
   }).map((filter) => JSON.parse(JSON.stringify(filter)));
 
+/** A second deployment of the world's prompt. */
+const deployTwin = async ({ manage, workspaceId, promptId }: World, name = "twin") =>
+  taken<{ id: DeploymentId }>(
+    await manage("POST", `/workspaces/${workspaceId}/deployments`, { name, promptId, version: 1 }),
+    201,
+  ).id;
+
 /** Submits a history and compares all statistics, comparisons and sessions of it with recounts. */
 async function checkHistory(
   steps: { wait: number; promote: number | undefined; records: (Omit<Sent, "version" | "at">)[] }[],
@@ -131,6 +146,7 @@ async function checkHistory(
     201,
   );
   const keys = [{ id: world.keyId as string, key: world.key }, second];
+  const twin = await deployTwin(world);
   const start = world.now;
   const sent: Sent[] = [];
   const promotions: Stats["promotions"] = [{ at: start, version: 1 }];
@@ -146,7 +162,10 @@ async function checkHistory(
     const ofKeys = [0, 1].map((key) => records.filter(({ nth }) => nth === key));
     for (const [key, own] of ofKeys.entries()) {
       if (own.length === 0) continue;
-      const batch = own.map(({ nth: _, ...record }) => ({ ...goodBody, ...record, deployId: world.deployId }));
+      const batch = own.map(({ nth: _, isOfTwin, ...record }) => ({
+        ...{ ...goodBody, ...record },
+        deployId: isOfTwin ? twin : world.deployId,
+      }));
       const answer = await world.send("/v1/diagnoses", {
         method: "POST",
         headers: bearer(keys[key]!.key),
@@ -155,7 +174,9 @@ async function checkHistory(
       const { results } = taken<{ results: { status: number }[] }>(answer);
       assert.ok(results.every(({ status }) => status === 201));
     }
-    sent.push(...ofKeys.flat().map((record) => ({ ...record, version, at: world.now })));
+    sent.push(
+      ...ofKeys.flat().map((record) => ({ ...record, version: record.isOfTwin ? 1 : version, at: world.now })),
+    );
   }
   const times = sent.flatMap(({ at }) => [at - 1, at, at + 1]);
   const queryOf = ({ keyId, failures, ...rest }: Filter) => ({
@@ -163,9 +184,10 @@ async function checkHistory(
     failures: failures === undefined ? undefined : String(failures),
     keyId: keyId === undefined ? undefined : keys[keyId]!.id,
   });
+  const ofFirst = sent.filter(({ isOfTwin }) => !isOfTwin);
   for (const given of [{}, ...fc.sample(filtersOf(times), { seed, numRuns: 4 })]) {
     const { interval, ...filter }: Filter & { interval?: string } = given;
-    const found = sent.filter((record) => fits(filter, record, start));
+    const found = ofFirst.filter((record) => fits(filter, record, start));
     const stats = await readStats(world, toQuery({ ...queryOf(filter), interval }));
     assert.equal([stats.deployId, stats.records], [world.deployId, found.length], JSON.stringify(filter));
     const numbers = [...new Set(found.map(({ version }) => version))].sort((a, b) => b - a);
@@ -174,13 +196,22 @@ async function checkHistory(
       checkStats(own, found.filter((record) => record.version === version), start);
     }
     checkStats(stats.all, found, start);
-    checkSeries(stats.series, interval ?? "hour", interval === undefined ? [] : found, start);
+    checkSeries(stats.series, interval, found, start);
     const { from = 0, to = Infinity } = filter;
     assert.equal(stats.promotions, promotions.filter(({ at }) => at >= from && at < to));
+    const ofAll = sent.filter((record) => fits(filter, record, start));
+    const how = { interval, splitAt: times[times.length >> 1] };
+    checkWorkspaceStats(await readWorkspaceStats(world, toQuery({ ...queryOf(filter), ...how })), how, ofAll, start);
   }
+  const whole = { interval: undefined, splitAt: undefined };
+  const ofTwin = sent.filter(({ isOfTwin }) => isOfTwin);
+  checkWorkspaceStats(await readWorkspaceStats(world, toQuery({ deployId: "greeting@twin" })), whole, ofTwin, start);
+  const costs = taken<MonthCosts>(await world.manage("GET", `/workspaces/${world.workspaceId}/costs/2026-11`));
+  const inMonth = sent.filter(({ at }) => at >= Date.UTC(2026, 10) && at < Date.UTC(2026, 11));
+  checkCosts(costs, keys.map(({ id }) => id), inMonth, start);
   for (const given of fc.sample(filtersOf(times), { seed: seed + 1, numRuns: 2 })) {
     const { interval: _, promptVersion: aVersion, ...filter }: Filter & { interval?: string } = given;
-    const found = sent.filter((record) => fits(filter, record, start));
+    const found = ofFirst.filter((record) => fits(filter, record, start));
     const sides = { a: world.deployId, aVersion, b: world.deployId, bVersion: 1 };
     const path = `/stats/compare${toQuery({ ...sides, ...queryOf(filter) })}`;
     const ofA = aVersion === undefined ? found : found.filter(({ version }) => version === aVersion);
@@ -264,11 +295,7 @@ test("count records only: no reads, no deleted records, none of another deployme
   await world.manage("DELETE", `/diagnoses/${id}`);
   const { records, versions: [version] } = await readStats(world);
   assert.equal([records, version!.statuses.map(({ status }) => status)], [1, [2]]);
-  const twin = taken<{ id: DeploymentId }>(
-    await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, { name: "x", promptId: world.promptId }),
-    201,
-  );
-  assert.is((await readStats({ ...world, deployId: twin.id })).records, 0);
+  assert.is((await readStats({ ...world, deployId: await deployTwin(world) })).records, 0);
 });
 
 test("a corrected price corrects the past, and without a price nothing is priced", async () => {
@@ -288,9 +315,32 @@ test("a corrected price corrects the past, and without a price nothing is priced
   assert.equal(await costs(), [0, 1, "0"]);
 });
 
+test("list the 100 deployments with the most records, and count the others together, of costs too", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  const names = Array.from({ length: 101 }, (_, nth) => `d${nth}`);
+  const deployIds: DeploymentId[] = [];
+  for (const name of names) deployIds.push(await deployTwin(world, name));
+  for (const deployId of [...deployIds, deployIds[100]!]) await world.submit({ ...goodBody, cost: "0.5" }, deployId);
+  const { deployments, others, records } = await readWorkspaceStats(world);
+  assert.equal([records, deployments.length, others], [102, 100, { deployments: 1, records: 1 }]);
+  assert.is(deployments[0]!.reference, "greeting@d100");
+  const month = new Date(world.now).toISOString().slice(0, 7);
+  const path = `/workspaces/${world.workspaceId}/costs/${month}`;
+  const costs = taken<MonthCosts>(await world.manage("GET", path));
+  assert.equal([costs.cost, costs.deployments.length, costs.others.deployments], [
+    ...["51", 100],
+    { records: 1, cost: "0.5", unpriced: 0 },
+  ]);
+});
+
 test("need an existing deployment and a valid range", async () => {
   const world = await createWorld();
   refused(await world.manage("GET", "/deployments/dep_x/stats"), 404, "Deployment dep_x not found");
+  refused(
+    await world.manage("GET", `/workspaces/${world.workspaceId}/stats?deployId=dep_x`),
+    404,
+    "Deployment dep_x not found",
+  );
   const path = `/deployments/${world.deployId}/stats`;
   const range = "an integer of Unix milliseconds from 0 to 9007199254740991";
   refused(await world.manage("GET", `${path}?from=-1`), 400, `Field from must be ${range}`);

@@ -170,7 +170,7 @@ function showKeys() {
   }
   const title = document.createElement("h2");
   title.id = "keys";
-  title.textContent = "Keys";
+  title.textContent = "Keyboard shortcuts";
   const close = document.createElement("button"), toggle = document.createElement("button");
   close.textContent = "Close";
   close.className = "primary";

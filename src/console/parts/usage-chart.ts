@@ -1,7 +1,7 @@
 // The usage of a month by day.
 import type { DayUsage } from "../../schema/ledger.ts";
 import type { Html } from "../html.ts";
-import { barChart } from "./chart.ts";
+import { barChart } from "./chart.tsx";
 
 /** A bar for each day from the first with a request to the last. */
 export function usageChart(month: string, days: readonly DayUsage[]): Html {

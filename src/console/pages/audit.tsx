@@ -1,0 +1,161 @@
+// The audit log: who changed what, when and why, with filters and export.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { stringify } from "../../common/json-text.ts";
+import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
+import type { AuditEntry } from "../../management/audit.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import { listPrompts } from "../../management/prompts.ts";
+import { dash, time } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
+import { Empty } from "../parts/empty.tsx";
+import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { Pager, Table } from "../parts/table.tsx";
+import { findWith, rangeOf, spanOptions } from "./inputs.tsx";
+import { filterNotice } from "./record-filter.tsx";
+
+const pageSize = 50;
+
+export const auditPage: Page = {
+  path: "/:workspaceId/audit",
+  section: "audit",
+  async show(visit) {
+    const [{ found, refusal }, names] = await Promise.all([
+      findWith(async () => {
+        const cursor = asked(visit, "cursor");
+        return await visit.call(listAuditEntries, { ...filterIn(visit), limit: pageSize, cursor });
+      }),
+      findNames(visit),
+    ]);
+    const { items = [], nextCursor = null } = found ?? {};
+    const query = Object.fromEntries(visit.query);
+    return {
+      title: "Audit",
+      isWide: true,
+      ...refusal && { kind: refusal.kind },
+      body: (
+        <>
+          <Heading
+            title="Audit log"
+            lede={
+              <>
+                Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.
+              </>
+            }
+            actions={
+              <a class="button" href={link(visit, ["audit", "export"], { ...query, cursor: "" })} download>
+                Export JSON
+              </a>
+            }
+          />
+          <Filters clear={visit.query.size > 0 ? link(visit, ["audit"]) : undefined}>
+            <Field label="Action" name="action" value={asked(visit, "action")} placeholder="deployment.promoted" />
+            <Field label="Who" name="actor" value={asked(visit, "actor")} />
+            <Field label="Id of what changed" name="target" value={asked(visit, "target")} />
+            <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
+            {visit.caller.workspaceId === undefined && (
+              <Checkbox label="All workspaces" name="everywhere" isChecked={asked(visit, "everywhere") === "yes"} />
+            )}
+          </Filters>
+          {refusal !== undefined
+            ? filterNotice(refusal)
+            : items.length === 0
+            ? <Empty title="No entry matches">Take a filter away.</Empty>
+            : <Changes visit={visit} entries={items} names={names} isWhole />}
+          <Pager next={nextCursor} href={(cursor) => link(visit, ["audit"], { ...query, cursor })} />
+        </>
+      ),
+    };
+  },
+};
+
+export const auditExport: Resource = {
+  path: "/:workspaceId/audit/export",
+  section: "audit",
+  async answer(visit) {
+    return visit.download(await visit.call(exportAuditEntries, filterIn(visit)));
+  },
+};
+
+const filterIn = (visit: Visit) => ({
+  ...(isChecked(visit, "everywhere") ? {} : { workspaceId: workspaceOf(visit).id }),
+  action: asked(visit, "action"),
+  actor: asked(visit, "actor"),
+  target: asked(visit, "target"),
+  ...rangeOf(visit),
+});
+
+/**
+ * The names of prompts and deployments by their ids, for the log of changes, which has ids alone. Of very many, those of the
+ * newest are found. The others show without a name.
+ */
+type Names = ReadonlyMap<string, string>;
+
+export async function findNames(visit: Visit): Promise<Names> {
+  const input = { workspaceId: workspaceOf(visit).id, archived: true };
+  const [deployments, prompts] = await Promise.all([
+    listMost((page) => visit.call(listDeployments, { ...input, ...page })),
+    listMost((page) => visit.call(listPrompts, { ...input, ...page })),
+  ]);
+  return new Map([
+    ...deployments.items.map(({ id, reference }) => [id, reference] as const),
+    ...prompts.items.map(({ id, name }) => [id, name] as const),
+  ]);
+}
+
+type ChangesProps = { visit: Visit; entries: readonly AuditEntry[]; names: Names; isWhole?: boolean };
+
+/** Entries as a table. With `isWhole` each has the members that changed. */
+export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps): Html => (
+  <Table
+    caption="Changes"
+    rows={entries}
+    columns={[
+      { label: "When", cell: ({ createdAt }) => time(createdAt) },
+      { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
+      { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
+      { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+      ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
+    ]}
+  />
+);
+
+/** The token or the user, and how the change was made where that is asked for, or nobody is named. */
+const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
+  actor === "" ? source : [isolated(actor), isWhole && <p class="hint whole">{source}</p>];
+
+/** What happened, and the thing that changed. */
+function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
+  const [noun, verb] = action.split(".") as [string, string];
+  const path = { deployment: "deployments", prompt: "prompts", key: "keys", token: "tokens" }[noun];
+  const from = before?.currentVersion, to = after?.currentVersion ?? after?.latestVersion;
+  const name = names.get(targetId ?? "") ?? [after?.name, before?.name].find((name) => typeof name === "string");
+  const words = [
+    noun,
+    " ",
+    verb.replaceAll("_", " "),
+    typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`,
+  ];
+  const isHere = path !== undefined && targetId !== null && (workspaceId === visit.workspace?.id || noun === "token");
+  return [
+    isHere ? <a href={link(visit, [path, targetId])}>{words}</a> : words,
+    typeof name === "string" && <p class="hint">{breakable(name)}</p>,
+  ];
+}
+
+const maxJson = 2_000; // characters
+
+const membersOf = ({ before, after, position }: AuditEntry): Html => (
+  <details>
+    <summary>Entry {position}</summary>
+    <pre class="mono">
+      {before !== null && `before ${stringify(before).slice(0, maxJson)}\n`}
+      {after !== null && `after ${stringify(after).slice(0, maxJson)}`}
+    </pre>
+  </details>
+);

@@ -1,0 +1,103 @@
+// Two versions of a prompt: what differs, and the numbers of both in a deployment.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
+import type { PromptId } from "../../common/ids.ts";
+import { compareStats } from "../../management/compare.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { diffVersions } from "../../management/renderings.ts";
+import { getPrompt, getPromptVersion } from "../../management/versions.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Diff } from "../parts/diff.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Filters, Select } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { comparisonView } from "../parts/stats.tsx";
+import { VariablesNotice } from "../parts/variables.tsx";
+import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
+
+export const comparePage: Page = {
+  path: "/:workspaceId/prompts/:promptId/compare",
+  section: "prompts",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
+    const newest = await call(getPrompt, { id, workspaceId });
+    const to = askedVersion(visit, "to") ?? newest.version, from = askedVersion(visit, "from") ?? Math.max(to - 1, 1);
+    const [before, after, { diff }, deployments] = await Promise.all([
+      call(getPromptVersion, { id, workspaceId, version: from }),
+      call(getPromptVersion, { id, workspaceId, version: to }),
+      call(diffVersions, { id, workspaceId, from, to }),
+      listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
+    ]);
+    return {
+      title: `${newest.name} v${from} and v${to}`,
+      body: (
+        <>
+          <Heading
+            title={`Version ${from} and ${to}`}
+            trail={[
+              { label: "Prompts", href: link(visit, ["prompts"]) },
+              { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
+            ]}
+          />
+          <Filters>
+            <Field label="Version" name="from" type="number" value={from} />
+            <Field label={`with (1 to ${newest.version})`} name="to" type="number" value={to} />
+            {deployments.length > 0 && numbersFields(visit, deployments)}
+          </Filters>
+          <Section title="Difference">
+            <VariablesNotice before={before.variables} after={after.variables} />
+            <Diff text={diff} label={`Version ${from} to ${to}`} />
+          </Section>
+          <Section title="Numbers">{await numbersOf(visit, [from, to], deployments)}</Section>
+        </>
+      ),
+    };
+  },
+};
+
+/** Which numbers are compared. */
+function numbersFields(visit: Visit, deployments: readonly Deployment[]): Html {
+  const options = deployments.map(({ id, name }) => [id, name] as const);
+  return (
+    <>
+      <Select label="Numbers of" name="deployment" value={chosen(visit, deployments)?.id} options={options} />
+      <Select label="and" name="other" value={asked(visit, "other")} options={[["", "the same"], ...options]} />
+      <Select label="Records of" name="last" value={asked(visit, "last")} options={spanOptions} />
+    </>
+  );
+}
+
+/** The deployment whose id the query has under a name. Throws if the prompt has no such deployment. */
+function deploymentIn(visit: Visit, name: string, deployments: readonly Deployment[]): Deployment | undefined {
+  const asking = asked(visit, name), found = deployments.find(({ id }) => id === asking);
+  if (found === undefined && asking !== undefined) throw invalid(`This prompt has no deployment ${asking}`);
+  return found;
+}
+
+/** The deployment that the query names, else the one that matters most. */
+const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
+  deploymentIn(visit, "deployment", deployments) ?? mainOf(deployments);
+
+async function numbersOf(
+  visit: Visit,
+  [from, to]: [number, number],
+  deployments: readonly Deployment[],
+): Promise<Html> {
+  const deployment = chosen(visit, deployments);
+  if (deployment === undefined) {
+    return <Empty title="Not deployed">Numbers come from the records of a deployment.</Empty>;
+  }
+  const other = deploymentIn(visit, "other", deployments) ?? deployment;
+  const comparison = await visit.call(compareStats, {
+    ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
+    ...spanOf(visit),
+  });
+  return comparisonView(comparison);
+}

@@ -1,0 +1,178 @@
+// Asks before a deployment is changed: what will differ, which variables change, and the numbers of both versions.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { unknownPath } from "../../common/errors.ts";
+import type { DeploymentId } from "../../common/ids.ts";
+import { compareStats } from "../../management/compare.ts";
+import type { Comparison } from "../../management/compare.ts";
+import { listDeploymentChanges, rollBackDeployment } from "../../management/deployment-changes.ts";
+import { getDeployment, listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { findRollbackTargets } from "../../management/history.ts";
+import { listDiagnoses } from "../../management/records.ts";
+import { diffVersions } from "../../management/renderings.ts";
+import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Diff } from "../parts/diff.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { comparisonView } from "../parts/stats.tsx";
+import { VariablesNotice } from "../parts/variables.tsx";
+import { changes } from "./deployment-changes.ts";
+import type { ChangeName } from "./deployment-changes.ts";
+
+export const deploymentChangePage: Page = {
+  path: "/:workspaceId/deployments/:deployId/:change",
+  section: "deployments",
+  async show(visit) {
+    const name = changeName(visit);
+    const { title, submit, effect, isDangerous, operation } = changes[name];
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    const deployment = await visit.call(getDeployment, { id, workspaceId });
+    const { reference, currentVersion, revision, isProtected } = deployment;
+    const hasVersion = name === "promote" || name === "rollback";
+    const asking = hasVersion ? askedVersion(visit, "version") : undefined;
+    const version = asking ?? (name === "rollback" ? await previousOf(visit, deployment) : undefined);
+    const isOther = version !== undefined && version !== currentVersion;
+    return {
+      title: `${title} ${reference}`,
+      body: (
+        <>
+          <Heading
+            title={<>{title} {breakable(reference)}</>}
+            trail={[
+              { label: "Deployments", href: link(visit, ["deployments"]) },
+              { label: isolated(reference), href: link(visit, ["deployments", id]) },
+            ]}
+            lede={effect}
+          />
+          {name === "promote" && await versionChoice(visit, deployment, version)}
+          {(!hasVersion || isOther) && (
+            <Guarded visit={visit} operation={operation} isProtected={isProtected}>
+              <div class="panel">
+                {isOther && (
+                  <p>
+                    <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
+                  </p>
+                )}
+                <Form submit={isOther ? `${submit}: v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
+                  <HiddenField name="revision" value={revision} />
+                  {isOther && <HiddenField name="version" value={version} />}
+                  <NoteField visit={visit} />
+                </Form>
+              </div>
+            </Guarded>
+          )}
+          {hasVersion && !isOther && version !== undefined && <p>Version {version} is live already.</p>}
+          {name === "rollback" && version === undefined && (
+            <Empty title="No earlier version">
+              The deployment has served no other version that it could return to.
+            </Empty>
+          )}
+          {isOther && await outcomeOf(visit, deployment, version)}
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const name = changeName(visit);
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    const revision = Number(sent(visit, "revision")), note = sent(visit, "note");
+    const input = { id, workspaceId, note, ...(revision > 0 ? { ifRevision: revision } : {}) };
+    const version = Number(sent(visit, "version")) || undefined;
+    const { changed } = name === "promote"
+      ? await visit.call(changes.promote.operation, { ...input, version })
+      : name === "rollback"
+      ? await visit.call(rollBackDeployment, { ...input, version })
+      : await visit.call(changes[name].operation, input);
+    return { redirect: link(visit, ["deployments", id], { done: changed ? name : "unchanged" }) };
+  },
+};
+
+/** The version that was live before. */
+async function previousOf({ call }: Visit, { id, workspaceId }: Deployment): Promise<number | undefined> {
+  const history = await listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page }));
+  return findRollbackTargets(history.reverse()).previous;
+}
+
+function changeName({ params }: Visit): ChangeName {
+  const name = params.change ?? "";
+  if (!Object.hasOwn(changes, name)) throw unknownPath();
+  return name as ChangeName;
+}
+
+/** A field for the version to promote, which may be any one of the prompt. */
+async function versionChoice(
+  visit: Visit,
+  { promptId, currentVersion }: Deployment,
+  version: number | undefined,
+): Promise<Part> {
+  const { id: workspaceId } = workspaceOf(visit);
+  const { items } = await visit.call(listPromptVersions, { id: promptId, workspaceId, limit: mostVersions });
+  const options = items.map(({ version, note }) => ({
+    version,
+    label: `v${version}${version === currentVersion ? " (live)" : ""}${note === "" ? "" : ` — ${note.slice(0, 60)}`}`,
+  }));
+  return (
+    <Filters submit="Show">
+      <VersionField value={version} newest={options} />
+    </Filters>
+  );
+}
+
+async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {
+  const { call } = visit;
+  const { promptId, currentVersion } = deployment;
+  const { id: workspaceId } = workspaceOf(visit);
+  const [live, next, { diff }, comparison] = await Promise.all([
+    call(getPromptVersion, { id: promptId, workspaceId, version: currentVersion }),
+    call(getPromptVersion, { id: promptId, workspaceId, version }),
+    call(diffVersions, { id: promptId, workspaceId, from: currentVersion, to: version }),
+    compareWithLive(visit, deployment, version),
+  ]);
+  const other = comparison.b.deployId === deployment.id ? undefined : comparison.b.reference;
+  return (
+    <>
+      <Section title="What will differ">
+        <VariablesNotice before={live.variables} after={next.variables} />
+        <Diff text={diff} label={`Version ${currentVersion} to ${version}`} />
+      </Section>
+      <Section title={other === undefined ? "What both did here" : "What both did"}>
+        {other !== undefined && (
+          <p class="hint">Version {version} has no records here. Its numbers are those of {breakable(other)}.</p>
+        )}
+        {comparisonView(comparison)}
+      </Section>
+    </>
+  );
+}
+
+/** Compares the live version with another one, by its records in this deployment, or else in another one. */
+async function compareWithLive(visit: Visit, deployment: Deployment, version: number): Promise<Comparison> {
+  const { id, currentVersion } = deployment;
+  const b = await findRecorded(visit, deployment, version) ?? id;
+  return await visit.call(compareStats, { a: id, aVersion: currentVersion, b, bVersion: version });
+}
+
+const mostOthers = 4; // deployments that are searched for records of the version
+
+/**
+ * Finds a deployment with records of a version: this one, or another one of the prompt, first of those in which it is live.
+ * The search of one ends at the first record, while a comparison reads all.
+ */
+async function findRecorded(visit: Visit, { id, promptId }: Deployment, promptVersion: number) {
+  const hasRecords = async (deployId: DeploymentId) =>
+    (await visit.call(listDiagnoses, { deployId, promptVersion, limit: 1 })).items.length > 0;
+  if (await hasRecords(id)) return id;
+  const { id: workspaceId } = workspaceOf(visit);
+  const all = await listAll((page) => visit.call(listDeployments, { workspaceId, promptId, ...page }));
+  const others = all.filter((other) => other.id !== id)
+    .sort((a, b) => Number(b.currentVersion === promptVersion) - Number(a.currentVersion === promptVersion));
+  for (const other of others.slice(0, mostOthers)) if (await hasRecords(other.id)) return other.id;
+  return undefined;
+}

@@ -1,0 +1,189 @@
+// A deployment: what it serves, what can be done, and its history.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { DeploymentId } from "../../common/ids.ts";
+import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { findLastLive, findRollbackTargets } from "../../management/history.ts";
+import type { DeploymentChange } from "../../management/history.ts";
+import { listPromptVersions } from "../../management/versions.ts";
+import { dash, time } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
+import { Field, Form, Guarded, NoteField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
+import { changes } from "./deployment-changes.ts";
+import type { ChangeName } from "./deployment-changes.ts";
+
+const pageSize = 50;
+
+export const deploymentPage: Page = {
+  path: "/:workspaceId/deployments/:deployId",
+  section: "deployments",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    const cursor = asked(visit, "cursor");
+    const deployment = await call(getDeployment, { id, workspaceId });
+    const [versions, shown, all] = await Promise.all([
+      call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
+      call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
+      listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
+    ]);
+    const { previous } = findRollbackTargets([...all].reverse());
+    const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
+    const state = stateOf(deployment)?.trim() ?? "live", isLive = state === "live";
+    return {
+      title: reference,
+      body: (
+        <>
+          {doneNotice(visit, textsOf(deployment))}
+          <Heading
+            title={breakable(reference)}
+            trail={[{ label: "Deployments", href: link(visit, ["deployments"]) }]}
+            actions={
+              <>
+                <a class="button" href={link(visit, ["deployments", id, "stats"])}>Statistics</a>
+                <a class="button" href={link(visit, ["records"], { deployment: id })}>Records</a>
+              </>
+            }
+          />
+          <Facts>
+            <Fact label="Serves">
+              {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>
+            </Fact>
+            <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          <Section title="Change">
+            {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
+          </Section>
+          <Section title="History">
+            {historyOf(visit, deployment, shown.items, findLastLive(all))}
+            <Pager next={shown.nextCursor} href={(next) => `?cursor=${next}`} />
+          </Section>
+          <details open={visit.refusal !== undefined}>
+            <summary>Rename {isolated(name)}</summary>
+            <Guarded visit={visit} operation={renameDeployment} isProtected={isProtected}>
+              <Form submit="Rename">
+                <Field label="New name" name="name" value={visit.form.get("name") ?? name} isRequired />
+                <NoteField visit={visit} />
+                <p class="hint">Applications that use the reference must change too.</p>
+              </Form>
+            </Guarded>
+          </details>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    await visit.call(renameDeployment, { id, workspaceId, name: sent(visit, "name") ?? "", note: sent(visit, "note") });
+    return { redirect: link(visit, ["deployments", id], { done: "renamed" }) };
+  },
+};
+
+const textsOf = ({ reference, currentVersion }: Deployment) => ({
+  created: (
+    <>
+      The deployment is there. Applications read it as <code>{reference}</code>.
+    </>
+  ),
+  renamed: (
+    <>
+      It is renamed. Applications read it as <code>{reference}</code> from now on.
+    </>
+  ),
+  promote: `Version ${currentVersion} is live from now on.`,
+  rollback: `Version ${currentVersion} is live again.`,
+  deactivate: "It is off. Requests are refused from the next one on.",
+  activate: `It is on. Version ${currentVersion} is live.`,
+  archive: "It is archived. Requests are refused from the next one on.",
+  unarchive: "It is no longer archived.",
+  protect: "It is protected. Changes need the role publisher.",
+  unprotect: "It is no longer protected.",
+  unchanged: "Nothing had to be changed.",
+});
+
+function actionsOf(
+  visit: Visit,
+  deployment: Deployment,
+  versions: readonly number[],
+  previous: number | undefined,
+): Html {
+  const { id, isActive, isProtected, archivedAt, currentVersion } = deployment;
+  const href = (change: ChangeName, version?: number) => link(visit, ["deployments", id, change], { version });
+  const offered = (change: ChangeName, label: string, version?: number) => {
+    const lack = findLack(visit, changes[change].operation, isProtected);
+    if (lack === undefined) return <a class="button" href={href(change, version)}>{label}</a>;
+    return (
+      <span class="button" aria-disabled="true" title={lack}>
+        {label}
+        <span class="hide">{` (${lack})`}</span>
+      </span>
+    );
+  };
+  const [newest = currentVersion] = versions;
+  const all = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
+    newest > currentVersion
+      ? offered("promote", `Promote v${newest}`, newest)
+      : newest > 1 && offered("promote", "Promote another version"),
+    previous !== undefined && offered("rollback", `Roll back to v${previous}`, previous),
+    isActive ? offered("deactivate", "Switch off") : offered("activate", "Switch on"),
+    isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
+    offered("archive", "Archive"),
+  ];
+  const lack = findLack(visit, changes.promote.operation, isProtected);
+  return (
+    <>
+      <p class="actions">{all}</p>
+      {lack !== undefined && <p class="lack">{lack}</p>}
+    </>
+  );
+}
+
+/** Each version that was live can be made live again, where it was last. */
+function historyOf(
+  visit: Visit,
+  { id, promptId, currentVersion }: Deployment,
+  shown: readonly DeploymentChange[],
+  lastLive: ReadonlyMap<number, number>,
+): Html {
+  const returnTo = ({ revision }: DeploymentChange): Part => {
+    const version = lastLive.get(revision);
+    if (version === undefined || version === currentVersion) return "";
+    const href = link(visit, ["deployments", id, "rollback"], { version });
+    return <a class="button small" href={href}>Return to v{version}</a>;
+  };
+  return (
+    <Table
+      caption="History"
+      rows={shown}
+      columns={[
+        { label: "When", cell: ({ createdAt }) => time(createdAt) },
+        { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
+        { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
+        { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+        { label: "Return", isAction: true, cell: returnTo },
+      ]}
+    />
+  );
+}
+
+function whatChanged(visit: Visit, promptId: string, { action, from, to }: DeploymentChange): Part {
+  const word = action.replace("_", " ");
+  if (typeof to === "number") {
+    return [word, " ", typeof from === "number" && `v${from} → `, versionLink(visit, promptId, to)];
+  }
+  return typeof to === "string" ? `${word} ${String(from)} → ${to}` : word;
+}

@@ -1,0 +1,99 @@
+// All deployments: a row for each prompt, a column for each name.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { groupBy } from "../group-by.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Chip, stateOf } from "../parts/chips.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Checkbox, Filters } from "../parts/form.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { Pager, PartHint, Table } from "../parts/table.tsx";
+
+export const deploymentsPage: Page = {
+  path: "/:workspaceId/deployments",
+  section: "deployments",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
+    const { items: all, nextCursor } = await listMost(
+      (page) => visit.call(listDeployments, { workspaceId, archived, ...page }),
+      cursor,
+    );
+    const rows = [...groupBy(all, ({ promptId }) => promptId).values()]
+      .sort(([a], [b]) => promptName(a!) < promptName(b!) ? -1 : 1);
+    const counts = groupBy(all, ({ name }) => name);
+    const names = [...counts.keys()].sort((a, b) => counts.get(b)!.length - counts.get(a)!.length || (a < b ? -1 : 1));
+    const query = Object.fromEntries(visit.query);
+    return {
+      title: "Deployments",
+      isWide: true,
+      body: (
+        <>
+          <Heading
+            title="Deployments"
+            lede="What each name serves. Choose one to promote, roll back or switch it off."
+          />
+          {(cursor !== undefined || nextCursor !== null) && (
+            <PartHint of="deployments">Open a prompt to see all of its own.</PartHint>
+          )}
+          {all.length > 0 ? boardOf(visit, rows, names) : noneYet(visit)}
+          <Pager next={nextCursor} href={(cursor) => link(visit, ["deployments"], { ...query, cursor })} />
+          <p></p>
+          <Filters>
+            <Checkbox label="Show archived" name="archived" isChecked={archived} />
+          </Filters>
+        </>
+      ),
+    };
+  },
+};
+
+function noneYet(visit: Visit): Html {
+  const choose = <a href={link(visit, ["prompts"])}>Choose a prompt</a>;
+  return (
+    <Empty title="No deployment yet">
+      A deployment has a name such as <code>production</code> and serves one version of a prompt. {choose} to deploy it.
+    </Empty>
+  );
+}
+
+const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
+
+const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[]): Html => (
+  <Table
+    caption="Deployments by prompt"
+    rows={rows}
+    columns={[
+      {
+        label: "Prompt",
+        isHead: true,
+        cell: ([first]) => <a href={link(visit, ["prompts", first!.promptId])}>{isolated(promptName(first!))}</a>,
+      },
+      ...names.map((name) => ({
+        label: name,
+        cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
+      })),
+    ]}
+  />
+);
+
+function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
+  if (deployment === undefined) return <span class="none">–</span>;
+  const { id, reference, currentVersion, isProtected } = deployment, state = stateOf(deployment);
+  return (
+    <span class="chips">
+      <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
+        <b>v{currentVersion}</b>
+        {state}
+        <span class="hide">{` in ${reference}`}</span>
+      </a>
+      {isProtected && <Chip>protected</Chip>}
+    </span>
+  );
+}

@@ -1,0 +1,176 @@
+// Edits a prompt, and writes a new one: a box for each message, and below it what differs, the variables, and a preview.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { Refusal } from "../../common/errors.ts";
+import type { PromptId } from "../../common/ids.ts";
+import { diffPrompts, variablesOf } from "../../management/prompt-text.ts";
+import type { PromptContent } from "../../management/prompt-text.ts";
+import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../management/versions.ts";
+import type { PromptVersion } from "../../management/versions.ts";
+import { contentOf, emptyDraft, keepUnchanged, readDraft, rearrange, requireName, toDraft } from "../draft.ts";
+import type { Draft } from "../draft.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
+import type { Page, View, Visit } from "../page.ts";
+import { Diff } from "../parts/diff.tsx";
+import { DraftForm } from "../parts/draft-form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { previewOf } from "../parts/preview.tsx";
+import { VariablesNotice } from "../parts/variables.tsx";
+
+/** What is edited: nothing yet for a new prompt. */
+type Base = { version: PromptVersion; latest: number } | undefined;
+
+export const editPage: Page = {
+  path: "/:workspaceId/prompts/:promptId/edit",
+  section: "prompts",
+  async show(visit) {
+    const base = await findBase(visit);
+    return viewOf(visit, base, hasDraft(visit) ? readDraft(visit.form) : toDraft(base!.version));
+  },
+  async act(visit) {
+    const base = await findBase(visit), draft = readDraft(visit.form), action = visit.form.get("do") ?? "preview";
+    if (action !== "publish") return viewOf(visit, base, rearrange(draft, action));
+    const { version, latest } = base!;
+    const content = keepUnchanged(contentOf(draft), version);
+    const { id: workspaceId } = workspaceOf(visit);
+    const seen = Number(visit.form.get("latest")) || latest;
+    const id = version.id;
+    try {
+      const pushed = await visit.call(pushPrompt, { id, workspaceId, ...content, note: draft.note, ifLatest: seen });
+      return { redirect: link(visit, ["prompts", id], { done: pushed.isNew ? "published" : "same" }) };
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.kind !== "outdated") throw error;
+      return await conflictView(visit, base!, draft, seen);
+    }
+  },
+};
+
+export const newPromptPage: Page = {
+  path: "/:workspaceId/prompts/new",
+  section: "prompts",
+  // deno-lint-ignore require-await -- a page returns a promise
+  async show(visit) {
+    return viewOf(visit, undefined, hasDraft(visit) ? readDraft(visit.form) : emptyDraft);
+  },
+  async act(visit) {
+    const draft = readDraft(visit.form), action = visit.form.get("do") ?? "preview";
+    if (action !== "publish") return viewOf(visit, undefined, rearrange(draft, action));
+    const { id: workspaceId } = workspaceOf(visit);
+    const name = requireName(draft);
+    const { id } = await visit.call(createPrompt, { workspaceId, name, ...contentOf(draft), note: draft.note });
+    return { redirect: link(visit, ["prompts", id], { done: "published" }) };
+  },
+};
+
+const hasDraft = ({ form }: Visit): boolean => form.has("title");
+
+/** The version that is edited: the one in the query, or the newest. */
+async function findBase(visit: Visit): Promise<Base> {
+  const { id: workspaceId } = workspaceOf(visit);
+  const id = visit.params.promptId as PromptId;
+  const newest = await visit.call(getPrompt, { id, workspaceId });
+  const wanted = askedVersion(visit, "base") ?? newest.version;
+  const version = wanted === newest.version
+    ? newest
+    : await visit.call(getPromptVersion, { id, workspaceId, version: wanted });
+  return { version, latest: newest.version };
+}
+
+function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
+  const lack = findLack(visit, base === undefined ? createPrompt : pushPrompt);
+  const name = base?.version.name;
+  const title = base === undefined ? "New prompt" : `Edit ${name}`;
+  return {
+    title,
+    isWide: true,
+    body: (
+      <>
+        <Heading
+          title={base === undefined ? title : <>Edit {isolated(name!)}</>}
+          trail={[
+            { label: "Prompts", href: link(visit, ["prompts"]) },
+            ...base === undefined ? [] : [{ label: isolated(name!), href: link(visit, ["prompts", base.version.id]) }],
+          ]}
+          lede={base === undefined ? "Version 1. It is not served before it is deployed." : (
+            <>
+              From version {base.version.version}
+              {base.version.version !== base.latest && `, while version ${base.latest} is the newest`}. A version never
+              changes: publishing makes version {base.latest + 1}.
+            </>
+          )}
+        />
+        {lack !== undefined && <Notice kind="info">{lack}</Notice>}
+        {warning}
+        <div class="split">
+          <div>
+            <DraftForm draft={draft} isNew={base === undefined} latest={base?.latest} lack={lack} />
+          </div>
+          <div id="preview" role="region" aria-label="Outcome" tabindex="0">{outcomeOf(visit, base, draft)}</div>
+        </div>
+      </>
+    ),
+  };
+}
+
+/** What publishing would do: the difference, the variables that come or go, and the messages with values filled in. */
+function outcomeOf(visit: Visit, base: Base, draft: Draft): Html {
+  let content: PromptContent;
+  try {
+    content = base === undefined ? contentOf(draft) : keepUnchanged(contentOf(draft), base.version);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return <Notice kind="error">{error.message}.</Notice>;
+  }
+  const labelled = (label: string, content: PromptContent) => ({ label, content });
+  return (
+    <>
+      {base !== undefined && (
+        <>
+          <h2>Difference to version {base.version.version}</h2>
+          <p></p>
+          <VariablesNotice before={base.version.variables} after={variablesOf(content.messages)} />
+          <Diff
+            text={diffPrompts(labelled("before", base.version), labelled("after", content))}
+            label="Difference"
+          />
+        </>
+      )}
+      <Section title="Preview">{previewOf(visit.form, content)}</Section>
+    </>
+  );
+}
+
+/** Someone was faster. What was written stays in the form, beside what the other one changed. */
+async function conflictView(
+  visit: Visit,
+  base: { version: PromptVersion; latest: number },
+  draft: Draft,
+  seen: number,
+) {
+  const { id: workspaceId } = workspaceOf(visit);
+  const { id } = base.version;
+  const [newest, old] = await Promise.all([
+    visit.call(getPrompt, { id, workspaceId }),
+    visit.call(getPromptVersion, { id, workspaceId, version: seen }),
+  ]);
+  const labelled = (content: PromptContent) => ({ label: "version", content });
+  const warning = (
+    <>
+      <Notice kind="error">
+        Someone published version {newest.version} while you were editing
+        {newest.note !== "" && ` (“${newest.note}”)`}. Your text is still below. Take over what changed, and publish
+        again: then yours becomes version {newest.version + 1}.
+      </Notice>
+      <details open>
+        <summary>What version {newest.version} changed against version {seen}</summary>
+        <Diff text={diffPrompts(labelled(old), labelled(newest))} label={`Version ${seen} to ${newest.version}`} />
+      </details>
+      <p></p>
+    </>
+  );
+  return { ...viewOf(visit, { version: newest, latest: newest.version }, draft, warning), kind: "outdated" as const };
+}

@@ -1,0 +1,162 @@
+// Reads what people enter into forms and filters: numbers, times and spans.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { DeploymentId } from "../../common/ids.ts";
+import { invalid, Refusal } from "../../common/errors.ts";
+import { getDeployment, listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { h } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, askedWord, listMost, sent, workspaceOf } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { Field, Select } from "../parts/form.tsx";
+
+/** A number that a form sent. What is not one is refused under the name of its field. */
+export function numberIn(visit: Visit, name: string): number | undefined {
+  const text = sent(visit, name);
+  if (text === undefined) return undefined;
+  const value = /^-?\d{1,15}$/.test(text.replace(/[,\s]/g, "")) ? Number(text.replace(/[,\s]/g, "")) : NaN;
+  if (Number.isNaN(value)) throw invalid(`${name} must be a whole number`);
+  return value;
+}
+
+/** What a page found, or why its filter was refused. */
+type Found<T> = { found: T; refusal?: undefined } | { found?: undefined; refusal: Refusal };
+
+/** Reads what a filter asks for. If it is refused, the page shows its form again, with the reason. */
+export async function findWith<T>(find: () => Promise<T>): Promise<Found<T>> {
+  try {
+    return { found: await find() };
+  } catch (error) {
+    if (error instanceof Refusal && (error.kind === "invalid" || error.kind === "conflict")) return { refusal: error };
+    throw error;
+  }
+}
+
+const day = 86_400_000; // ms
+
+const mostDays = 3_660;
+
+/** Days that a form sent, in ms. Nothing means for ever. `label` is that of the field. */
+export function daysIn(visit: Visit, name: string, label: string): number | null {
+  const days = numberIn(visit, name);
+  if (days === undefined) return null;
+  if (days < 1 || days > mostDays) throw invalid(`${label} must be from 1 to ${mostDays}, or empty`);
+  return days * day;
+}
+
+/** Makes a change. If it is refused for a field, the refusal names it as the form does. */
+export async function withLabels<T>(labelOf: (path: string) => string | undefined, change: () => Promise<T>) {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== "invalid") throw error;
+    const message = error.message.replace(/^(?:Field )?(\S+)(?= must )/, (found, path) => labelOf(path) ?? found);
+    throw new Refusal(error.kind, message, error.code);
+  }
+}
+
+/** Spans of time that filters offer, in ms. */
+const spans = { "1h": 3_600_000, "24h": day, "7d": 7 * day, "30d": 30 * day } as const;
+export const spanOptions = [
+  ["", "Any time"],
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+] as const;
+
+type Range = { from?: number; to?: number };
+
+/** The range of time that the query asks for, in Unix ms: what is in a span up to now, and from one moment to another. */
+export function rangeOf(visit: Visit): Range {
+  const from = momentOf(asked(visit, "from")) ?? -Infinity, to = momentOf(asked(visit, "to"));
+  const start = Math.max(from, spanOf(visit).from ?? -Infinity);
+  return { ...(start < 0 ? {} : { from: start }), ...(to === undefined ? {} : { to }) };
+}
+
+/** The span up to now that the query asks for: one of `spans`, or all time. */
+export function spanOf(visit: Visit): Range {
+  if (asked(visit, "last") === "all") return {};
+  const last = askedWord(visit, "last", Object.keys(spans) as (keyof typeof spans)[]);
+  return last === undefined ? {} : { from: visit.now - spans[last] };
+}
+
+const moment =
+  /^(?<day>\d{4}-\d\d-\d\d)(?:[T ](?<time>\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(?:Z|(?<hours>[+-]\d\d):?(?<minutes>\d\d))?)?$/;
+
+/** A moment in UTC as a browser sends it or a person types it, or one with a zone. */
+export function momentOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const { day = "", time = "00:00", hours = "+00", minutes = "00" } = moment.exec(text)?.groups ?? {};
+  const at = Date.parse(`${day}T${time}${hours}:${minutes}`);
+  // Date.parse takes 2026-02-30 as a day in March.
+  if (!(at >= 0) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
+    throw invalid("A time must look like 2026-11-15T12:00");
+  }
+  return at;
+}
+
+/** The deployment to begin with: the one named production, else the oldest, of a list with the newest first. */
+export const mainOf = (deployments: readonly Deployment[]): Deployment | undefined =>
+  deployments.find(({ name, archivedAt }) => name === "production" && archivedAt === null) ??
+    deployments.findLast(({ archivedAt }) => archivedAt === null) ?? deployments.at(-1);
+
+const mostOptions = 200;
+
+/** The deployments that a form offers. Of very many they are the newest, and the form takes a name instead. */
+type Offered = { deployments: Deployment[]; isWhole: boolean };
+
+export async function findOffered(visit: Visit, archived = false): Promise<Offered> {
+  const { id: workspaceId } = workspaceOf(visit);
+  const list = (page: { limit: number; cursor: string | undefined }) =>
+    visit.call(listDeployments, { workspaceId, archived, ...page });
+  const { items: deployments, nextCursor } = await listMost(list, undefined, mostOptions);
+  return { deployments, isWhole: nextCursor === null };
+}
+
+/** The deployment of the workspace with this id or reference; undefined if there is none. */
+export async function findDeployment(visit: Visit, ref: string): Promise<Deployment | undefined> {
+  try {
+    return await visit.call(getDeployment, { id: ref as DeploymentId, workspaceId: workspaceOf(visit).id });
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === "not_found") return undefined;
+    throw error;
+  }
+}
+
+/** The references of deployments by their ids. */
+export async function findReferences(
+  visit: Visit,
+  ids: readonly (DeploymentId | null)[],
+): Promise<Map<string, string>> {
+  const named = [...new Set(ids)].filter((id) => id !== null);
+  const found = await Promise.all(named.map((id) => findDeployment(visit, id)));
+  return new Map(found.flatMap((deployment) => deployment ? [[deployment.id, deployment.reference]] : []));
+}
+
+type DeploymentFieldProps = {
+  label: string;
+  name: string;
+  value: Deployment | string | null | undefined;
+  /** Offers that there is none, in these words. */
+  none?: string;
+  offered: Offered;
+};
+
+/** A field for a deployment: a choice, or a text if there are too many to choose from. */
+export function DeploymentField({ label, name, value, none, offered }: DeploymentFieldProps): Html {
+  const isKnown = typeof value === "object" && value !== null;
+  if (!offered.isWhole) {
+    const hint = `An id, or a reference such as support/assistant@production.${none ? ` If empty: ${none}.` : ""}`;
+    const text = isKnown ? value.reference : value;
+    return <Field label={label} name={name} value={text} hint={hint} isRequired={none === undefined} />;
+  }
+  const options = offered.deployments.map(({ id, reference, archivedAt }) =>
+    [id, archivedAt === null ? reference : `${reference} (archived)`] as const
+  );
+  const all = none === undefined ? options : [["", none] as const, ...options];
+  const id = isKnown ? value.id : value;
+  return <Select label={label} name={name} value={id} isLong={none === undefined} options={all} />;
+}

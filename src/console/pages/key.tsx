@@ -1,0 +1,71 @@
+// An API key: what it may do, its rotation and its revocation.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { notFound } from "../../common/errors.ts";
+import type { KeyId } from "../../common/ids.ts";
+import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
+import type { ApiKey } from "../../management/api-keys.ts";
+import { time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import { link, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Heading } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { isRevoked, stateChip } from "../parts/secret.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { findReferences } from "./inputs.tsx";
+import { permissionsOf } from "./keys.tsx";
+import { changeSecret, RotationForms } from "./secrets.tsx";
+
+export const keyPage: Page = {
+  path: "/:workspaceId/keys/:keyId",
+  section: "keys",
+  async show(visit) {
+    const key = await findKey(visit);
+    const { id, name, prefix, deployId, createdAt, lastUsedAt, rotatedAt } = key;
+    const references = await findReferences(visit, [deployId]);
+    return {
+      title: `Key ${name || prefix}`,
+      body: (
+        <>
+          {doneNotice(visit, { revoke: "The key is revoked." })}
+          <Heading title={isolated(name || "Unnamed key")} trail={[{ label: "Keys", href: link(visit, ["keys"]) }]} />
+          <Facts>
+            <Fact label="State">{stateChip(key, visit.now)}</Fact>
+            <Fact label="Permissions">{permissionsOf(key, references)}</Fact>
+            <Fact label="Begins with">
+              <code>{prefix}…</code>
+            </Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Last used, to the hour">{time(lastUsedAt)}</Fact>
+            <Fact label="Rotated">{time(rotatedAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          {!isRevoked(key) && (
+            <RotationForms visit={visit} rotate={rotateApiKey} revoke={revokeApiKey} users="applications" />
+          )}
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id } = await findKey(visit), back = link(visit, ["keys", id]);
+    return await changeSecret(visit, back, {
+      revoke: () => visit.call(revokeApiKey, { id }),
+      async rotate(overlapMs) {
+        const { key: secret, name } = await visit.call(rotateApiKey, { id, overlapMs });
+        return { secret, name };
+      },
+    });
+  },
+};
+
+/** The key in the path, which must be of the workspace in the path. */
+async function findKey(visit: Visit): Promise<ApiKey> {
+  const id = visit.params.keyId as KeyId, key = await visit.call(getApiKey, { id });
+  if (key.workspaceId !== workspaceOf(visit).id) throw notFound("API key", id);
+  return key;
+}

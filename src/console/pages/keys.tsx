@@ -1,0 +1,123 @@
+// API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
+import type { ApiKey } from "../../management/api-keys.ts";
+import type { DeploymentId } from "../../common/ids.ts";
+import { time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, link, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Chip } from "../parts/chips.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Form, Guarded, Select } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { secretView, stateChip } from "../parts/secret.tsx";
+import { Pager, Table } from "../parts/table.tsx";
+import { DeploymentField, findOffered, findReferences, withLabels } from "./inputs.tsx";
+import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
+
+const pageSize = 50;
+const labels: Record<string, string> = { name: "Name", deployId: "Scope", expiresAt: expiryLabel };
+
+const permissions = [
+  ["", "Read and submit"],
+  ["read", "Only read prompts"],
+  ["submit", "Only submit records"],
+] as const;
+
+export const keysPage: Page = {
+  path: "/:workspaceId/keys",
+  section: "keys",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const cursor = asked(visit, "cursor");
+    const { items, nextCursor } = await visit.call(listApiKeys, { workspaceId, limit: pageSize, cursor });
+    const references = await findReferences(visit, items.map(({ deployId }) => deployId));
+    const offered = await findOffered(visit);
+    return {
+      title: "Keys",
+      body: (
+        <>
+          <Heading
+            title="Keys"
+            lede="Applications authenticate with a key. Its secret is shown once and stored as a hash."
+          />
+          {items.length === 0
+            ? <Empty title="No key yet">An application needs one to read prompts and to send records.</Empty>
+            : keysTable(visit, items, references)}
+          <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
+          <Section title="New key">
+            <Guarded visit={visit} operation={createApiKey}>
+              <Form submit="Create key">
+                <div class="row">
+                  <Field label="Name" name="name" value={visit.form.get("name")} hint="To tell keys apart." />
+                  <Select label="Permissions" name="may" value={visit.form.get("may")} options={permissions} />
+                  <DeploymentField
+                    label="Scope"
+                    name="deployId"
+                    value={visit.form.get("deployId")}
+                    none="All deployments"
+                    offered={offered}
+                  />
+                  <ExpiryField visit={visit} />
+                </div>
+              </Form>
+            </Guarded>
+          </Section>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const may = sent(visit, "may"), deployId = sent(visit, "deployId") as DeploymentId | undefined;
+    const expiresAt = expiryIn(visit);
+    const { id, key, name } = await withLabels((path) => labels[path], () =>
+      visit.call(createApiKey, {
+        workspaceId,
+        name: sent(visit, "name"),
+        readOnly: may === "read",
+        submitOnly: may === "submit",
+        deployId,
+        expiresAt,
+      }));
+    return secretView({ title: "The new key", name, secret: key, back: link(visit, ["keys", id]) });
+  },
+};
+
+const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMap<string, string>): Html => (
+  <Table
+    caption="Keys"
+    rows={keys}
+    columns={[
+      {
+        label: "Name",
+        isHead: true,
+        cell: ({ id, name, prefix }) => (
+          <>
+            <a href={link(visit, ["keys", id])}>{isolated(name || "unnamed")}</a>
+            <p class="hint mono">{prefix}…</p>
+          </>
+        ),
+      },
+      { label: "Permissions", cell: (key) => permissionsOf(key, references) },
+      { label: "State", cell: (key) => stateChip(key, visit.now) },
+      { label: "Created", cell: ({ createdAt }) => time(createdAt) },
+      { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+    ]}
+  />
+);
+
+/** What a key may do, and where. */
+export const permissionsOf = (
+  { readOnly, submitOnly, deployId }: ApiKey,
+  references: ReadonlyMap<string, string>,
+): Html => (
+  <span class="chips">
+    <Chip>{readOnly ? "read" : submitOnly ? "submit" : "read and submit"}</Chip>
+    {deployId !== null && <Chip>{isolated(references.get(deployId) ?? deployId)}</Chip>}
+  </span>
+);

@@ -1,0 +1,144 @@
+// The prices of models. They are the operator's own, and the cost of every record follows from them.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { PriceId } from "../../common/ids.ts";
+import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
+import type { Price } from "../../management/prices.ts";
+import { dash, price, time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, findLack, link, sent } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Form, Guarded, HiddenField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { Pager, Table } from "../parts/table.tsx";
+import { momentOf } from "./inputs.tsx";
+
+const pageSize = 100;
+
+export const pricesPage: Page = {
+  path: "/:workspaceId/prices",
+  section: "prices",
+  async show(visit) {
+    const { items, nextCursor } = await visit.call(listPrices, { limit: pageSize, cursor: asked(visit, "cursor") });
+    return {
+      title: "Prices",
+      body: (
+        <>
+          {doneNotice(visit, {
+            stored: "The price is stored. Costs follow at once.",
+            removed: "The price is removed. Costs follow at once.",
+          })}
+          <Heading
+            title="Prices"
+            lede="USD per million tokens, for all workspaces. Costs are computed when they are read, so that a corrected price corrects the past."
+          />
+          {items.length === 0 ? noPrice : pricesTable(visit, items)}
+          <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
+          <Section title="Set a price">
+            <Guarded visit={visit} operation={setPrice}>{newForm(visit)}</Guarded>
+          </Section>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const id = sent(visit, "remove") as PriceId | undefined;
+    if (id !== undefined) await visit.call(removePrice, { id });
+    else {
+      await visit.call(setPrice, {
+        model: sent(visit, "model") ?? "",
+        provider: sent(visit, "provider"),
+        input: sent(visit, "input") ?? "",
+        cachedInput: sent(visit, "cachedInput"),
+        output: sent(visit, "output") ?? "",
+        validFrom: momentOf(sent(visit, "validFrom")),
+      });
+    }
+    return { redirect: link(visit, ["prices"], { done: id === undefined ? "stored" : "removed" }) };
+  },
+};
+
+const importing = <code>promptledger price import</code>;
+
+const noPrice = (
+  <Empty title="No price yet">
+    Without prices, records have no cost unless they bring one. Set a price below, or import a list with {importing}.
+  </Empty>
+);
+
+const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
+  <Table
+    caption="Prices"
+    rows={prices}
+    columns={[
+      { label: "Model", isHead: true, cell: ({ model }) => isolated(model) },
+      { label: "Provider", cell: ({ provider }) => provider === "*" ? "any" : isolated(provider) },
+      { label: "Input", isNumber: true, cell: ({ input }) => price(input) },
+      {
+        label: "Cached input",
+        isNumber: true,
+        cell: ({ cachedInput }) => cachedInput === null ? dash : price(cachedInput),
+      },
+      { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
+      { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "always" : time(validFrom) },
+      ...findLack(visit, removePrice) === undefined
+        ? [{ label: "Remove", isAction: true as const, cell: removeForm }]
+        : [],
+    ]}
+  />
+);
+
+/** Removing changes past costs, so the button stands below what it does. */
+const removeForm = ({ id, model }: Price): Html => (
+  <details>
+    <summary>
+      Remove
+      <span class="hide">{` the price of ${model}`}</span>
+    </summary>
+    <p class="hint">Past and future costs of this model change at once, in all workspaces.</p>
+    <form method="post">
+      <HiddenField name="remove" value={id} />
+      <button class="small danger">Remove the price</button>
+    </form>
+  </details>
+);
+
+function newForm({ form }: Visit): Html {
+  const value = (name: string) => form.get(name);
+  return (
+    <Form submit="Set price">
+      <div class="row">
+        <Field
+          label="Model"
+          name="model"
+          value={value("model")}
+          isRequired
+          placeholder="gpt-4o*"
+          hint="* stands for any text."
+        />
+        <Field label="Provider" name="provider" value={value("provider")} hint="Any provider, if empty." />
+      </div>
+      <div class="row">
+        <Field label="Input (USD)" name="input" value={value("input")} isRequired placeholder="0.15" />
+        <Field
+          label="Cached input (USD)"
+          name="cachedInput"
+          value={value("cachedInput")}
+          hint="As other input, if empty."
+        />
+        <Field label="Output (USD)" name="output" value={value("output")} isRequired placeholder="0.60" />
+      </div>
+      <Field
+        label="From (UTC)"
+        name="validFrom"
+        type="datetime-local"
+        value={value("validFrom")}
+        hint="Always, if empty. A later price of the same model ends it."
+      />
+    </Form>
+  );
+}

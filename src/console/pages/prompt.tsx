@@ -1,0 +1,261 @@
+// A prompt: the content of a version, its other versions, and where it is live.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
+import type { PromptId } from "../../common/ids.ts";
+import { createDeployment, listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { readStats } from "../../management/stats.ts";
+import type { Stats } from "../../management/stats.ts";
+import { archivePrompt, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
+import type { Prompt } from "../../management/prompts.ts";
+import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
+import type { VersionSummary } from "../../management/versions.ts";
+import { time } from "../format.tsx";
+import { breakable, exact, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Chip, deploymentChips } from "../parts/chips.tsx";
+import { contentView } from "../parts/content.tsx";
+import { mainOf } from "./inputs.tsx";
+import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { doneNotice, Notice } from "../parts/notice.tsx";
+import { numbersLine } from "../parts/stats.tsx";
+
+const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
+
+export const promptPage: Page = {
+  path: "/:workspaceId/prompts/:promptId",
+  section: "prompts",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit);
+    const id = visit.params.promptId as PromptId;
+    const [{ prompt }, versions, open] = await Promise.all([
+      call(getPrompt, { id, workspaceId }),
+      call(listPromptVersions, { id, workspaceId, limit: mostVersions }),
+      listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
+    ]);
+    const version = askedVersion(visit, "version") ?? prompt.latestVersion;
+    const shown = await call(getPromptVersion, { id, workspaceId, version });
+    const measured = mainOf(open);
+    const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
+    const isArchived = prompt.archivedAt !== null;
+    return {
+      title: `${prompt.name} v${version}`,
+      body: (
+        <>
+          {doneNotice(visit, textsOf(prompt))}
+          <Heading
+            title={breakable(prompt.name)}
+            trail={[{ label: "Prompts", href: link(visit, ["prompts"]) }]}
+            lede={[isolated(shown.title), shown.description !== "" && [" — ", isolated(shown.description)]]}
+            actions={!isArchived && findLack(visit, pushPrompt) === undefined && (
+              <a class="button primary" href={link(visit, ["prompts", id, "edit"], { base: version })}>
+                Edit{version !== prompt.latestVersion && ` from v${version}`}
+              </a>
+            )}
+          />
+          {isArchived && (
+            <Notice kind="warning">This prompt is archived. Requests to its deployments are refused.</Notice>
+          )}
+          <div class="split">
+            <div>
+              <div class="line">
+                <h2>Version {version}</h2>
+                <div class="actions">{promoteLinks(visit, open, version)}</div>
+              </div>
+              <p class="hint">{time(shown.createdAt)}{shown.note !== "" && [" · ", isolated(shown.note)]}</p>
+              {contentView(shown)}
+            </div>
+            <div>
+              <h2>Versions</h2>
+              <p></p>
+              {versionsList(visit, prompt, versions.items, version, open, numbers)}
+              <Section title="Deployments">{deploymentsOf(visit, prompt, open, version)}</Section>
+              <Section title="This prompt">{changesOf(visit, prompt)}</Section>
+            </div>
+          </div>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const id = visit.params.promptId as PromptId, { id: workspaceId } = workspaceOf(visit);
+    const note = sent(visit, "note");
+    const action = visit.form.get("do");
+    if (action === "deploy") {
+      const version = Number(sent(visit, "version")), name = sent(visit, "name") ?? "";
+      const deployment = await visit.call(createDeployment, { workspaceId, promptId: id, name, version, note });
+      return { redirect: link(visit, ["deployments", deployment.id], { done: "created" }) };
+    }
+    if (action === "rename") await visit.call(renamePrompt, { id, workspaceId, name: sent(visit, "name") ?? "" });
+    else if (action === "archive") await visit.call(archivePrompt, { id, workspaceId, note });
+    else if (action === "unarchive") await visit.call(unarchivePrompt, { id, workspaceId, note });
+    else throw invalid("Field do must be one of deploy, rename, archive, unarchive");
+    return { redirect: link(visit, ["prompts", id], { done: action }) };
+  },
+};
+
+const textsOf = ({ latestVersion }: Prompt) => ({
+  published: `Version ${latestVersion} is published. It is not live yet: promote it where it should be served.`,
+  same: `Nothing differs from version ${latestVersion}, so no version was made.`,
+  rename: "The prompt is renamed. Its references have changed.",
+  archive: "The prompt is archived.",
+  unarchive: "The prompt is no longer archived.",
+});
+
+const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version: number): Part =>
+  deployments.filter(({ currentVersion }) => currentVersion !== version).slice(0, 4).map(({ id, name }) => (
+    <a class="button small" href={link(visit, ["deployments", id, "promote"], { version })}>
+      <span>Promote to {isolated(name)}</span>
+    </a>
+  ));
+
+const statisticsLink = (visit: Visit, { id }: Deployment): Html => (
+  <a href={link(visit, ["deployments", id, "stats"])}>All statistics</a>
+);
+
+function versionsList(
+  visit: Visit,
+  { id, latestVersion }: Prompt,
+  versions: readonly VersionSummary[],
+  shown: number,
+  deployments: readonly Deployment[],
+  numbers: Stats | undefined,
+): Html {
+  const measured = deployments.find(({ id }) => id === numbers?.deployId);
+  const comparison = (one: number, other: number) => {
+    const [from, to] = [one, other].sort((a, b) => a - b);
+    return <a href={link(visit, ["prompts", id, "compare"], { from, to })}>compare with v{other}</a>;
+  };
+  return (
+    <>
+      {measured && (
+        <p class="hint">
+          Numbers of {isolated(measured.name)} in the last 30 days. {statisticsLink(visit, measured)}
+        </p>
+      )}
+      <ol class="versions" reversed>
+        {versions.map(({ version, note, actor, source, createdAt }) => {
+          const live = deployments.filter(({ currentVersion }) => currentVersion === version);
+          const compared = version === shown ? version - 1 : shown;
+          return (
+            <li aria-current={version === shown && "true"}>
+              <div class="line">
+                <a href={link(visit, ["prompts", id], { version })}>
+                  <strong>v{version}</strong>
+                  {version === latestVersion && " newest"}
+                </a>
+                {deploymentChips(visit, live)}
+              </div>
+              {note !== "" && <p>{isolated(note)}</p>}
+              {numbersLine(numbers?.versions.find((each) => each.version === version))}
+              <p class="hint">
+                {time(createdAt)}
+                {source !== null && [" · ", actor === "" ? source : isolated(actor)]}
+                {compared > 0 && [" · ", comparison(version, compared)]}
+              </p>
+            </li>
+          );
+        })}
+      </ol>
+      {latestVersion > mostVersions && <p class="hint">The newest {mostVersions} are shown.</p>}
+    </>
+  );
+}
+
+/** Whether one of the forms of the page was refused. It is shown open, with what was entered. */
+const wasRefused = ({ form, refusal }: Visit, action: string): boolean =>
+  refusal !== undefined && form.get("do") === action;
+
+const entered = (visit: Visit, action: string, name: string): string | null =>
+  wasRefused(visit, action) ? visit.form.get(name) : null;
+
+const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[], version: number): Html => (
+  <>
+    {open.length === 0
+      ? (
+        <p class="hint">
+          Applications read a deployment. Create one, such as <code>production</code>.
+        </p>
+      )
+      : <p>{deploymentChips(visit, open)}</p>}
+    {prompt.archivedAt === null && (
+      <details open={open.length === 0 || wasRefused(visit, "deploy")}>
+        <summary>New deployment</summary>
+        <Guarded visit={visit} operation={createDeployment}>
+          <Form submit="Create deployment">
+            <HiddenField name="do" value="deploy" />
+            <Field
+              label="Name of the deployment"
+              name="name"
+              value={entered(visit, "deploy", "name") ?? (open.length === 0 ? "production" : "")}
+              isRequired
+            />
+            <VersionField
+              value={entered(visit, "deploy", "version") ?? version}
+              newest={newestVersions(prompt)}
+            />
+          </Form>
+        </Guarded>
+      </details>
+    )}
+  </>
+);
+
+const newestVersions = ({ latestVersion }: Prompt) =>
+  Array.from({ length: Math.min(latestVersion, mostVersions) }, (_, index) => {
+    const version = latestVersion - index;
+    return { version, label: `v${version}` };
+  });
+
+const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): Html => (
+  <>
+    <p class="hint">
+      Created {time(createdAt)}. Its id is <code>{id}</code>.
+    </p>
+    <details open={wasRefused(visit, "rename")}>
+      <summary>Rename</summary>
+      <Guarded visit={visit} operation={renamePrompt}>
+        <Form submit="Rename">
+          <HiddenField name="do" value="rename" />
+          <div class="field">
+            <label for="new-name">New name</label>
+            <input id="new-name" name="name" value={exact(entered(visit, "rename", "name") ?? name)} required />
+            <p class="hint">
+              References such as <Chip>{name}@production</Chip> change. Applications that use them must change too.
+            </p>
+          </div>
+        </Form>
+      </Guarded>
+    </details>
+    {archivedAt === null
+      ? (
+        <details open={wasRefused(visit, "archive")}>
+          <summary>Archive</summary>
+          <Guarded visit={visit} operation={archivePrompt}>
+            <Form submit="Archive prompt" kind="danger">
+              <HiddenField name="do" value="archive" />
+              <p>Lists hide it with its deployments, and requests to them are refused. Nothing is deleted.</p>
+              <NoteField visit={visit} />
+            </Form>
+          </Guarded>
+        </details>
+      )
+      : (
+        <details open={wasRefused(visit, "unarchive")}>
+          <summary>Unarchive</summary>
+          <Guarded visit={visit} operation={unarchivePrompt}>
+            <Form submit="Unarchive prompt">
+              <HiddenField name="do" value="unarchive" />
+              <NoteField visit={visit} />
+            </Form>
+          </Guarded>
+        </details>
+      )}
+  </>
+);

@@ -1,0 +1,125 @@
+// The prompts of a workspace as a tree by the slashes in their names, and a search over names and texts.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { Page as ListPage } from "../../common/domain.ts";
+import { listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { listPrompts } from "../../management/prompts.ts";
+import type { Prompt } from "../../management/prompts.ts";
+import { createPrompt } from "../../management/versions.ts";
+import { groupBy } from "../group-by.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Chip, deploymentChips } from "../parts/chips.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Checkbox, Field, Filters } from "../parts/form.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { Pager, PartHint } from "../parts/table.tsx";
+
+export const promptsPage: Page = {
+  path: "/:workspaceId/prompts",
+  section: "prompts",
+  async show(visit) {
+    const { call } = visit;
+    const { id: workspaceId } = workspaceOf(visit);
+    const text = asked(visit, "q"), archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
+    const [{ items: prompts, nextCursor }, deployments] = await Promise.all([
+      listMost((page) => call(listPrompts, { workspaceId, archived, text, ...page }), cursor),
+      listMost((page) => call(listDeployments, { workspaceId, archived, ...page })),
+    ]);
+    const isFiltered = text !== undefined || archived;
+    const isEmpty = prompts.length === 0 && !isFiltered;
+    const mayCreate = findLack(visit, createPrompt) === undefined;
+    const isPart = cursor !== undefined || nextCursor !== null;
+    const query = Object.fromEntries(visit.query);
+    return {
+      title: "Prompts",
+      body: (
+        <>
+          <Heading
+            title="Prompts"
+            actions={mayCreate && <a class="button primary" href={link(visit, ["prompts", "new"])}>New prompt</a>}
+          />
+          {!isEmpty && (
+            <Filters clear={isFiltered ? link(visit, ["prompts"]) : undefined}>
+              <Field label="Search" name="q" type="search" value={text} placeholder="Name, title or text" />
+              <Checkbox label="Show archived" name="archived" isChecked={archived} />
+            </Filters>
+          )}
+          {isPart && <PartHint of="prompts">Search for others.</PartHint>}
+          {deployments.nextCursor !== null && (
+            <PartHint of="deployments">
+              Open a prompt to see all of its own.
+            </PartHint>
+          )}
+          {prompts.length > 0
+            ? treeOf(visit, prompts, deployments)
+            : isEmpty
+            ? noneYet(visit)
+            : (
+              <Empty title="No prompt has this text">
+                The search looks at names, titles and the messages of the newest version.
+              </Empty>
+            )}
+          <Pager next={nextCursor} href={(cursor) => link(visit, ["prompts"], { ...query, cursor })} />
+        </>
+      ),
+    };
+  },
+};
+
+function noneYet(visit: Visit): Html {
+  const write = <a href={link(visit, ["prompts", "new"])}>Write the first one</a>;
+  const steps = (
+    <>
+      {write}, or push a file with <code>promptledger prompt push</code>.
+    </>
+  );
+  return <Empty title="No prompt yet">{findLack(visit, createPrompt) ?? steps}</Empty>;
+}
+
+/** The prompts below their folders, both in the order of the alphabet. */
+function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: ListPage<Deployment>): Html {
+  const byPrompt = groupBy(deployments.items, ({ promptId }) => promptId);
+  const isWhole = deployments.nextCursor === null;
+  const sorted = [...prompts].sort((a, b) => a.name < b.name ? -1 : 1);
+  const folders = groupBy(sorted, ({ name }) => name.slice(0, name.lastIndexOf("/") + 1));
+  const inOrder = [...folders].sort(([a], [b]) => a < b ? -1 : 1);
+  return (
+    <ul class="tree">
+      {inOrder.map(([folder, all]) => (
+        <li>
+          {folder !== "" && <p class="folder mono">{isolated(folder)}</p>}
+          <ul>{all.map((prompt) => leafOf(visit, prompt, folder, byPrompt.get(prompt.id) ?? [], isWhole))}</ul>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function leafOf(
+  visit: Visit,
+  { id, name, title, latestVersion, archivedAt }: Prompt,
+  folder: string,
+  deployments: readonly Deployment[],
+  isWhole: boolean,
+): Html {
+  return (
+    <li class="leaf">
+      <div>
+        <p>
+          <a href={link(visit, ["prompts", id])} aria-label={name}>
+            <strong>{isolated(name.slice(folder.length))}</strong>
+          </a>
+        </p>
+        <p class="hint">{isolated(title)} · v{latestVersion}</p>
+      </div>
+      {archivedAt !== null
+        ? <Chip kind="off">archived</Chip>
+        : deploymentChips(visit, deployments) || isWhole && <span class="hint">not deployed</span>}
+    </li>
+  );
+}

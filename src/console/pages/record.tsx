@@ -1,0 +1,185 @@
+// A record: its input and output as a conversation where they hold messages, and everything else that was submitted. All of it
+// was written by strangers, and is shown as text.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
+import type { RecordId } from "../../common/ids.ts";
+import { indent, stringify } from "../../common/json-text.ts";
+import { findConversation } from "../../management/conversation.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
+import { getPromptVersion } from "../../management/versions.ts";
+import type { Diagnosis } from "../../schema/ledger.ts";
+import { dash, duration, sizeText } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, workspaceOf } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
+import { statusChip, versionLink } from "../parts/chips.tsx";
+import { textOf, valuesOf } from "../record-values.ts";
+import type { PartName } from "../record-values.ts";
+import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
+import { exactTime } from "../parts/exact-time.tsx";
+import { Form, Guarded, HiddenField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { rawTextHeaders } from "../safety.ts";
+import { statusOf } from "../../http/respond.ts";
+
+// What stands above, or is of the service.
+const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
+shownMembers.push("deployId", "reference", "keyId", "statusName");
+const mostJson = 8_192; // characters of what is shown as JSON
+
+export const recordPage: Page = {
+  path: "/:workspaceId/records/:recordId",
+  section: "records",
+  async show(visit) {
+    const { record, deployment } = await findRecord(visit);
+    const { id, deployId, keyId, promptVersion, createdAt } = record;
+    const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
+    const { content, ...others } = record;
+    const more = without(others, shownMembers);
+    const { id: workspaceId } = workspaceOf(visit), { promptId } = deployment;
+    const served = await visit.call(getPromptVersion, { id: promptId, workspaceId, version: promptVersion });
+    return {
+      title: `Record ${id}`,
+      isWide: true,
+      body: (
+        <>
+          <Heading
+            title={
+              <>
+                Record <span class="mono">…{id.slice(-10)}</span>
+              </>
+            }
+            trail={[{ label: "Records", href: link(visit, ["records"], { deployment: deployId }) }]}
+          />
+          <Facts>
+            <Fact label="Recorded">{exactTime(createdAt)}</Fact>
+            <Fact label="Status">{statusChip(visit, status)}</Fact>
+            <Fact label="Latency">{duration(latency)}</Fact>
+            <Fact label="Version">{versionLink(visit, deployment.promptId, promptVersion)}</Fact>
+            <Fact label="Deployment">
+              <a href={link(visit, ["deployments", deployment.id])}>{isolated(deployment.reference)}</a>
+            </Fact>
+            <Fact label="Session">
+              <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
+            </Fact>
+            {startAt !== null && <Fact label="Started">{exactTime(startAt)}</Fact>}
+            {endAt !== null && <Fact label="Ended">{exactTime(endAt)}</Fact>}
+            <Fact label="Key">
+              <a href={link(visit, ["keys", keyId])}>
+                <code>…{keyId.slice(-8)}</code>
+              </a>
+            </Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          <div class="halves">
+            <Section title="Input">{partView(visit, record, "input")}</Section>
+            <Section title="Output">{partView(visit, record, "output")}</Section>
+          </div>
+          {Object.keys(more).length > 0 && <Section title="Metadata">{jsonView(visit, more)}</Section>}
+          <details>
+            <summary>The prompt that was served: version {promptVersion}</summary>
+            <p></p>
+            {contentView(served)}
+          </details>
+          <details>
+            <summary>As it was submitted</summary>
+            <p></p>
+            {jsonView(visit, { content })}
+          </details>
+          <details>
+            <summary>Delete</summary>
+            <Guarded visit={visit} operation={deleteDiagnosis}>
+              <Form submit="Delete this record" kind="danger">
+                <p>Its content is removed for good. The call stays in the ledger, so that it still balances.</p>
+                <HiddenField name="do" value="delete" />
+              </Form>
+            </Guarded>
+          </details>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { record: { id } } = await findRecord(visit);
+    await visit.call(deleteDiagnosis, { id: id as RecordId });
+    return { redirect: link(visit, ["records"], { deployment: asked(visit, "deployment") }) };
+  },
+};
+
+/** A part of a record as plain text, whole. */
+export const recordText: Resource = {
+  path: "/:workspaceId/records/:recordId/text",
+  async answer(visit) {
+    const { record } = await findRecord(visit);
+    const part = asked(visit, "part") ?? "";
+    if (!["input", "output", "all"].includes(part)) throw invalid("part must be input, output or all");
+    const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
+    return { status: statusOf.ok, headers: rawTextHeaders(), body: text };
+  },
+};
+
+/** The record in the path and its deployment, which must be of the workspace in the path. */
+async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment: Deployment }> {
+  const record = await visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
+  const input = { id: record.deployId, workspaceId: workspaceOf(visit).id };
+  return { record, deployment: await visit.call(getDeployment, input) };
+}
+
+/** An input or output as a conversation, and as it is. */
+function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
+  const text = textOf(record, name);
+  if (text === undefined) return <p>{dash}</p>;
+  const conversation = findConversation(text), whole = wholeLink(visit, name, text.length);
+  return (
+    <>
+      {cutNotice(text, mostCharacters, whole)}
+      {conversation === undefined
+        ? (
+          <article class="message">
+            <pre dir="auto">{text.slice(0, mostCharacters)}</pre>
+          </article>
+        )
+        : (
+          <>
+            <Messages texts={conversation.messages} whole={whole} />
+            {conversation.rest !== undefined && (
+              <pre class="panel mono">{indent(conversation.rest).slice(0, mostJson)}</pre>
+            )}
+            <p class="hint">{whole} as text</p>
+          </>
+        )}
+    </>
+  );
+}
+
+/** A link to a part of the record as plain text. */
+const wholeLink = (visit: Visit, part: PartName | "all", length: number): Html => (
+  <a href={link(visit, ["records", visit.params.recordId!, "text"], { part })}>
+    Show all {sizeText(length, "characters")}
+  </a>
+);
+
+const cutNotice = (text: string, most: number, whole: Html): Part =>
+  text.length > most && <Notice kind="info">Cut after {most / 1024} kB. {whole}</Notice>;
+
+function jsonView(visit: Visit, value: object): Html {
+  const text = indent(stringify(value));
+  return (
+    <>
+      {cutNotice(text, mostJson, wholeLink(visit, "all", text.length))}
+      <pre class="panel mono">{text.slice(0, mostJson)}</pre>
+    </>
+  );
+}
+
+const without = (members: object, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(members).filter(([name, value]) => !names.includes(name) && value !== null));

@@ -1,0 +1,165 @@
+// The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { conflict } from "../../common/errors.ts";
+import { updateWorkspace } from "../../management/workspaces.ts";
+import type { Workspace } from "../../management/workspaces.ts";
+import { ageText, number, time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { link, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Checkbox, Field, Form, Guarded } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { daysIn, numberIn, withLabels } from "./inputs.tsx";
+import { StatusesForm, statusesIn, statusLabel } from "./statuses.tsx";
+
+const day = 86_400_000; // ms
+
+/** The labels of the fields by what the operation calls them, or by their own names. */
+const labels: Record<string, string> = {
+  name: "Name",
+  monthlyLimit: "Requests per month",
+  upgradeUrl: "Upgrade URL",
+  keepRecords: "Keep records for days",
+  keepCalls: "Keep calls for days",
+};
+
+export const settingsPage: Page = {
+  path: "/:workspaceId/settings",
+  section: "settings",
+  // deno-lint-ignore require-await -- a page returns a promise
+  async show(visit) {
+    const workspace = workspaceOf(visit);
+    const { id, name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt } = workspace;
+    const removal = `promptledger workspace delete ${id} --confirm ${quoted(name)}`;
+    return {
+      title: "Settings",
+      body: (
+        <>
+          {doneNotice(visit, { stored: "The settings are stored." })}
+          <Heading title="Settings" />
+          <Facts>
+            <Fact label="Name">{isolated(name)}</Fact>
+            <Fact label="Limit">{number(monthlyLimit)} requests a month</Fact>
+            <Fact label="Upgrade URL">{upgradeUrl === null ? "none" : isolated(upgradeUrl)}</Fact>
+            <Fact label="Records are kept">{keepText(keepRecordsMs)}</Fact>
+            <Fact label="Calls are kept">{keepText(keepCallsMs)}</Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          <Section title="Change">
+            <Guarded visit={visit} operation={updateWorkspace}>{changeForm(visit, workspace)}</Guarded>
+          </Section>
+          <Section title="Statuses">
+            <Guarded visit={visit} operation={updateWorkspace}>
+              <StatusesForm visit={visit} statuses={workspace.statuses} />
+            </Guarded>
+          </Section>
+          <p class="hint">
+            To delete a workspace with everything in it, use <code>{removal}</code>.
+          </p>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id } = workspaceOf(visit);
+    if (visit.form.get("do") === "statuses") {
+      const statuses = statusesIn(visit);
+      await withLabels(statusLabel(statuses), () => visit.call(updateWorkspace, { id, statuses }));
+    } else {
+      await withLabels(
+        (path) => labels[path],
+        async () => {
+          const settings = settingsIn(visit);
+          requireConsent(visit, settings);
+          await visit.call(updateWorkspace, { id, ...settings });
+        },
+      );
+    }
+    return { redirect: link(visit, ["settings"], { done: "stored" }) };
+  },
+};
+
+const shortened = "retention_shortened";
+
+/** Refuses a shorter retention until a box is ticked beside what it removes. */
+function requireConsent(visit: Visit, { keepRecordsMs, keepCallsMs }: ReturnType<typeof settingsIn>): void {
+  const stored = workspaceOf(visit);
+  const older = (noun: string, next: number | null, before: number | null) =>
+    next !== null && (before === null || next < before) ? [`${noun} older than ${ageText(next)}`] : [];
+  const removed = [
+    ...older("records", keepRecordsMs, stored.keepRecordsMs),
+    ...older("calls", keepCallsMs, stored.keepCallsMs),
+  ];
+  if (removed.length === 0 || sent(visit, "consent") === "yes") return;
+  throw conflict(`This removes ${removed.join(" and ")}. Tick the box in the form and store it again`, shortened);
+}
+
+/** A text as an argument in a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const settingsIn = (visit: Visit) => ({
+  name: sent(visit, "name") ?? "",
+  monthlyLimit: numberIn(visit, "monthlyLimit"),
+  upgradeUrl: sent(visit, "upgradeUrl") ?? null,
+  keepRecordsMs: retentionIn(visit, "keepRecords", workspaceOf(visit).keepRecordsMs),
+  keepCallsMs: retentionIn(visit, "keepCalls", workspaceOf(visit).keepCallsMs),
+});
+
+/** A retention in ms. The field has whole days, so one that was not changed leaves what is stored. */
+function retentionIn(visit: Visit, name: string, stored: number | null): number | null {
+  const entered = daysIn(visit, name, labels[name]!);
+  return stored !== null && entered === daysOf(stored)! * day ? stored : entered;
+}
+
+const keepText = (ms: number | null): string => ms === null ? "for ever" : ageText(ms);
+const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
+
+function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Html {
+  const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
+  const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
+  return (
+    <Form submit="Save">
+      <Field label={labels.name!} name="name" value={valueOf("name", name)} isRequired />
+      <Field
+        label={labels.monthlyLimit!}
+        name="monthlyLimit"
+        type="number"
+        value={valueOf("monthlyLimit", monthlyLimit)}
+        isRequired
+        hint="Applies from the next request on."
+      />
+      <Field
+        label={labels.upgradeUrl!}
+        name="upgradeUrl"
+        type="url"
+        value={valueOf("upgradeUrl", upgradeUrl)}
+        hint="Applications get it when the quota is used up."
+      />
+      <div class="row">
+        <Field
+          label={labels.keepRecords!}
+          name="keepRecords"
+          type="number"
+          value={valueOf("keepRecords", daysOf(keepRecordsMs))}
+          hint="For ever, if empty. Older ones are removed within the hour."
+        />
+        <Field
+          label={labels.keepCalls!}
+          name="keepCalls"
+          type="number"
+          value={valueOf("keepCalls", daysOf(keepCallsMs))}
+          hint="Their records go with them. Usage stays exact."
+        />
+      </div>
+      {refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
+    </Form>
+  );
+}

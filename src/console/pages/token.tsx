@@ -1,0 +1,67 @@
+// A management token: its role, its rotation and its revocation.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { TokenId } from "../../common/ids.ts";
+import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
+import { time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import { link } from "../page.ts";
+import type { Page } from "../page.ts";
+import { Chip } from "../parts/chips.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { doneNotice, Notice } from "../parts/notice.tsx";
+import { isRevoked, stateChip } from "../parts/secret.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { changeSecret, RotationForms } from "./secrets.tsx";
+import { placeOf } from "./tokens.tsx";
+
+export const tokenPage: Page = {
+  path: "/:workspaceId/tokens/:tokenId",
+  section: "tokens",
+  async show(visit) {
+    const token = await visit.call(getToken, { id: visit.params.tokenId as TokenId });
+    const { id, name, role, workspaceId, prefix, createdAt, lastUsedAt, rotatedAt } = token;
+    return {
+      title: `Token ${name}`,
+      body: (
+        <>
+          {doneNotice(visit, { revoke: "The token is revoked, and its sessions have ended." })}
+          <Heading title={isolated(name)} trail={[{ label: "Tokens", href: link(visit, ["tokens"]) }]} />
+          {id === visit.caller.tokenId && (
+            <Notice kind="info">You are signed in with this token. Changing it ends your session.</Notice>
+          )}
+          <Facts>
+            <Fact label="Role">
+              <Chip>{role}</Chip>
+            </Fact>
+            <Fact label="Scope">{placeOf(visit, workspaceId)}</Fact>
+            <Fact label="State">{stateChip(token, visit.now)}</Fact>
+            <Fact label="Begins with">
+              <code>{prefix}…</code>
+            </Fact>
+            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Last used, to the hour">{time(lastUsedAt)}</Fact>
+            <Fact label="Rotated">{time(rotatedAt)}</Fact>
+            <Fact label="Id">
+              <code>{id}</code>
+            </Fact>
+          </Facts>
+          {!isRevoked(token) && (
+            <RotationForms visit={visit} rotate={rotateToken} revoke={revokeToken} users="whoever uses it" />
+          )}
+        </>
+      ),
+    };
+  },
+  act(visit) {
+    const id = visit.params.tokenId as TokenId, back = link(visit, ["tokens", id]);
+    return changeSecret(visit, back, {
+      revoke: () => visit.call(revokeToken, { id }),
+      async rotate(overlapMs) {
+        const { token: secret, name } = await visit.call(rotateToken, { id, overlapMs });
+        return { secret, name };
+      },
+    });
+  },
+};

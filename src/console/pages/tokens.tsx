@@ -1,0 +1,147 @@
+// Management tokens: who may do what here, in the API and on the command line. A secret is shown once.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { WorkspaceId } from "../../common/ids.ts";
+import { hasRole, roles } from "../../management/operation.ts";
+import type { Role } from "../../management/operation.ts";
+import { createToken, listTokens } from "../../management/tokens.ts";
+import type { Token } from "../../management/tokens.ts";
+import { time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Chip } from "../parts/chips.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Form, Guarded, Select } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { secretView, stateChip } from "../parts/secret.tsx";
+import { Pager, Table } from "../parts/table.tsx";
+import { withLabels } from "./inputs.tsx";
+import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
+
+const pageSize = 50;
+const labels: Record<string, string> = { name: "Name", role: "Role", expiresAt: expiryLabel };
+
+/** What each role may do besides what those before it may. */
+const duties: Record<Role, string> = {
+  viewer: "Sees everything but secrets.",
+  editor: "Writes prompts, and deploys versions where a deployment is not protected.",
+  publisher: "Changes protected deployments, rolls back, switches off and archives.",
+  admin: "Makes keys and tokens, protects deployments, sets limits and retention, deletes records.",
+  owner: "Creates and deletes workspaces. Only tokens for all workspaces may have this role.",
+};
+
+export const tokensPage: Page = {
+  path: "/:workspaceId/tokens",
+  section: "tokens",
+  async show(visit) {
+    const { items, nextCursor } = await visit.call(listTokens, { limit: pageSize, cursor: asked(visit, "cursor") });
+    return {
+      title: "Tokens",
+      body: (
+        <>
+          <Heading
+            title="Tokens"
+            lede="People and programs manage prompts with a token, here and on the command line. The audit log has its name."
+          />
+          {items.length === 0
+            ? (
+              <Empty title="No token yet">
+                So far only the admin token of the service signs in. Give each person a token of their own.
+              </Empty>
+            )
+            : tokensTable(visit, items)}
+          <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
+          <Section title="New token">
+            <Guarded visit={visit} operation={createToken}>{newForm(visit)}</Guarded>
+          </Section>
+          <Section title="Roles">
+            <Table
+              caption="Roles"
+              rows={roles}
+              columns={[
+                { label: "Role", isHead: true, cell: (role) => role },
+                { label: "Permissions, besides those of the roles above", isMain: true, cell: (role) => duties[role] },
+              ]}
+            />
+          </Section>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const isHere = sent(visit, "where") === "here" || visit.caller.workspaceId !== undefined;
+    const expiresAt = expiryIn(visit);
+    const { id, token, name } = await withLabels((path) => labels[path], () =>
+      visit.call(createToken, {
+        name: sent(visit, "name") ?? "",
+        role: (sent(visit, "role") ?? "viewer") as Role,
+        ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
+        expiresAt,
+      }));
+    return secretView({
+      ...{ title: "The new token", name, secret: token, back: link(visit, ["tokens", id]) },
+      hint: (
+        <p>
+          It signs in to this console, and is the <code>ADMIN_TOKEN</code> of <code>promptledger --server</code>.
+        </p>
+      ),
+    });
+  },
+};
+
+const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
+  <Table
+    caption="Tokens"
+    rows={tokens}
+    columns={[
+      {
+        label: "Name",
+        isHead: true,
+        cell: ({ id, name, prefix }) => (
+          <>
+            <a href={link(visit, ["tokens", id])}>{isolated(name)}</a>
+            <p class="hint mono">{prefix}…</p>
+          </>
+        ),
+      },
+      { label: "Role", cell: ({ role }) => <Chip>{role}</Chip> },
+      { label: "Scope", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
+      { label: "State", cell: (token) => stateChip(token, visit.now) },
+      { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+    ]}
+  />
+);
+
+/** The workspaces that a token may access. */
+export const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
+  workspaceId === null
+    ? "all workspaces"
+    : workspaceId === visit.workspace?.id
+    ? isolated(visit.workspace.name)
+    : <code>{workspaceId}</code>;
+
+const newForm = (visit: Visit): Html => (
+  <Form submit="Create token">
+    <div class="row">
+      <Field label="Name" name="name" value={visit.form.get("name")} isRequired />
+      <Select
+        label="Role"
+        name="role"
+        value={visit.form.get("role") ?? "viewer"}
+        options={roles.filter((role) => hasRole(visit.caller, role)).map((role) => [role, role] as const)}
+      />
+      {visit.caller.workspaceId === undefined && (
+        <Select
+          label="Scope"
+          name="where"
+          value={visit.form.get("where") ?? "here"}
+          options={[["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]]}
+        />
+      )}
+      <ExpiryField visit={visit} />
+    </div>
+  </Form>
+);

@@ -1,0 +1,99 @@
+// Workspaces: the start, the list, and a new one.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { monthOf } from "../../common/month.ts";
+import { listMonths } from "../../management/usage.ts";
+import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
+import type { Workspace } from "../../management/workspaces.ts";
+import { redirectTo } from "../answers.ts";
+import { number } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, sent } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
+import { ShareBar } from "../parts/chart.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Form, Guarded } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { Pager } from "../parts/table.tsx";
+import { numberIn } from "./inputs.tsx";
+
+const pageSize = 24;
+
+/** The workspace of a person who has one, else the list. */
+export const startPage: Resource = {
+  path: "/",
+  async answer({ call, root }) {
+    const { items: [only, ...others] } = await call(listWorkspaces, { limit: 2 });
+    return redirectTo(root + (only !== undefined && others.length === 0 ? only.id : "workspaces"));
+  },
+};
+
+export const workspacesPage: Page = {
+  path: "/workspaces",
+  async show(visit) {
+    const { items, nextCursor } = await visit.call(listWorkspaces, { limit: pageSize, cursor: asked(visit, "cursor") });
+    const used = await Promise.all(items.map(({ id }) => usedNow(visit, id)));
+    return {
+      title: "Workspaces",
+      body: (
+        <>
+          <Heading
+            title="Workspaces"
+            lede="Each has its own prompts, deployments and keys, and a monthly quota."
+          />
+          {items.length === 0
+            ? (
+              <Empty title="No workspace yet">
+                Create the first one below. Everything else belongs to a workspace.
+              </Empty>
+            )
+            : <ul class="cards">{items.map((workspace, index) => cardOf(visit, workspace, used[index]!))}</ul>}
+          <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
+          <Section title="New workspace">
+            {visit.caller.workspaceId !== undefined
+              ? <p class="lack">This needs a token for all workspaces.</p>
+              : <Guarded visit={visit} operation={createWorkspace}>{newForm(visit)}</Guarded>}
+          </Section>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id } = await visit.call(createWorkspace, {
+      name: sent(visit, "name") ?? "",
+      monthlyLimit: numberIn(visit, "monthlyLimit"),
+    });
+    return { redirect: visit.root + id };
+  },
+};
+
+async function usedNow({ call, now }: Visit, workspaceId: Workspace["id"]): Promise<number> {
+  const { items: [latest] } = await call(listMonths, { workspaceId, limit: 1 });
+  return latest?.month === monthOf(now) ? latest.used : 0;
+}
+
+const cardOf = ({ root }: Visit, { id, name, monthlyLimit }: Workspace, used: number): Html => (
+  <li class="card">
+    <h2>
+      <a href={root + id}>{isolated(name)}</a>
+    </h2>
+    <ShareBar part={used} whole={monthlyLimit} label="of the quota is used" />
+    <p class="hint">{number(used)} of {number(monthlyLimit)} requests this month</p>
+  </li>
+);
+
+const newForm = ({ form }: Visit): Html => (
+  <Form submit="Create workspace">
+    <div class="row">
+      <Field label="Name" name="name" value={form.get("name")} isRequired />
+      <Field
+        label="Requests per month"
+        name="monthlyLimit"
+        type="number"
+        value={form.get("monthlyLimit") ?? 10_000}
+      />
+    </div>
+  </Form>
+);

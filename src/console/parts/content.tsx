@@ -1,0 +1,101 @@
+// The content of a version: its messages with their variables lit up, and the settings of its model.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { indent, readItems } from "../../common/json-text.ts";
+import { findPlaceholders } from "../../common/template.ts";
+import { variablesOf } from "../../management/prompt-text.ts";
+import type { PromptVersion } from "../../management/versions.ts";
+import { readMessage } from "../conversation.ts";
+import type { Message } from "../conversation.ts";
+import { number } from "../format.tsx";
+import { Fragment, h } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { Chip } from "./chips.tsx";
+import { Fact, Facts } from "./table.tsx";
+
+/** How many characters a page shows of a text, or of all messages together. */
+export const mostCharacters = 65_536;
+const mostMessages = 100, mostVariables = 100;
+
+/** Messages and settings of a version as they are served. */
+export function contentView({ name, version, messages, llmConfig }: PromptVersion): Html {
+  const variables = variablesOf(messages), config = indent(llmConfig.text);
+  const whole = (
+    <>
+      <code>promptledger prompt show {name} --version {version}</code> shows all.
+    </>
+  );
+  return (
+    <>
+      <Messages texts={readItems(messages.text)} whole={whole} />
+      <Facts>
+        <Fact label="Variables">
+          {variables.length === 0 ? "None" : (
+            <span class="chips">
+              {variables.slice(0, mostVariables).map((name) => (
+                <Chip>
+                  <code>{name}</code>
+                </Chip>
+              ))}
+            </span>
+          )}
+          {leftOut(variables.length - mostVariables, "variables", whole)}
+        </Fact>
+      </Facts>
+      <h3>Model settings</h3>
+      <pre class="panel mono">{config.slice(0, mostCharacters)}</pre>
+      {leftOut(config.length - mostCharacters, "characters", whole)}
+    </>
+  );
+}
+
+/** The first messages, one below the other. Each is given as its JSON text. `whole` says where all of them are. */
+export function Messages({ texts, whole }: { texts: readonly string[]; whole?: Part }): Html {
+  const shown = fitting(texts);
+  return (
+    <>
+      {shown.map(({ role, content, more }) => (
+        <article class={`message ${kindOf(role)}`}>
+          <h3>{role}</h3>
+          <pre dir="auto">{withVariables(content)}</pre>
+          {more !== undefined && <pre class="mono">{more}</pre>}
+        </article>
+      ))}
+      {leftOut(texts.length - shown.length, "messages", whole)}
+    </>
+  );
+}
+
+/** Says how much is not on the page, and where all of it is. */
+const leftOut = (count: number, noun: string, whole: Part): Part =>
+  count > 0 && <p class="hint">{number(count)} more {noun} are not shown. {whole}</p>;
+
+/** The messages that fit, the last one cut. */
+function fitting(texts: readonly string[]): Message[] {
+  const messages: Message[] = [];
+  let room = mostCharacters;
+  for (const text of texts.slice(0, mostMessages)) {
+    if (room <= 0) break;
+    const { role, content, more = "" } = readMessage(text);
+    const shown = { role: role.slice(0, 100), content: content.slice(0, room) };
+    const rest = more.slice(0, Math.max(room - content.length, 0));
+    room -= content.length + rest.length;
+    messages.push(rest === "" ? shown : { ...shown, more: rest });
+  }
+  return messages;
+}
+
+/** A role that has a style. Any other text must not become the name of a class. */
+const kindOf = (role: string): string => ["system", "user", "assistant"].includes(role) ? role : "";
+
+/** A text with its `{{variables}}` lit up. */
+function withVariables(text: string): Part {
+  const parts: Part[] = [];
+  let last = 0;
+  for (const { start, end } of findPlaceholders(text)) {
+    parts.push(text.slice(last, start), <mark>{text.slice(start, end)}</mark>);
+    last = end;
+  }
+  return [...parts, text.slice(last)];
+}

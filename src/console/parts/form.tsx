@@ -1,0 +1,182 @@
+// Forms and their fields. Each field has a label, and what it takes stands below it.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { exact, Fragment, h } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { findLack } from "../page.ts";
+import type { Visit } from "../page.ts";
+import type { Role } from "../../management/operation.ts";
+
+type FieldProps = {
+  label: string;
+  name: string;
+  value?: string | number | null | undefined;
+  hint?: Part;
+  type?: "text" | "number" | "search" | "password" | "date" | "datetime-local" | "url";
+  isRequired?: boolean;
+  /** Filters give it the room of two fields. */
+  isLong?: boolean;
+  /** Values that a browser suggests. */
+  suggestions?: Html;
+  placeholder?: string;
+};
+
+const hintId = (name: string) => `hint-${name}`;
+const describedBy = ({ name, hint }: Pick<FieldProps, "name" | "hint">) =>
+  hint === undefined ? undefined : hintId(name);
+
+/** The frame of a field: its label above, and its hint below. */
+const Labelled = ({ label, name, hint, isLong, children }: FieldProps & { children?: Part }): Html => (
+  <div class={isLong ? "field long" : "field"}>
+    <label for={name}>{label}</label>
+    {children}
+    {hint !== undefined && <p class="hint" id={hintId(name)}>{hint}</p>}
+  </div>
+);
+
+/** A field of one line. */
+export function Field({ type = "text", suggestions, ...given }: FieldProps): Html {
+  const { name, value, isRequired, placeholder } = given;
+  return (
+    <Labelled {...given}>
+      <input
+        id={name}
+        name={name}
+        type={type}
+        value={exact(String(value ?? ""))}
+        required={isRequired}
+        placeholder={placeholder || undefined}
+        min={type === "number" && "0"}
+        step={type === "number" && "1"}
+        autocomplete={type === "password" ? "current-password" : "off"}
+        aria-describedby={describedBy(given)}
+        list={suggestions && `${name}-list`}
+      />
+      {suggestions && <datalist id={`${name}-list`}>{suggestions}</datalist>}
+    </Labelled>
+  );
+}
+
+/** A field of several lines. A browser drops a line break at its start, so there is one more. */
+export function Area({ rows = 3, isCode = false, ...given }: FieldProps & { rows?: number; isCode?: boolean }): Html {
+  const { name, value } = given;
+  return (
+    <Labelled {...given}>
+      <textarea
+        id={name}
+        name={name}
+        rows={rows}
+        class={isCode && "code"}
+        spellcheck={isCode ? "false" : "true"}
+        aria-describedby={describedBy(given)}
+      >
+        {"\n"}
+        {exact(String(value ?? ""))}
+      </textarea>
+    </Labelled>
+  );
+}
+
+type Options = readonly (readonly [value: string, label: string])[];
+
+/** A choice of one. */
+export function Select({ options, ...given }: FieldProps & { options: Options }): Html {
+  const { name, value } = given;
+  return (
+    <Labelled {...given}>
+      <select id={name} name={name} aria-describedby={describedBy(given)}>{optionsOf(options, value)}</select>
+    </Labelled>
+  );
+}
+
+const optionsOf = (options: Options, chosen?: FieldProps["value"]): Html => (
+  <>
+    {options.map(([option, text]) => (
+      <option value={exact(option)} selected={option === String(chosen ?? "")}>{text}</option>
+    ))}
+  </>
+);
+
+/** How many versions a choice offers. */
+export const mostVersions = 100;
+
+type VersionFieldProps = {
+  value: FieldProps["value"];
+  newest: readonly { version: number; label: string }[];
+};
+
+/** A version of a prompt: a choice of all, or its number if `newest`, which begins with the newest one, has not all. */
+export function VersionField({ value, newest }: VersionFieldProps): Html {
+  const options = newest.map(({ version, label }) => [String(version), label] as const);
+  const latest = newest[0]?.version ?? 0;
+  const common = { label: "Version", name: "version", value };
+  if (latest === newest.length) return <Select {...common} options={options} />;
+  return (
+    <Field
+      {...common}
+      type="number"
+      isRequired
+      suggestions={optionsOf(options)}
+      hint={`1 to ${latest}. The newest ${newest.length} are suggested.`}
+    />
+  );
+}
+
+type CheckboxProps = { label: string; name: string; isChecked?: boolean };
+
+/** A box to tick. */
+export const Checkbox = ({ label, name, isChecked = false }: CheckboxProps): Html => (
+  <div class="field check">
+    <input type="checkbox" id={name} name={name} value="yes" checked={isChecked} />
+    <label for={name}>{label}</label>
+  </div>
+);
+
+/** A value that a form sends without showing it. */
+export const HiddenField = ({ name, value }: { name: string; value: string | number }): Html => (
+  <input type="hidden" name={name} value={exact(String(value))} />
+);
+
+/** The reason for a change, which the audit log keeps. */
+export const NoteField = ({ visit }: { visit: Visit }): Html => (
+  <Area label="Note" name="note" value={visit.form.get("note")} hint="Why. It is kept in the history." rows={2} />
+);
+
+type FormProps = { submit: string; kind?: "primary" | "danger" | "plain"; action?: string; children?: Part };
+
+/** A form that changes something. It is sent to the page that shows it, unless it names another one. */
+export const Form = ({ submit, kind = "primary", action = "", children }: FormProps): Html => (
+  <form method="post" action={action || undefined} class="stack">
+    {children}
+    <p class="actions">
+      <button class={kind}>{submit}</button>
+    </p>
+  </form>
+);
+
+type FiltersProps = {
+  /** The page without a filter, if one is set. */
+  clear?: string | undefined;
+  submit?: string;
+  children?: Part;
+};
+
+/** Filters, which become the query of the page, so that it can be sent to a colleague. */
+export const Filters = ({ clear, submit = "Apply", children }: FiltersProps): Html => (
+  <form method="get" class="filters" role="search">
+    {children}
+    <p class="actions">
+      <button>{submit}</button>
+      {clear !== undefined && <a class="button plain" href={clear}>Clear</a>}
+    </p>
+  </form>
+);
+
+type GuardedProps = { visit: Visit; operation: { role: Role }; isProtected?: boolean; children?: Part };
+
+/** A form, or what the caller lacks to send it. */
+export function Guarded({ visit, operation, isProtected, children }: GuardedProps): Part {
+  const lack = findLack(visit, operation, isProtected);
+  return lack === undefined ? children : <p class="lack">{lack}</p>;
+}

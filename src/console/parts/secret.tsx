@@ -1,0 +1,48 @@
+// Secrets: one that is shown once, and the state of those that exist.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { time } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Part } from "../html.ts";
+import type { View } from "../page.ts";
+import { Chip } from "./chips.tsx";
+import { Notice } from "./notice.tsx";
+
+type Shown = { title: string; name: string; secret: string; back: string; hint?: Part };
+
+/** Shows a secret. No other page does. */
+export const secretView = ({ title, name, secret, back, hint }: Shown): View => ({
+  title,
+  body: (
+    <>
+      <h1>{title}</h1>
+      <p class="lede">{isolated(name)}</p>
+      <p></p>
+      <Notice kind="done">Copy it now. It is stored as a hash, and cannot be shown again.</Notice>
+      <code class="secret">{secret}</code>
+      {hint}
+      <p></p>
+      <p>
+        <a class="button" href={back}>I have copied it</a>
+      </p>
+    </>
+  ),
+});
+
+type Holder = { expiresAt: number | null; revokedAt: number | null; overlapEndsAt: number | null };
+
+/** Whether a secret is accepted, and until when. */
+export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: number): Part {
+  if (revokedAt !== null) return <Chip kind="bad">revoked</Chip>;
+  if (expiresAt !== null && expiresAt <= now) return <Chip kind="bad">expired</Chip>;
+  return (
+    <>
+      <Chip kind="live">valid</Chip>
+      {expiresAt !== null && <p class="hint">until {time(expiresAt)}</p>}
+      {overlapEndsAt !== null && overlapEndsAt > now && <p class="hint">old secret until {time(overlapEndsAt)}</p>}
+    </>
+  );
+}
+
+export const isRevoked = ({ revokedAt }: Holder): boolean => revokedAt !== null;

@@ -1,0 +1,139 @@
+// Statistics beside each other, with the numbers of `promptledger stats`, and what a comparison shows.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { dollarText } from "../../common/dollars.ts";
+import type { Comparison } from "../../management/compare.ts";
+import type { RecordStats } from "../../schema/ledger.ts";
+import { counted, dash, duration, durationText, number, rounded, share, usd } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { Notice } from "./notice.tsx";
+import { Table } from "./table.tsx";
+import type { Column } from "./table.tsx";
+
+/** The statistics of one column, and its label. */
+type Labelled = { label: string; stats: RecordStats };
+
+type Row = { label: string; cell(stats: RecordStats): Part; difference?: (differences: Differences) => Part };
+type Differences = Comparison["differences"];
+
+const rows: Row[] = [
+  { label: "Records", cell: ({ records }) => number(records) },
+  { label: "Failed", cell: failuresOf, difference: ({ failures }) => differenceOf(failures, points) },
+  { label: "Latency, median", cell: ({ latency }) => duration(latency.p50) },
+  { label: "Latency, 95th percentile", cell: ({ latency }) => duration(latency.p95) },
+  { label: "Latency, 99th percentile", cell: ({ latency }) => duration(latency.p99) },
+  {
+    label: "Latency, mean",
+    cell: ({ latency }) => duration(latency.mean),
+    difference: ({ latency }) =>
+      differenceOf(latency, (value) => `${value < 0 ? "−" : "+"}${durationText(Math.abs(value))}`),
+  },
+  {
+    label: "Tokens per record",
+    cell: ({ tokens }) => tokens.mean === null ? dash : rounded(tokens.mean),
+    difference: ({ tokens }) => differenceOf(tokens, (value) => signed(Number(value.toPrecision(3)))),
+  },
+  { label: "Input tokens", cell: ({ tokens }) => tokens.records === 0 ? dash : number(tokens.prompt) },
+  { label: "Output tokens", cell: ({ tokens }) => tokens.records === 0 ? dash : number(tokens.completion) },
+  {
+    label: "Cost per record",
+    cell: ({ cost }) => usd(cost.mean),
+    difference: ({ cost }) =>
+      cost === null
+        ? dash
+        : differenceOf({ ...cost, difference: Number(cost.difference) }, (value) =>
+          `${value < 0 ? "" : "+"}${dollarText(value)}`),
+  },
+  { label: "Cost", cell: (stats) => costOf(stats) },
+  { label: "Statuses", cell: (stats) => statusesOf(stats) },
+];
+
+/** A row for each figure, a column for each of the statistics. */
+export function statsTable(columns: readonly Labelled[], differences?: Differences): Html {
+  const shown: Column<Row>[] = [
+    { label: "Figure", isHead: true, cell: ({ label }) => label },
+    ...columns.map(({ label, stats }) => ({ label, isNumber: true as const, cell: ({ cell }: Row) => cell(stats) })),
+  ];
+  if (differences !== undefined) {
+    shown.push({
+      label: "Difference (95 %)",
+      isNumber: true,
+      cell: ({ difference }) => difference?.(differences) ?? "",
+    });
+  }
+  return <Table caption="Statistics" rows={rows} columns={shown} />;
+}
+
+/** Two sides beside each other, and the sentence that says what they show. */
+export function comparisonView({ a, b, differences, sentence }: Comparison): Html {
+  const isOneDeployment = a.deployId === b.deployId;
+  const labelOf = ({ version, reference }: Comparison["a"]) =>
+    [version === null ? "all versions" : `v${version}`, ...isOneDeployment ? [] : [reference.split("@")[1]]].join(" ");
+  const text = sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
+  return (
+    <>
+      <Notice kind="info">{text}.</Notice>
+      {a.records + b.records > 0 &&
+        statsTable([{ label: labelOf(a), stats: a }, { label: labelOf(b), stats: b }], differences)}
+    </>
+  );
+}
+
+/** The few figures that stand beside a version. */
+export const numbersLine = (stats: RecordStats | undefined): Part =>
+  stats !== undefined && (
+    <p class="hint numbers">
+      {counted(stats.records, "record")}
+      {stats.failures !== null && stats.failures.share !== null && [" · ", share(stats.failures.share), " failed"]}
+      {stats.latency.p50 !== null && [" · ", duration(stats.latency.p50)]}
+      {stats.cost.mean !== null && [" · ", usd(stats.cost.mean), " each"]}
+    </p>
+  );
+
+function failuresOf({ failures }: RecordStats): Part {
+  if (failures === null) return <span class="none">no status counts as one</span>;
+  if (failures.share === null) return dash;
+  const { records, share: part, low, high } = failures;
+  return (
+    <>
+      {number(records)} ({share(part)})
+      <p class="hint">{share(low!)} to {share(high!)}</p>
+    </>
+  );
+}
+
+const costOf = ({ cost }: RecordStats): Part => (
+  <>
+    {cost.records === 0 ? dash : usd(cost.total)}
+    {cost.unpriced > 0 && <p class="hint">{counted(cost.unpriced, "record")} without a price</p>}
+  </>
+);
+
+const statusesOf = ({ statuses, otherStatuses }: RecordStats): Part => (
+  <>
+    {statuses.map(({ status, name, records, share: part }) => (
+      <div>{name === null ? status : isolated(name)}: {number(records)} ({share(part)})</div>
+    ))}
+    {otherStatuses.records > 0 && <div>others: {number(otherStatuses.records)} ({share(otherStatuses.share)})</div>}
+  </>
+);
+
+const signed = (value: number): string =>
+  value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
+const points = (value: number): string => `${signed(Number((100 * value).toFixed(1)))} points`;
+
+type Difference = { difference: number; low: number | null; high: number | null } | null;
+
+/** A difference with its interval. Without one there are too few records to tell it from chance. */
+function differenceOf(found: Difference, format: (value: number) => string): Part {
+  if (found === null) return dash;
+  const { difference, low, high } = found;
+  return (
+    <>
+      <data value={difference}>{format(difference)}</data>
+      <p class="hint">{low === null || high === null ? "too few records" : `${format(low)} to ${format(high)}`}</p>
+    </>
+  );
+}

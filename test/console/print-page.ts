@@ -1,0 +1,5 @@
+// Prints a page.
+import { toHtml } from "../../src/console/html.ts";
+import { signInView } from "../../src/console/sign-in.tsx";
+
+console.log(toHtml(signInView("").body));
