@@ -1,4 +1,4 @@
-// Who is signed in, and how one signs in: with a token of management, or by a link that works once.
+// Who is signed in, and how one signs in: with a token of management, or by a link.
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
 import { newToken } from "../common/ids.ts";
 import type { Gate, ManagementAccess } from "../http/management-access.ts";
@@ -6,26 +6,29 @@ import type { Caller, Store } from "../management/operation.ts";
 import { readCookie } from "./session-cookie.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** Links that sign in once. Only the process that made them knows them. */
+/** How often a link signs in: once, unless it is reusable. */
+export type LinkOptions = { isReusable?: boolean };
+
+/** Links that sign in. Only the process that made them knows them. */
 export type Links = {
   /** Makes the code of a link for a token. */
-  create(token: string): string;
-  /** The token of a code, which works no second time. */
+  create(token: string, options: LinkOptions): string;
+  /** The token of a code. The code works no second time, unless its link is reusable. */
   take(code: string): string | undefined;
 };
 
 export function createLinks(): Links {
-  const tokens = new Map<string, string>();
+  const links = new Map<string, LinkOptions & { token: string }>();
   return {
-    create(token) {
+    create(token, options) {
       const code = newToken().slice("plm_".length);
-      tokens.set(code, token);
+      links.set(code, { ...options, token });
       return code;
     },
     take(code) {
-      const token = tokens.get(code);
-      tokens.delete(code);
-      return token;
+      const link = links.get(code);
+      if (link?.isReusable !== true) links.delete(code);
+      return link?.token;
     },
   };
 }

@@ -5,6 +5,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import { describeError } from "../common/log.ts";
 import { readText, whileUnread } from "../http/body.ts";
 import type { BodyLimit, Context, RequestContext } from "../http/context.ts";
+import { consolePath } from "../http/face.ts";
 import type { Face } from "../http/face.ts";
 import { levelOf, setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
@@ -22,7 +23,8 @@ import { ownerOf, perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import { createLinks, findCaller, signIn, signOut } from "./access.ts";
-import type { Links } from "./access.ts";
+import type { LinkOptions, Links } from "./access.ts";
+import { consoleFrom, pageOf, rootOf, serviceAddress } from "./addresses.ts";
 import { pageAnswer, redirectTo } from "./answers.ts";
 import { findAsset } from "./asset-paths.ts";
 import { errorView } from "./errors.tsx";
@@ -39,15 +41,15 @@ import { createSessions } from "./sessions.ts";
 import type { Sessions } from "./sessions.ts";
 import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
 
-/** Where the console is, below the base path of the service. */
-export const consolePath = "/console";
-
 const identity = { path: consolePath, name: "consolePages()", needs: "management()" } as const;
 
 /** The console as a face. It can also make a link that signs in. */
 export type ConsoleFace = Face & typeof identity & {
-  /** Makes a link that signs in once with a token: its path below the base path. Only this process knows it. */
-  createLink(token: string): string;
+  /**
+   * Makes a link that signs in with a token: its path below the base path. Only this process knows it. It works once, or if it
+   * is reusable for as long as the process runs and the token is valid.
+   */
+  createLink(token: string, options?: LinkOptions): string;
 };
 
 /** What the pages of one service share. */
@@ -78,7 +80,7 @@ export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFa
   return {
     ...identity,
     secrets: [],
-    createLink: (token) => `${consolePath}/sign-in?code=${links.create(token)}`,
+    createLink: (token, options = {}) => `${consolePath}/sign-in?code=${links.create(token, options)}`,
     mount(basePath, faces) {
       checkBeside(identity, faces);
       const base = basePath + consolePath;
@@ -96,9 +98,9 @@ export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFa
         const readUnknown = createReadUnknown(signInLimit);
         return (ctx, context) => {
           const access = management?.access(host);
-          if (access !== undefined) {
-            return router.fetch(ctx, context, { ...access, links, sessions, readUnknown, base, pace });
-          }
+          const isOn = access !== undefined, { pathname } = new URL(ctx.request.url);
+          if (!pathname.startsWith(base)) return Promise.resolve(isOn ? redirectTo(consoleFrom(pathname)) : undefined);
+          if (isOn) return router.fetch(ctx, context, { ...access, links, sessions, readUnknown, base, pace });
           return Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
         };
       };
@@ -106,18 +108,6 @@ export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFa
     describe: () => ({ tags: {}, methods: [], structs: [], responses: {} }),
   };
 }
-
-/** The relative path of the console from the page of a request. A host may have stripped the path that it is mounted under. */
-function rootOf({ request }: RequestContext, base: string): string {
-  const below = new URL(request.url).pathname.slice(base.length);
-  return below === "" ? "console/" : "../".repeat(below.split("/").length - 2) || "./";
-}
-
-/** The page of a request and its query, relative to the console. */
-const addressOf = ({ request }: RequestContext, base: string): string => {
-  const { pathname, search } = new URL(request.url);
-  return pathname.slice(base.length + 1) + search;
-};
 
 type Handler = (ctx: RequestContext, context: Context, state: State) => Promise<Answer>;
 
@@ -218,6 +208,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   let visit: Visit = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams() },
+    address: serviceAddress(request, state.base.slice(0, -consolePath.length)),
     download: (exported) => state.exports.send(exported, rawTextHeaders(), ownerOf(caller), ctx, context),
   };
   const enterWorkspace = async () => {
@@ -290,7 +281,7 @@ const callerOf =
  */
 function askToSignIn(ctx: RequestContext, { base }: State, root: string): Answer {
   if (isChange(ctx)) return pageAnswer(bareLayout(root, endedView(root)), "unauthorized");
-  const next = new URLSearchParams({ next: safeNext(addressOf(ctx, base)) });
+  const next = new URLSearchParams({ next: safeNext(pageOf(ctx, base)) });
   if (!isFromElsewhere(ctx.request)) return redirectTo(`${root}sign-in?${next}`);
   const again = `${root}continue?${next}`;
   return pageAnswer(bareLayout(root, againView(again)), undefined, { Refresh: `0; url=${again}` });

@@ -41,6 +41,8 @@ export type Visit = {
   refusal: Refusal | undefined;
   /** The relative path of the console: `../`. */
   root: string;
+  /** The URL of the service as the browser reaches it, without a slash at its end. Pages show it by `Address`. */
+  address: string;
   /** Now, in Unix ms. */
   now: number;
   /** Calls an operation as the person who is signed in. */

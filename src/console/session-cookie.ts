@@ -3,6 +3,7 @@
 // not enough to make a cookie, because that takes a valid token.
 import { cipherOf, ivBytes } from "../management/service-secret.ts";
 import type { SecretKey } from "../management/service-secret.ts";
+import { isKnownSecure } from "./addresses.ts";
 
 /** How long a session lasts, in ms. */
 const sessionTime = 12 * 3_600_000;
@@ -60,11 +61,10 @@ export function readCookie({ headers }: Request): string | undefined {
  * the console's wherever a host has mounted it. So only pages directly below the console may send it.
  */
 export function cookieHeader(request: Request, value: string | undefined): string {
-  const isKnownSecure = new URL(request.url).protocol === "https:" ||
-    request.headers.get("X-Forwarded-Proto")?.split(",")[0]?.trim() === "https";
+  const isNamedSecure = isKnownSecure(request);
   // A form tells its scheme even where the proxy does not. A link tells none, so the name cannot depend on that.
-  const isSecure = isKnownSecure || request.headers.get("Origin")?.startsWith("https:") === true;
+  const isSecure = isNamedSecure || request.headers.get("Origin")?.startsWith("https:") === true;
   const attributes = ["HttpOnly", "SameSite=Strict", `Max-Age=${value === undefined ? 0 : sessionTime / 1000}`];
-  return [`${isKnownSecure ? names.secure : names.plain}=${value ?? ""}`, ...attributes, ...isSecure ? ["Secure"] : []]
+  return [`${isNamedSecure ? names.secure : names.plain}=${value ?? ""}`, ...attributes, ...isSecure ? ["Secure"] : []]
     .join("; ");
 }

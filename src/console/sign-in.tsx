@@ -39,7 +39,8 @@ export function tokenFault({ kind, message }: Refusal, token: string): string {
     : "This token is not valid. Check that you copied all of it and that it has not expired or been revoked, or ask an admin for a new one.";
 }
 
-export const spentLink = "This link has been used, or is not known. Start the demo again for a new one.";
+export const spentLink =
+  "This link is not valid: it has been used, or the service that made it has stopped. If a demo printed it, start the demo again for a new one.";
 
 /** Leads on from a link on another site. The browser withholds the cookie until a page of ours asks for it. */
 export const againView = (href: string): View => ({

@@ -9,6 +9,9 @@ import type { Described, Part } from "./openapi-components.ts";
 /** Where the description of a service is, if it has one. */
 export const openApiPath = "/openapi.json";
 
+/** Where the console of a service is, if it has one. Its route also answers the root of the service, while it is on. */
+export const consolePath = "/console";
+
 /** `Members` is what it adds to the service for the code that embeds it. */
 export type Face<Members extends object = object> = {
   /** The path of all its routes, below the base path of the service: `/admin/v1`. */

@@ -1,29 +1,27 @@
-// GET /: the service's name, version and link to its description if it has one, as JSON, or as a page for clients that
-// accept HTML.
+// GET /: the service's name, version and link to its description if it has one, as JSON. Clients that accept HTML are led to
+// the console if it is on, or get a page.
 import { version } from "../common/version.ts";
 import type { Context, RequestContext } from "./context.ts";
-import { openApiPath } from "./face.ts";
+import { consolePath, openApiPath } from "./face.ts";
 import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
 const name = "promptledger";
-const description = "Serves the prompts of LLM applications, records what came of them, and keeps a ledger of both";
+const description = "Serves the prompts of LLM applications and records the outcome of each call";
 
 /** The link is relative, because a host may strip the path that it mounts the service under. */
-// deno-lint-ignore require-await -- a handler returns a promise
-export async function readRoot({ request }: RequestContext, { faces }: Context): Promise<Answer> {
-  const { pathname } = new URL(request.url);
+export async function readRoot(ctx: RequestContext, context: Context): Promise<Answer> {
+  const { url, headers } = ctx.request, { faces } = context;
   const openapi = faces.has(openApiPath)
-    ? `${/[^/]*$/.exec(pathname)![0]}${openApiPath}`.replace(/^\//, "")
+    ? `${/[^/]*$/.exec(new URL(url).pathname)![0]}${openApiPath}`.replace(/^\//, "")
     : undefined;
-  const isPage = request.headers.get("Accept")?.includes("text/html");
-  return isPage ? text(pageOf(openapi), "text/html; charset=utf-8") : ok({ name, version, description, openapi }, {});
+  return headers.get("Accept")?.includes("text/html")
+    ? await faces.get(consolePath)?.(ctx, context) ?? text(pageOf(openapi), "text/html; charset=utf-8")
+    : ok({ name, version, description, openapi }, {});
 }
 
 // A path may contain single quotes, but `<` and `"` are percent-encoded.
-const pageOf = (openapi: string | undefined) =>
-  `<!doctype html>
-<html lang="en">
-<title>${name} ${version}</title>
-<p>${name} ${version}: ${description}.
-${openapi === undefined ? "" : `<p><a href="${openapi}">Its API</a> (OpenAPI)\n`}`;
+const pageOf = (openapi = "") =>
+  `<!doctype html><html lang="en"><title>${name}</title><p>${name} ${version}: ${description}.${
+    openapi && ` <a href="${openapi}">OpenAPI</a>`
+  }`;

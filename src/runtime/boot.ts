@@ -8,7 +8,8 @@ import type { Clock } from "../common/domain.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { createLog, describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
-import { consolePages, consolePath } from "../console/face.ts";
+import { consolePages } from "../console/face.ts";
+import { consolePath } from "../http/face.ts";
 import { management } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 import { serveDatabase } from "../http/service.ts";
@@ -28,7 +29,7 @@ import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
 import { startUpkeep } from "./upkeep.ts";
 
-/** A service that runs: its base URL, and a function that makes a link to its console, which signs in once with a token. */
+/** A service that runs: its base URL, and a function that makes a link to its console, which signs in with a token until it stops. */
 export type Started = { url: string; createLink(token: string): string };
 
 /** Starts the service with the settings in the environment, or prints what failed and exits 1. */
@@ -93,7 +94,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
     shutdownTimeoutMs: shutdownTimeout,
   });
   if (isEmpty) config.logFormat === "text" ? output.write(setupHint) : log.info("The database is empty");
-  return { url, createLink: (token) => url + pages.createLink(token) };
+  return { url, createLink: (token) => url + pages.createLink(token, { isReusable: true }) };
 }
 
 function runtimeName(): string {

@@ -337,8 +337,24 @@ test("a link signs in once, and a check of it with HEAD does not use it up", asy
   assert.is((await fetch(new Request(origin + link, { method: "HEAD" }))).headers.has("Set-Cookie"), false);
   const visits = [await fetch(new Request(origin + link)), await fetch(new Request(origin + link))];
   assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [200, false]]);
-  assert.match(await visits[1]!.text(), "This link has been used, or is not known.");
+  assert.match(await visits[1]!.text(), "This link is not valid: it has been used");
   database.close();
+});
+
+test("a reusable link signs in again, for as long as its token is valid", async () => {
+  const own = await createWorld();
+  const pages = wholePages();
+  const { fetch } = serveContext(own.database, { faces: [management({ tokens: true }), pages] });
+  const { id, token } = await call(createToken, own.admin, { name: "Ada", role: "viewer" });
+  const link = pages.createLink(token, { isReusable: true });
+  const enter = async () => {
+    const { status, headers } = await fetch(new Request(origin + link));
+    return [status, headers.has("Set-Cookie")];
+  };
+  assert.equal([await enter(), await enter()], [[303, true], [303, true]]);
+  await call(revokeToken, own.admin, { id });
+  assert.equal(await enter(), [401, false]);
+  await own.close();
 });
 
 test("while management is off there is no console, and it says how to turn it on", async () => {

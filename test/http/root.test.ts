@@ -3,7 +3,9 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
 import { version } from "../../src/common/version.ts";
-import { adminToken, createWorld, openMemory, readAnswer, withManagement } from "../helpers.ts";
+import { openapi } from "../../src/http/openapi.ts";
+import { management } from "../../src/management.ts";
+import { adminToken, createWorld, openMemory, readAnswer, wholePages, withManagement } from "../helpers.ts";
 
 const test = suite("root");
 
@@ -25,6 +27,35 @@ test("has no link if the service has no description", async () => {
   const get = async (headers = {}) => readAnswer(await service.fetch(new Request("http://ledger.test/", { headers })));
   assert.equal(Object.keys((await get()).json as object), ["name", "version", "description"]);
   assert.not.match((await get({ Accept: "text/html" })).text, "href");
+  await service.close();
+});
+
+const browser = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+
+for (const [basePath, path] of mounts) {
+  test(`leads browsers from ${path} under base path "${basePath}" to the console, and no one else`, async () => {
+    const service = serveDatabase(await openMemory(), { basePath, faces: withManagement });
+    const root = `http://ledger.test${path}`;
+    for (const method of ["GET", "HEAD"]) {
+      const { status, headers } = await service.fetch(new Request(root, { method, headers: browser }));
+      const to = new URL(headers.get("Location")!, root);
+      assert.equal([status, to.pathname], [303, `${basePath}/console`]);
+    }
+    for (const headers of [{}, { Accept: "*/*" }, { Accept: "application/json" }]) {
+      const { status, json } = await readAnswer(await service.fetch(new Request(root, { headers })));
+      assert.equal([status, (json as { name: string }).name], [200, "promptledger"]);
+    }
+    await service.close();
+  });
+}
+
+test("leads nobody to a console that is off", async () => {
+  const service = serveDatabase(await openMemory(), { faces: [management(), openapi(), wholePages()] });
+  const page = await readAnswer(await service.fetch(new Request("http://ledger.test/", { headers: browser })));
+  assert.equal([page.status, page.headers.get("Content-Type")], [200, "text/html; charset=utf-8"]);
+  assert.match(page.text, '<a href="openapi.json">');
+  const { status } = await service.fetch(new Request("http://ledger.test/console", { headers: browser }));
+  assert.is(status, 404);
   await service.close();
 });
 

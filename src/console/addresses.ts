@@ -1,0 +1,39 @@
+// Addresses: those of pages, relative because a host may strip the path that it mounts the service under, and that of the
+// service as a browser reaches it.
+import type { RequestContext } from "../http/context.ts";
+import { consolePath } from "../http/face.ts";
+
+/** The relative path of the console from the page of a request. `base` is the path of the console, as the service sees it. */
+export function rootOf({ request }: RequestContext, base: string): string {
+  const below = new URL(request.url).pathname.slice(base.length);
+  return below === "" ? "console/" : "../".repeat(below.split("/").length - 2) || "./";
+}
+
+/** The page of a request and its query, relative to the console. */
+export const pageOf = ({ request }: RequestContext, base: string): string => {
+  const { pathname, search } = new URL(request.url);
+  return pathname.slice(base.length + 1) + search;
+};
+
+/** The relative path of the console from the root of the service. */
+export const consoleFrom = (pathname: string): string =>
+  `${/[^/]*$/.exec(pathname)![0]}${consolePath}`.replace(/^\//, "");
+
+/** Whether a request came over https, as far as it or its proxy tells. */
+export const isKnownSecure = ({ url, headers }: Request): boolean =>
+  new URL(url).protocol === "https:" || firstOf(headers, "X-Forwarded-Proto") === "https";
+
+/**
+ * The URL of the service that a browser reaches, without a slash at its end, as far as the request and its proxy tell. The
+ * script replaces it with what the browser knows.
+ */
+export function serviceAddress(request: Request, basePath: string): string {
+  const scheme = isKnownSecure(request) ? "https" : "http", own = new URL(request.url).host;
+  const named = `${scheme}://${firstOf(request.headers, "X-Forwarded-Host") ?? own}`;
+  const { origin } = new URL(URL.canParse(named) ? named : `${scheme}://${own}`);
+  return (origin + basePath).replaceAll("'", "%27"); // examples for a shell have it in single quotes
+}
+
+/** What the proxy that is nearest to the browser wrote into a header. */
+const firstOf = (headers: Headers, name: string): string | undefined =>
+  headers.get(name)?.split(",")[0]?.trim() || undefined;
