@@ -1,12 +1,10 @@
 // `promptledger demo`: serves a throw-away database with a small history, and prints a link to its console and commands to
 // paste.
-import { rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { readConfig } from "../common/config.ts";
 import { checkPort, command } from "./boot.ts";
+import { openDemoFolder } from "./demo-folder.ts";
 import { writeHistory } from "./demo-history.ts";
 import { openConfigured } from "./open-configured.ts";
 import { serve } from "./serve.ts";
@@ -15,10 +13,10 @@ import type { Terminal } from "./terminal.ts";
 /** Serves the demo until a signal arrives. */
 export async function demo({ say }: Terminal): Promise<void> {
   await checkPort(readConfig(process.env));
-  const folder = await mkdtemp(join(tmpdir(), "promptledger-demo-"));
-  const keep = removeUnlessKept(folder);
+  const interrupt = () => process.exit(interrupted);
+  process.once("SIGINT", interrupt);
+  process.env.DATABASE_URL = `file:${join(openDemoFolder(), "demo.db")}`;
   say("Making a history of three weeks …\n");
-  process.env.DATABASE_URL = `file:${join(folder, "demo.db")}`;
   // The link signs in with a token of the database.
   process.env.MANAGEMENT = "true";
   const { database } = await openConfigured(readConfig(process.env).database, "manage", { schema: "create" });
@@ -26,13 +24,13 @@ export async function demo({ say }: Terminal): Promise<void> {
   database.close();
 
   const { url, createLink } = await serve();
-  keep();
+  process.off("SIGINT", interrupt);
 
   // An exported variable would outlast the demo in the shell, and point `npm start` at its database.
   const cli = `DATABASE_URL='${process.env.DATABASE_URL}' ${command}`;
 
   process.stdout.write(`
-Look at it. This link signs in once:
+Look at it. This link signs in until the demo stops:
 
 ${createLink(token)}
 
@@ -40,7 +38,7 @@ Read the active prompt:
 
 curl -i '${url}/v1/prompts?deployId=${deployId}' -H 'Authorization: Bearer ${key}'
 
-Record what came of it:
+Record the outcome of a call:
 
 curl -i '${url}/v1/diagnosis?deployId=${deployId}' -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
@@ -52,20 +50,8 @@ ${cli} record list --deploy support/assistant@production --session demo-1
 ${cli} usage --workspace ${workspaceId}
 ${cli} verify
 
-Ctrl-C stops the service; its database is ${process.env.DATABASE_URL}
+Ctrl-C stops the service and removes its database, ${process.env.DATABASE_URL}
 `);
-}
-
-/** Removes the folder if this process ends, or is interrupted, before the demo is served. Returns a function that keeps it. */
-function removeUnlessKept(folder: string): () => void {
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  const interrupt = () => process.exit(interrupted);
-  process.once("exit", remove);
-  process.once("SIGINT", interrupt);
-  return () => {
-    process.off("exit", remove);
-    process.off("SIGINT", interrupt);
-  };
 }
 
 const interrupted = 130; // as a shell reports a program that Ctrl-C ended

@@ -2,7 +2,7 @@
 // Runs on every runtime.
 import { execFile } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
@@ -323,14 +323,36 @@ test("Ctrl-C while the demo makes its history removes its folder", async () => {
   assert.equal(await readdir(own), []);
 });
 
+test("a demo removes the folders of demos that were killed, and none of a demo that runs", async () => {
+  const own = `${folder.path}/killed`;
+  await mkdir(own);
+  const settings = { PORT: "0", TMPDIR: own };
+  const start = async () => {
+    const before = await readdir(own);
+    const demo = await startFile(currentRuntime, "test/runtime/endless-demo.ts", settings, /(Making a history)/);
+    const name = (await readdir(own)).find((each) => !before.includes(each))!;
+    // A folder that is new may be that of a demo that has not claimed it yet.
+    await utimes(`${own}/${name}`, 0, 0);
+    return { ...demo, name };
+  };
+  const killed = await start();
+  await killed.stop("SIGKILL");
+  await mkdir(`${own}/promptledger-demo-of-somebody`);
+  const first = await start(), second = await start();
+  assert.equal((await readdir(own)).sort(), [first.name, second.name, "promptledger-demo-of-somebody"].sort());
+  await Promise.all([first.stop("SIGINT"), second.stop("SIGINT")]);
+});
+
 if (currentRuntime === "Node") {
-  test("the link that the demo prints signs in once, and its commands get 200 and 201", async () => {
+  test("the link that the demo prints signs in until it stops, its commands get 200 and 201, and nothing of it stays", async () => {
     const npm = { npm_lifecycle_event: "demo", npm_package_name: "promptledger" };
-    const settings = { PORT: "0", TMPDIR: folder.path, ...npm };
+    const own = `${folder.path}/demo`;
+    await mkdir(own);
+    const settings = { PORT: "0", TMPDIR: own, ...npm };
     const demo = await startFile("Node", "src/cli.ts", settings, /(Ctrl-C stops)/, ["demo"]);
     const [link] = /http.*sign-in.*/.exec(demo.out())!;
     const visits = [await fetch(link, { redirect: "manual" }), await fetch(link, { redirect: "manual" })];
-    assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [200, false]]);
+    assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [303, true]]);
 
     const [read, submit] = [
       ...demo.out().matchAll(/^curl -i '(http[^']+)' -H '([^']+)'(?:[^']*'([^']+)' \\\n {2}-d '([^']+)')?/gm),
@@ -353,7 +375,8 @@ if (currentRuntime === "Node") {
     // The history began three weeks ago, so a month that has just begun may have these two requests alone.
     assert.match(usage!, /used +[1-9]\d*$/m);
     assert.match(verified!, /balance/);
-    assert.is(await demo.stop(), 0);
+    assert.is(await demo.stop("SIGINT"), 0);
+    assert.equal(await readdir(own), []);
   });
 }
 
