@@ -35,9 +35,9 @@ async function versionModule(): Promise<string> {
   return `// Generated from package.json by \`npm run generate\`.\n\n/** The version of this package. */\nexport const version = "${version}";\n`;
 }
 
-/** A style without its comments and indentation, which browsers need not load. */
+/** A style or a script without what browsers need not load: indentation, and comments, of a script those on lines of their own. */
 const shortened = (file: string, text: string): string =>
-  file.endsWith(".css") ? text.replace(/\/\*.*?\*\/\n*/gs, "").replace(/^\s+/gm, "") : text;
+  text.replace(file.endsWith(".css") ? /\/\*.*?\*\/\n*/gs : /^\s*(\/\/.*|\/\*.*\*\/)\n/gm, "").replace(/^\s+/gm, "");
 
 /** The assets of the console. Their addresses have the beginning of their hash. */
 async function assetsModule(): Promise<string> {

@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "168d303e399a3e30",
+    hash: "e2da6746412fd775",
     text: `:root {
 color-scheme: light dark;
 --page: light-dark(#f7f7f4, #121413);
@@ -382,6 +382,14 @@ padding: 0.15rem 0.55rem;
 opacity: 0.65;
 cursor: progress;
 }
+[aria-disabled="true"] {
+color: var(--muted);
+cursor: default;
+}
+.button[aria-disabled="true"] {
+border-color: var(--line);
+background: none;
+}
 .actions {
 display: flex;
 flex-wrap: wrap;
@@ -572,14 +580,49 @@ border-color: var(--danger);
 background: var(--danger-soft);
 }
 .secret {
-display: block;
 font-size: 0.875rem;
+}
+.secret,
+.copied {
+display: block;
 margin: var(--s2) 0;
 padding: var(--s3);
 background: var(--page);
 border: 1px solid var(--line);
 border-radius: var(--radius);
 user-select: all;
+}
+.use {
+border: 1px solid var(--line);
+border-radius: var(--radius);
+background: var(--surface);
+}
+.use details {
+position: relative;
+margin: 0;
+padding: var(--s1) var(--s4);
+}
+.use details + details {
+border-top: 1px solid var(--line);
+}
+.use summary {
+color: var(--text);
+}
+.use button {
+position: absolute;
+top: var(--s1);
+right: var(--s2);
+padding: 0.05rem 0.55rem;
+font-size: 0.8125rem;
+}
+.steps {
+margin: var(--s3) 0;
+padding-left: var(--s5);
+display: grid;
+gap: var(--s2);
+}
+.steps .use {
+margin-top: var(--s2);
 }
 .chips {
 display: flex;
@@ -1221,205 +1264,174 @@ display: none;
 `,
   },
   "console.js": {
-    hash: "38b4427a29f276fa",
-    text: `// @ts-check
-// Comfort for the pages, which work without it: times in the reader's zone, a preview while one writes, what a change will do
-// before it is sent, and keys.
-
-const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-/** @type {Intl.DateTimeFormatOptions} */
+    hash: "c59f40be6e57efd5",
+    text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000]];
-
-/** How long ago a moment was, for the last week. @param {number} ms */
 function ago(ms) {
-  const past = Date.now() - ms;
-  if (past < 0 || past > 7 * 86_400_000) return undefined;
-  const [unit, size] = units.find(([, size]) => past >= size) ?? ["minute", 60_000];
-  return relative.format(-Math.floor(past / size), unit);
+const past = Date.now() - ms;
+if (past < 0 || past > 7 * 86_400_000) return undefined;
+const [unit, size] = units.find(([, size]) => past >= size) ?? ["minute", 60_000];
+return relative.format(-Math.floor(past / size), unit);
 }
-
-/** Shows the times of a part of the page in the zone of its reader. @param {ParentNode} part */
 function showTimes(part) {
-  for (const element of part.querySelectorAll("time[datetime]:not([title])")) {
-    const time = /** @type {HTMLTimeElement} */ (element);
-    const at = new Date(time.dateTime);
-    time.title = [time.textContent, ago(at.getTime())].filter(Boolean).join(", ");
-    time.textContent = (time.className === "exact" ? exact : zoned).format(at);
-  }
+for (const element of part.querySelectorAll("time[datetime]:not([title])")) {
+const time = /** @type {HTMLTimeElement} */ (element);
+const at = new Date(time.dateTime);
+time.title = [time.textContent, ago(at.getTime())].filter(Boolean).join(", ");
+time.textContent = (time.className === "exact" ? exact : zoned).format(at);
 }
-
+}
 showTimes(document);
-
-// On a narrow screen the navigation scrolls, and shows where one is.
 const current = /** @type {HTMLElement | null} */ (document.querySelector(".side [aria-current]"));
 const bar = current?.closest("nav");
 if (current && bar) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
-
-// A button that copies the secret before it.
-for (const secret of document.querySelectorAll(".secret")) {
-  if (!navigator.clipboard) break;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(secret.textContent ?? "");
-    button.textContent = "Copied";
-  });
-  secret.after(button);
+for (const element of document.querySelectorAll("[data-address]")) {
+const { href } = new URL(element.getAttribute("data-address") ?? "", location.href);
+element.textContent = href.replace(/\\/$/, "").replaceAll("'", "%27");
 }
-
-// A form that was sent is not sent twice.
+for (const secret of document.querySelectorAll(".secret, .copied")) {
+if (!navigator.clipboard) break;
+const button = document.createElement("button");
+button.type = "button";
+button.textContent = "Copy";
+button.addEventListener("click", async () => {
+await navigator.clipboard.writeText(secret.textContent ?? "");
+button.textContent = "Copied";
+});
+secret.after(button);
+}
 document.addEventListener("submit", (event) => {
-  const form = /** @type {HTMLFormElement} */ (event.target);
-  if (form.method !== "post") return;
-  if (form.dataset.sent) return void event.preventDefault();
-  form.dataset.sent = "yes";
-  event.submitter?.setAttribute("aria-busy", "true");
+const form = /** @type {HTMLFormElement} */ (event.target);
+if (form.method !== "post") return;
+if (form.dataset.sent) return void event.preventDefault();
+form.dataset.sent = "yes";
+event.submitter?.setAttribute("aria-busy", "true");
 });
 addEventListener("pageshow", () => {
-  for (const form of document.forms) delete form.dataset.sent;
-  for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
+for (const form of document.forms) delete form.dataset.sent;
+for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
 });
-
-// The preview of an edited prompt follows what is written.
 const editor = /** @type {HTMLFormElement | null} */ (document.querySelector("form[data-live]"));
 if (editor) {
-  /** @type {number | undefined} */
-  let timer;
-  let isChanged = false, latest = 0;
-  const refresh = async () => {
-    const number = ++latest;
-    const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(editor)]));
-    body.set("do", "preview");
-    const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
-    if (!response || number !== latest) return;
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
-    if (!fresh || !shown) return;
-    const focused = document.activeElement?.id;
-    /** @type {Map<string, string>} */
-    const values = new Map();
-    for (const input of shown.querySelectorAll("input")) values.set(input.id, input.value);
-    for (const input of fresh.querySelectorAll("input")) input.value = values.get(input.id) ?? input.value;
-    shown.replaceWith(fresh);
-    if (focused) document.getElementById(focused)?.focus();
-  };
-  // The example values stand outside of the form that they belong to.
-  document.addEventListener("input", (event) => {
-    if (/** @type {HTMLInputElement} */ (event.target).form !== editor) return;
-    isChanged = true;
-    clearTimeout(timer);
-    timer = setTimeout(refresh, 500);
-  });
-  editor.addEventListener("submit", () => isChanged = false);
-  addEventListener("beforeunload", (event) => {
-    if (isChanged) event.preventDefault();
-  });
+let timer;
+let isChanged = false, latest = 0;
+const refresh = async () => {
+const number = ++latest;
+const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(editor)]));
+body.set("do", "preview");
+const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
+if (!response || number !== latest) return;
+const page = new DOMParser().parseFromString(await response.text(), "text/html");
+const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
+if (!fresh || !shown) return;
+const focused = document.activeElement?.id;
+const values = new Map();
+for (const input of shown.querySelectorAll("input")) values.set(input.id, input.value);
+for (const input of fresh.querySelectorAll("input")) input.value = values.get(input.id) ?? input.value;
+shown.replaceWith(fresh);
+if (focused) document.getElementById(focused)?.focus();
+};
+document.addEventListener("input", (event) => {
+if (/** @type {HTMLInputElement} */ (event.target).form !== editor) return;
+isChanged = true;
+clearTimeout(timer);
+timer = setTimeout(refresh, 500);
+});
+editor.addEventListener("submit", () => isChanged = false);
+addEventListener("beforeunload", (event) => {
+if (isChanged) event.preventDefault();
+});
 }
-
-// \`/\` goes to the search, \`g\` and a letter to a part of the console, \`?\` shows the keys. A person can turn them off.
 const off = "promptledger-keys-off";
-/** @type {Storage | undefined} */
 let storage;
 try {
-  storage = localStorage;
+storage = localStorage;
 } catch {
-  // The person has forbidden it. The keys stay on.
 }
 let isGoing = false;
-
-/** @param {EventTarget | null} target */
 const isWriting = (target) =>
-  target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
-
+target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
-  if (storage?.getItem(off)) return;
-  if (event.key === "?") return showKeys();
-  if (event.key === "/") {
-    const search = /** @type {HTMLInputElement | null} */ (document.querySelector("main input[type=search]"));
-    if (search) event.preventDefault();
-    search?.focus();
-  } else if (event.key === "g") {
-    isGoing = true;
-    setTimeout(() => isGoing = false, 1_200);
-  } else if (isGoing) {
-    isGoing = false;
-    goals().get(event.key)?.click();
-  }
-});
-
-/** The parts of the console, each by the first letter of its name that is no other's. */
-function goals() {
-  /** @type {Map<string, HTMLAnchorElement>} */
-  const found = new Map();
-  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"))) {
-    const key = [...link.text.toLowerCase()].find((letter) => !found.has(letter));
-    if (key) found.set(key, link);
-  }
-  return found;
+if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+if (storage?.getItem(off)) return;
+if (event.key === "?") return showKeys();
+if (event.key === "/") {
+const search = /** @type {HTMLInputElement | null} */ (document.querySelector("main input[type=search]"));
+if (search) event.preventDefault();
+search?.focus();
+} else if (event.key === "g") {
+isGoing = true;
+setTimeout(() => isGoing = false, 1_200);
+} else if (isGoing) {
+isGoing = false;
+goals().get(event.key)?.click();
 }
-
-// Without \`?\`, this button turns the keys on again.
+});
+function goals() {
+const found = new Map();
+for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"))) {
+const key = [...link.text.toLowerCase()].find((letter) => !found.has(letter));
+if (key) found.set(key, link);
+}
+return found;
+}
 const account = document.querySelector(".account form");
 if (account) {
-  const button = document.createElement("button");
-  button.className = "plain";
-  button.textContent = "Keyboard";
-  button.addEventListener("click", showKeys);
-  account.before(button);
+const button = document.createElement("button");
+button.className = "plain";
+button.textContent = "Keyboard";
+button.addEventListener("click", showKeys);
+account.before(button);
 }
-
 function showKeys() {
-  const dialog = document.createElement("dialog");
-  dialog.setAttribute("aria-labelledby", "keys");
-  const rows = [["/", "Search"], ["?", "These keys"]];
-  for (const [key, link] of goals()) rows.push([\`g \${key}\`, link.text]);
-  const list = document.createElement("dl");
-  list.className = "facts";
-  for (const [key, what] of rows) {
-    const pair = document.createElement("div"),
-      term = document.createElement("dt"),
-      text = document.createElement("dd");
-    const mark = document.createElement("kbd");
-    mark.textContent = key ?? "";
-    text.textContent = what ?? "";
-    term.append(mark);
-    pair.append(term, text);
-    list.append(pair);
-  }
-  const title = document.createElement("h2");
-  title.id = "keys";
-  title.textContent = "Keyboard shortcuts";
-  const close = document.createElement("button"), toggle = document.createElement("button");
-  close.textContent = "Close";
-  close.className = "primary";
-  toggle.textContent = storage?.getItem(off) ? "Turn keys on" : "Turn keys off";
-  toggle.addEventListener("click", () => {
-    if (storage?.getItem(off)) storage.removeItem(off);
-    else storage?.setItem(off, "yes");
-    dialog.close();
-  });
-  close.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => dialog.remove());
-  const actions = document.createElement("p");
-  actions.className = "actions";
-  actions.append(close, toggle);
-  dialog.append(title, list, actions);
-  document.body.append(dialog);
-  dialog.showModal();
+const dialog = document.createElement("dialog");
+dialog.setAttribute("aria-labelledby", "keys");
+const rows = [["/", "Search"], ["?", "These keys"]];
+for (const [key, link] of goals()) rows.push([\`g \${key}\`, link.text]);
+const list = document.createElement("dl");
+list.className = "facts";
+for (const [key, what] of rows) {
+const pair = document.createElement("div"),
+term = document.createElement("dt"),
+text = document.createElement("dd");
+const mark = document.createElement("kbd");
+mark.textContent = key ?? "";
+text.textContent = what ?? "";
+term.append(mark);
+pair.append(term, text);
+list.append(pair);
+}
+const title = document.createElement("h2");
+title.id = "keys";
+title.textContent = "Keyboard shortcuts";
+const close = document.createElement("button"), toggle = document.createElement("button");
+close.textContent = "Close";
+close.className = "primary";
+toggle.textContent = storage?.getItem(off) ? "Turn keys on" : "Turn keys off";
+toggle.addEventListener("click", () => {
+if (storage?.getItem(off)) storage.removeItem(off);
+else storage?.setItem(off, "yes");
+dialog.close();
+});
+close.addEventListener("click", () => dialog.close());
+dialog.addEventListener("close", () => dialog.remove());
+const actions = document.createElement("p");
+actions.className = "actions";
+actions.append(close, toggle);
+dialog.append(title, list, actions);
+document.body.append(dialog);
+dialog.showModal();
 }
 `,
   },
   "icon.svg": {
-    hash: "ba0aeb1cc231d3fb",
+    hash: "25749da0428f4e27",
     text: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">
-  <rect x="2" y="1" width="20" height="22" rx="4.5" fill="#12705c" />
-  <path d="M7 7.5h10M7 12h10M7 16.5h5.5" stroke="#fff" stroke-width="1.8" stroke-linecap="round" />
+<rect x="2" y="1" width="20" height="22" rx="4.5" fill="#12705c" />
+<path d="M7 7.5h10M7 12h10M7 16.5h5.5" stroke="#fff" stroke-width="1.8" stroke-linecap="round" />
 </svg>
 `,
   },

@@ -10,6 +10,7 @@ import type { Caller, Operation } from "../management/operation.ts";
 import type { Workspace } from "../management/workspaces.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
+import { groupBy } from "./group-by.ts";
 import type { Html } from "./html.ts";
 
 /** The parts of the console, as its navigation names them. */
@@ -137,14 +138,37 @@ export const isChecked = (visit: Visit, name: string): boolean => askedWord(visi
 
 type Guarded = { role: Caller["role"] };
 
-/** Says what the caller lacks to call an operation, on a protected deployment if that is what it changes. */
-export function findLack({ caller }: Visit, { role }: Guarded, isProtected = false): string | undefined {
-  const least = isProtected && !hasRole({ role }, protectedRole) ? protectedRole : role;
+/** The least role that may call an operation, on a protected deployment if that is what it changes. */
+const leastRole = ({ role }: Guarded, isProtected: boolean): Caller["role"] =>
+  isProtected && !hasRole({ role }, protectedRole) ? protectedRole : role;
+
+/** Says what the caller lacks to call an operation. */
+export function findLack({ caller }: Visit, operation: Guarded, isProtected = false): string | undefined {
+  const least = leastRole(operation, isProtected);
   if (hasRole(caller, least)) return undefined;
   return `This needs the role ${least}${
     isProtected ? " because the deployment is protected" : ""
   }. You are signed in as ${caller.role}.`;
 }
+
+/** Says the same of several operations by their labels: `Roll back and Archive need the role publisher.` */
+export function findLacks(
+  { caller }: Visit,
+  operations: readonly (readonly [label: string, operation: Guarded])[],
+  isProtected = false,
+): string | undefined {
+  const lacking = operations.map(([label, operation]) => ({ label, least: leastRole(operation, isProtected) }))
+    .filter(({ least }) => !hasRole(caller, least));
+  if (lacking.length === 0) return undefined;
+  const needs = [...groupBy(lacking, ({ least }) => least)].map(([least, all]) =>
+    `${wordList.format(all.map(({ label }) => label))} need${all.length === 1 ? "s" : ""} the role ${least}`
+  );
+  return `${wordList.format(needs)}${
+    isProtected ? "; the deployment is protected" : ""
+  }. You are signed in as ${caller.role}.`;
+}
+
+const wordList = new Intl.ListFormat("en-GB");
 
 type List<T> = (page: { limit: number; cursor: string | undefined }) => Promise<ListPage<T>>;
 

@@ -35,8 +35,14 @@ const current = /** @type {HTMLElement | null} */ (document.querySelector(".side
 const bar = current?.closest("nav");
 if (current && bar) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
 
-// A button that copies the secret before it.
-for (const secret of document.querySelectorAll(".secret")) {
+// Addresses of the service as the browser reaches it, which no proxy hides. Examples for a shell have them in single quotes.
+for (const element of document.querySelectorAll("[data-address]")) {
+  const { href } = new URL(element.getAttribute("data-address") ?? "", location.href);
+  element.textContent = href.replace(/\/$/, "").replaceAll("'", "%27");
+}
+
+// A button that copies the text before it.
+for (const secret of document.querySelectorAll(".secret, .copied")) {
   if (!navigator.clipboard) break;
   const button = document.createElement("button");
   button.type = "button";

@@ -12,13 +12,14 @@ import { listPromptVersions } from "../../management/versions.ts";
 import { dash, time } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
+import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
-import { Field, Form, Guarded, NoteField } from "../parts/form.tsx";
+import { Field, Form, NoteField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
+import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
 
@@ -32,10 +33,11 @@ export const deploymentPage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const cursor = asked(visit, "cursor");
     const deployment = await call(getDeployment, { id, workspaceId });
-    const [versions, shown, all] = await Promise.all([
+    const [versions, shown, all, usable] = await Promise.all([
       call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
       call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
       listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
+      findUsable(visit, deployment),
     ]);
     const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
@@ -68,20 +70,23 @@ export const deploymentPage: Page = {
           <Section title="Change">
             {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
           </Section>
+          <Section title="Use it" aside={<a href={link(visit, ["keys"])}>Keys</a>}>
+            <UseIt visit={visit} usable={usable} isOpen={asked(visit, "done") === "created"} />
+          </Section>
           <Section title="History">
             {historyOf(visit, deployment, shown.items, findLastLive(all))}
             <Pager next={shown.nextCursor} href={(next) => `?cursor=${next}`} />
           </Section>
-          <details open={visit.refusal !== undefined}>
-            <summary>Rename {isolated(name)}</summary>
-            <Guarded visit={visit} operation={renameDeployment} isProtected={isProtected}>
+          {findLack(visit, renameDeployment, isProtected) === undefined && (
+            <details open={visit.refusal !== undefined}>
+              <summary>Rename {isolated(name)}</summary>
               <Form submit="Rename">
                 <Field label="New name" name="name" value={visit.form.get("name") ?? name} isRequired />
                 <NoteField visit={visit} />
                 <p class="hint">Applications that use the reference must change too.</p>
               </Form>
-            </Guarded>
-          </details>
+            </details>
+          )}
         </>
       ),
     };
@@ -96,7 +101,7 @@ export const deploymentPage: Page = {
 const textsOf = ({ reference, currentVersion }: Deployment) => ({
   created: (
     <>
-      The deployment is there. Applications read it as <code>{reference}</code>.
+      The deployment is created. Applications read it as <code>{reference}</code>.
     </>
   ),
   renamed: (
@@ -123,18 +128,17 @@ function actionsOf(
 ): Html {
   const { id, isActive, isProtected, archivedAt, currentVersion } = deployment;
   const href = (change: ChangeName, version?: number) => link(visit, ["deployments", id, change], { version });
+  const all: (readonly [label: string, operation: typeof changes[ChangeName]["operation"]])[] = [];
   const offered = (change: ChangeName, label: string, version?: number) => {
-    const lack = findLack(visit, changes[change].operation, isProtected);
-    if (lack === undefined) return <a class="button" href={href(change, version)}>{label}</a>;
-    return (
-      <span class="button" aria-disabled="true" title={lack}>
-        {label}
-        <span class="hide">{` (${lack})`}</span>
-      </span>
-    );
+    const { operation } = changes[change];
+    all.push([label, operation]);
+    if (findLack(visit, operation, isProtected) === undefined) {
+      return <a class="button" href={href(change, version)}>{label}</a>;
+    }
+    return <span class="button" aria-disabled="true">{label}</span>;
   };
   const [newest = currentVersion] = versions;
-  const all = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
+  const buttons = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
     newest > currentVersion
       ? offered("promote", `Promote v${newest}`, newest)
       : newest > 1 && offered("promote", "Promote another version"),
@@ -143,10 +147,10 @@ function actionsOf(
     isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
     offered("archive", "Archive"),
   ];
-  const lack = findLack(visit, changes.promote.operation, isProtected);
+  const lack = findLacks(visit, all, isProtected);
   return (
     <>
-      <p class="actions">{all}</p>
+      <p class="actions">{buttons}</p>
       {lack !== undefined && <p class="lack">{lack}</p>}
     </>
   );
@@ -155,13 +159,14 @@ function actionsOf(
 /** Each version that was live can be made live again, where it was last. */
 function historyOf(
   visit: Visit,
-  { id, promptId, currentVersion }: Deployment,
+  { id, promptId, currentVersion, isProtected }: Deployment,
   shown: readonly DeploymentChange[],
   lastLive: ReadonlyMap<number, number>,
 ): Html {
+  const mayReturn = findLack(visit, changes.rollback.operation, isProtected) === undefined;
   const returnTo = ({ revision }: DeploymentChange): Part => {
     const version = lastLive.get(revision);
-    if (version === undefined || version === currentVersion) return "";
+    if (!mayReturn || version === undefined || version === currentVersion) return "";
     const href = link(visit, ["deployments", id, "rollback"], { version });
     return <a class="button small" href={href}>Return to v{version}</a>;
   };

@@ -2,12 +2,12 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listDeployments } from "../../management/deployments.ts";
+import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
+import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -58,7 +58,8 @@ function noneYet(visit: Visit): Html {
   const choose = <a href={link(visit, ["prompts"])}>Choose a prompt</a>;
   return (
     <Empty title="No deployment yet">
-      A deployment has a name such as <code>production</code> and serves one version of a prompt. {choose} to deploy it.
+      A deployment has a name such as <code>production</code> and serves one version of a prompt.{" "}
+      {findLack(visit, createDeployment) ?? <>{choose} to deploy it.</>}
     </Empty>
   );
 }

@@ -44,9 +44,7 @@ export const keyPage: Page = {
               <code>{id}</code>
             </Fact>
           </Facts>
-          {!isRevoked(key) && (
-            <RotationForms visit={visit} rotate={rotateApiKey} revoke={revokeApiKey} users="applications" />
-          )}
+          {!isRevoked(key) && <RotationForms visit={visit} operation={rotateApiKey} users="applications" />}
         </>
       ),
     };

@@ -16,7 +16,8 @@ import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { secretView, stateChip } from "../parts/secret.tsx";
 import { Pager, Table } from "../parts/table.tsx";
-import { DeploymentField, findOffered, findReferences, withLabels } from "./inputs.tsx";
+import { findUsable, UseIt } from "../parts/use-it.tsx";
+import { DeploymentField, findDeployment, findOffered, findReferences, mainOf, withLabels } from "./inputs.tsx";
 import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
 
 const pageSize = 50;
@@ -75,7 +76,12 @@ export const keysPage: Page = {
     const { id: workspaceId } = workspaceOf(visit);
     const may = sent(visit, "may"), deployId = sent(visit, "deployId") as DeploymentId | undefined;
     const expiresAt = expiryIn(visit);
-    const { id, key, name } = await withLabels((path) => labels[path], () =>
+    // Nothing may fail between the creation of a key and the only page that shows it.
+    const deployment = deployId === undefined
+      ? mainOf((await findOffered(visit)).deployments)
+      : await findDeployment(visit, deployId);
+    const usable = await findUsable(visit, deployment);
+    const { id, key, ...created } = await withLabels((path) => labels[path], () =>
       visit.call(createApiKey, {
         workspaceId,
         name: sent(visit, "name"),
@@ -84,7 +90,14 @@ export const keysPage: Page = {
         deployId,
         expiresAt,
       }));
-    return secretView({ title: "The new key", name, secret: key, back: link(visit, ["keys", id]) });
+    return secretView({
+      ...{ title: "The new key", name: created.name, secret: key, back: link(visit, ["keys", id]) },
+      children: (
+        <Section title="Use it">
+          <UseIt visit={visit} usable={usable} apiKey={key} may={created} isOpen />
+        </Section>
+      ),
+    });
   },
 };
 

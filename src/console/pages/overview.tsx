@@ -8,7 +8,7 @@ import { listAuditEntries } from "../../management/audit.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
-import { readUsage } from "../../management/usage.ts";
+import { listMonths, readUsage } from "../../management/usage.ts";
 import type { Usage } from "../../management/usage.ts";
 import { forecast } from "../forecast.ts";
 import { counted, dayText, number } from "../format.tsx";
@@ -23,6 +23,7 @@ import { Empty } from "../parts/empty.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { usageChart } from "../parts/usage-chart.ts";
 import { Changes, findNames } from "./audit.tsx";
+import { firstSteps } from "./first-steps.tsx";
 
 const lastChanges = 8;
 
@@ -32,21 +33,25 @@ export const overviewPage: Page = {
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
-    const [usage, prompts, { items: deployments }, keys, changes, names] = await Promise.all([
+    const [usage, prompts, { items: deployments }, keys, months, changes, names] = await Promise.all([
       call(readUsage, { workspaceId, month: monthOf(now) }),
       call(listPrompts, { workspaceId, limit: 1 }),
       listMost((page) => call(listDeployments, { workspaceId, ...page })),
       call(listApiKeys, { workspaceId, limit: 1 }),
+      call(listMonths, { workspaceId, limit: 1 }),
       call(listAuditEntries, { workspaceId, limit: lastChanges }),
       findNames(visit),
     ]);
-    const isNew = prompts.items.length === 0 || deployments.length === 0 || keys.items.length === 0;
+    const begun = {
+      ...{ hasPrompt: prompts.items.length > 0, deployments, hasKey: keys.items.length > 0 },
+      isUsed: months.items.length > 0,
+    };
     return {
       title: "Overview",
       body: (
         <>
           <Heading title={isolated(name)} />
-          {isNew && firstSteps(visit, [prompts.items.length > 0, deployments.length > 0, keys.items.length > 0])}
+          {await firstSteps(visit, begun)}
           <Section
             title="Quota this month"
             aside={<a href={link(visit, ["usage"])}>Usage by key and deployment</a>}
@@ -67,31 +72,6 @@ export const overviewPage: Page = {
       ),
     };
   },
-};
-
-/** What a new workspace needs until its first prompt is served. */
-const firstSteps = (visit: Visit, [hasPrompt, hasDeployment, hasKey]: boolean[]): Html => {
-  const step = (isDone: boolean | undefined, path: string[], text: string) => (
-    <li>
-      {isDone
-        ? (
-          <>
-            <s>{text}</s> done
-          </>
-        )
-        : <a href={link(visit, path)}>{text}</a>}
-    </li>
-  );
-  return (
-    <div class="panel">
-      <h2>First steps</h2>
-      <ol>
-        {step(hasPrompt, ["prompts", "new"], "Write a prompt")}
-        {step(hasDeployment, ["deployments"], "Deploy a version of it")}
-        {step(hasKey, ["keys"], "Create a key for your application")}
-      </ol>
-    </div>
-  );
 };
 
 /** The quota and its forecast. The numbers are those of `promptledger usage`. */

@@ -3,7 +3,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Role } from "../../management/operation.ts";
-import { Fragment, h } from "../html.ts";
+import { h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { sent } from "../page.ts";
 import type { Shown, Visit } from "../page.ts";
@@ -38,32 +38,26 @@ const overlaps = [
   [String(7 * 24 * hour), "7 days"],
 ] as const;
 
-type RotationProps = { visit: Visit; rotate: { role: Role }; revoke: { role: Role }; users: string };
+type RotationProps = { visit: Visit; operation: { role: Role }; users: string };
 
-/** The forms that rotate and revoke a secret. `users` are those that use it: `applications`. */
-export const RotationForms = ({ visit, rotate, revoke, users }: RotationProps): Html => (
-  <>
-    <Section title="Rotate">
-      <Guarded visit={visit} operation={rotate}>
-        <Form submit="Make a new secret">
-          <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
-          <HiddenField name="do" value="rotate" />
-          <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
+/** The forms that rotate and revoke a secret, which need the same role. `users` are those that use it: `applications`. */
+export const RotationForms = ({ visit, operation, users }: RotationProps): Html => (
+  <Section title="Rotate or revoke">
+    <Guarded visit={visit} operation={operation}>
+      <Form submit="Make a new secret">
+        <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
+        <HiddenField name="do" value="rotate" />
+        <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
+      </Form>
+      <details>
+        <summary>Revoke it for good</summary>
+        <Form submit="Revoke" kind="danger">
+          <p>All its secrets are refused from the next request on. This cannot be taken back.</p>
+          <HiddenField name="do" value="revoke" />
         </Form>
-      </Guarded>
-    </Section>
-    <Section title="Revoke">
-      <Guarded visit={visit} operation={revoke}>
-        <details>
-          <summary>Revoke it for good</summary>
-          <Form submit="Revoke" kind="danger">
-            <p>All its secrets are refused from the next request on. This cannot be taken back.</p>
-            <HiddenField name="do" value="revoke" />
-          </Form>
-        </details>
-      </Guarded>
-    </Section>
-  </>
+      </details>
+    </Guarded>
+  </Section>
 );
 
 type Acts = { revoke(): Promise<unknown>; rotate(overlapMs: number): Promise<{ name: string; secret: string }> };

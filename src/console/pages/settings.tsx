@@ -8,9 +8,10 @@ import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, number, time } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { link, sent, workspaceOf } from "../page.ts";
+import { findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Checkbox, Field, Form, Guarded } from "../parts/form.tsx";
+import { statusChip } from "../parts/chips.tsx";
+import { Checkbox, Field, Form } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
@@ -35,6 +36,7 @@ export const settingsPage: Page = {
   async show(visit) {
     const workspace = workspaceOf(visit);
     const { id, name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt } = workspace;
+    const lack = findLack(visit, updateWorkspace);
     const removal = `promptledger workspace delete ${id} --confirm ${quoted(name)}`;
     return {
       title: "Settings",
@@ -48,19 +50,24 @@ export const settingsPage: Page = {
             <Fact label="Upgrade URL">{upgradeUrl === null ? "none" : isolated(upgradeUrl)}</Fact>
             <Fact label="Records are kept">{keepText(keepRecordsMs)}</Fact>
             <Fact label="Calls are kept">{keepText(keepCallsMs)}</Fact>
+            {lack !== undefined && (
+              <Fact label="Statuses">
+                <span class="chips">{workspace.statuses.map(({ status }) => statusChip(visit, status))}</span>
+              </Fact>
+            )}
             <Fact label="Created">{time(createdAt)}</Fact>
             <Fact label="Id">
               <code>{id}</code>
             </Fact>
           </Facts>
-          <Section title="Change">
-            <Guarded visit={visit} operation={updateWorkspace}>{changeForm(visit, workspace)}</Guarded>
-          </Section>
-          <Section title="Statuses">
-            <Guarded visit={visit} operation={updateWorkspace}>
-              <StatusesForm visit={visit} statuses={workspace.statuses} />
-            </Guarded>
-          </Section>
+          {lack !== undefined ? <p class="lack">{lack}</p> : (
+            <>
+              <Section title="Change">{changeForm(visit, workspace)}</Section>
+              <Section title="Statuses">
+                <StatusesForm visit={visit} statuses={workspace.statuses} />
+              </Section>
+            </>
+          )}
           <p class="hint">
             To delete a workspace with everything in it, use <code>{removal}</code>.
           </p>

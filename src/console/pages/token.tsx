@@ -3,6 +3,8 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { TokenId } from "../../common/ids.ts";
+import { hasRole } from "../../management/operation.ts";
+import type { Role } from "../../management/operation.ts";
 import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
 import { time } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
@@ -47,9 +49,7 @@ export const tokenPage: Page = {
               <code>{id}</code>
             </Fact>
           </Facts>
-          {!isRevoked(token) && (
-            <RotationForms visit={visit} rotate={rotateToken} revoke={revokeToken} users="whoever uses it" />
-          )}
+          {!isRevoked(token) && <RotationForms visit={visit} operation={atLeast(role)} users="its users" />}
         </>
       ),
     };
@@ -65,3 +65,6 @@ export const tokenPage: Page = {
     });
   },
 };
+
+/** What changes a token needs its role besides. */
+const atLeast = (role: Role) => hasRole(rotateToken, role) ? rotateToken : { role };

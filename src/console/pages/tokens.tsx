@@ -7,6 +7,7 @@ import { hasRole, roles } from "../../management/operation.ts";
 import type { Role } from "../../management/operation.ts";
 import { createToken, listTokens } from "../../management/tokens.ts";
 import type { Token } from "../../management/tokens.ts";
+import { consolePath } from "../../http/face.ts";
 import { time } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -18,6 +19,7 @@ import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { secretView, stateChip } from "../parts/secret.tsx";
 import { Pager, Table } from "../parts/table.tsx";
+import { Address } from "../parts/use-it.tsx";
 import { withLabels } from "./inputs.tsx";
 import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
 
@@ -83,10 +85,16 @@ export const tokensPage: Page = {
       }));
     return secretView({
       ...{ title: "The new token", name, secret: token, back: link(visit, ["tokens", id]) },
-      hint: (
-        <p>
-          It signs in to this console, and is the <code>ADMIN_TOKEN</code> of <code>promptledger --server</code>.
-        </p>
+      children: (
+        <>
+          <p>
+            It signs in to this console, and is the <code>ADMIN_TOKEN</code> of{" "}
+            <code>promptledger --server</code>. Send the address of the console with it:
+          </p>
+          <code class="copied">
+            <Address visit={visit} path={consolePath} />
+          </code>
+        </>
       ),
     });
   },

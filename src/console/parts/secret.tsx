@@ -9,10 +9,10 @@ import type { View } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { Notice } from "./notice.tsx";
 
-type Shown = { title: string; name: string; secret: string; back: string; hint?: Part };
+type Shown = { title: string; name: string; secret: string; back: string; children?: Part };
 
-/** Shows a secret. No other page does. */
-export const secretView = ({ title, name, secret, back, hint }: Shown): View => ({
+/** Shows a secret, and below it how it is used. No other page does. */
+export const secretView = ({ title, name, secret, back, children }: Shown): View => ({
   title,
   body: (
     <>
@@ -21,7 +21,7 @@ export const secretView = ({ title, name, secret, back, hint }: Shown): View => 
       <p></p>
       <Notice kind="done">Copy it now. It is stored as a hash, and cannot be shown again.</Notice>
       <code class="secret">{secret}</code>
-      {hint}
+      {children}
       <p></p>
       <p>
         <a class="button" href={back}>I have copied it</a>

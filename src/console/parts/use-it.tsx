@@ -1,0 +1,160 @@
+// Programs to copy that read the prompt of a deployment and submit a record, with the address of this service.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { Deployment } from "../../management/deployments.ts";
+import { getPromptVersion } from "../../management/versions.ts";
+import { Fragment, h } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { workspaceOf } from "../page.ts";
+import type { Visit } from "../page.ts";
+
+/** The address of the service, or of a path below it. The script shows it as the browser reaches it. */
+export const Address = ({ visit, path = "" }: { visit: Visit; path?: string }): Html => (
+  <span data-address={`${visit.root}..${path}`}>{visit.address + path}</span>
+);
+
+/** What a program uses: the reference of a deployment, and the variables of the version that it serves. */
+export type Usable = { reference: string; variables: readonly string[] };
+
+/** What a program uses of a deployment. Without one, the reference stands for any. */
+export async function findUsable(visit: Visit, deployment: Deployment | undefined): Promise<Usable> {
+  if (deployment === undefined) return { reference: "PROMPT@DEPLOYMENT", variables: [] };
+  const { promptId: id, currentVersion: version, reference } = deployment;
+  const { variables } = await visit.call(getPromptVersion, { id, workspaceId: workspaceOf(visit).id, version });
+  return { reference, variables };
+}
+
+/** What a key may do. */
+type Permissions = { readOnly: boolean; submitOnly: boolean };
+
+type UseItProps = {
+  visit: Visit;
+  usable: Usable;
+  /** A key, shown this once. Without one the programs have a placeholder. */
+  apiKey?: string;
+  may?: Permissions;
+  /** Shows the first program at once. */
+  isOpen?: boolean;
+};
+
+export const UseIt = (
+  { visit, usable, apiKey = "YOUR_API_KEY", may = { readOnly: false, submitOnly: false }, isOpen = false }: UseItProps,
+): Html => (
+  <div class="use">
+    {Object.entries(programs).map(([language, write], index) => (
+      <details name="use" open={isOpen && index === 0}>
+        <summary>{language}</summary>
+        <pre class="copied">{withAddress(visit, write({ ...usable, apiKey, url: visit.address }, may))}</pre>
+      </details>
+    ))}
+  </div>
+);
+
+const withAddress = (visit: Visit, program: string): Part =>
+  program.split(visit.address).map((part, index) => (
+    <>
+      {index > 0 && <Address visit={visit} />}
+      {part}
+    </>
+  ));
+
+type Given = Usable & { apiKey: string; url: string };
+type Write = (given: Given, may: Permissions) => string;
+
+const programs: Record<string, Write> = { curl: writeShell, TypeScript: writeTypeScript, Python: writePython };
+
+const mostVariables = 20;
+const longestVariable = 60; // characters
+
+/** The variables as members of an object, with values to replace. Where it cannot show all, a reader sees that some are missing. */
+function valuesOf(variables: readonly string[]): string {
+  const shown = variables.filter(({ length }) => length <= longestVariable).slice(0, mostVariables)
+    .map((name) => `${JSON.stringify(name)}: "…"`);
+  if (shown.length < variables.length) shown.push("…");
+  return shown.length === 0 ? "{}" : `{ ${shown.join(", ")} }`;
+}
+
+function writeShell({ reference, apiKey, url }: Given, { readOnly, submitOnly }: Permissions): string {
+  const record = '{"sessionId": "session-1", "status": 1, "content": {"input": "…", "output": "…"}}';
+  const read = `\
+curl '${url}/v1/prompts?deployId=${reference}' \\
+  -H 'Authorization: Bearer ${apiKey}'
+`;
+  const submit = `\
+curl '${url}/v1/diagnosis?deployId=${reference}' \\
+  -H 'Authorization: Bearer ${apiKey}' \\
+  -H 'Content-Type: application/json' \\
+  -d '${record}'
+`;
+  return [!submitOnly && read, !readOnly && submit].filter((part) => part).join("\n");
+}
+
+function writeTypeScript({ reference, variables, apiKey, url }: Given, { readOnly, submitOnly }: Permissions): string {
+  const deployment = JSON.stringify(reference);
+  const start = `\
+import { createClient } from "promptledger/client";
+
+const ledger = createClient({ url: ${JSON.stringify(url)}, apiKey: "${apiKey}" });
+`;
+  const submit = `\
+await ledger.submit({
+  deployId: ${deployment},
+  sessionId: "session-1",
+  status: 1,
+  content: { input: "…", output: "…" },
+});
+`;
+  const read = `\
+const prompt = await ledger.prompt(${deployment});
+const messages = prompt.fill(${valuesOf(variables)});
+`;
+  const record = `
+const call = prompt.call({ sessionId: "session-1" });
+const output = "…"; // of your model, from messages and prompt.llmConfig
+call.done({ status: 1, input: messages, output });
+`;
+  const end = "\nawait ledger.close(); // when the process ends\n";
+  return start + (submitOnly ? submit : read + (readOnly ? "" : record)) + end;
+}
+
+function writePython({ reference, variables, apiKey, url }: Given, { readOnly, submitOnly }: Permissions): string {
+  const start = `\
+import json, re, time
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+def send(path, record=None):
+    query = urlencode({"deployId": ${JSON.stringify(reference)}})
+    headers = {"Authorization": "Bearer ${apiKey}", "Content-Type": "application/json"}
+    data = None if record is None else json.dumps(record).encode()
+    with urlopen(Request(f"${url}/v1/{path}?{query}", data, headers), timeout=20) as response:
+        return json.load(response)
+
+`;
+  const submit = `\
+send("diagnosis", {"sessionId": "session-1", "status": 1, "content": {"input": "…", "output": "…"}})
+`;
+  const read = `\
+def fill(content):
+    if not isinstance(content, str):
+        return content
+    return re.sub(r"{{\\s*([\\w.$-]+)\\s*}}", lambda found: values.get(found[1], found[0]), content)
+
+prompt = send("prompts")
+values = ${valuesOf(variables)}
+messages = [{**each, "content": fill(each["content"])} for each in prompt["messages"]]
+`;
+  const record = `
+started = time.time()
+output = "…"  # of your model, from messages and prompt["llmConfig"]
+send("diagnosis", {
+    "sessionId": "session-1",
+    "status": 1,
+    "content": {"input": json.dumps(messages), "output": output},
+    "promptVersion": prompt["deploy"]["currentVersion"],
+    "latency": 1000 * (time.time() - started),
+})
+`;
+  return start + (submitOnly ? submit : read + (readOnly ? "" : record));
+}
