@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "e2da6746412fd775",
+    hash: "a95f099842258c8f",
     text: `:root {
 color-scheme: light dark;
 --page: light-dark(#f7f7f4, #121413);
@@ -579,11 +579,11 @@ background: var(--warn-soft);
 border-color: var(--danger);
 background: var(--danger-soft);
 }
-.secret {
-font-size: 0.875rem;
+.copy {
+position: relative;
 }
-.secret,
-.copied {
+.copy > code,
+.copy > pre {
 display: block;
 margin: var(--s2) 0;
 padding: var(--s3);
@@ -592,13 +592,24 @@ border: 1px solid var(--line);
 border-radius: var(--radius);
 user-select: all;
 }
+.copy > code {
+font-size: 0.875rem;
+padding-right: 5.5rem;
+margin-bottom: var(--s4);
+}
+.copy > button {
+position: absolute;
+top: 0.6rem;
+right: var(--s2);
+padding: 0.1rem 0.6rem;
+font-size: 0.8125rem;
+}
 .use {
 border: 1px solid var(--line);
 border-radius: var(--radius);
 background: var(--surface);
 }
 .use details {
-position: relative;
 margin: 0;
 padding: var(--s1) var(--s4);
 }
@@ -608,15 +619,15 @@ border-top: 1px solid var(--line);
 .use summary {
 color: var(--text);
 }
+.use pre {
+white-space: pre;
+overflow-x: auto;
+}
 .use button {
-position: absolute;
 top: var(--s1);
-right: var(--s2);
-padding: 0.05rem 0.55rem;
-font-size: 0.8125rem;
 }
 .steps {
-margin: var(--s3) 0;
+margin: var(--s3) 0 0;
 padding-left: var(--s5);
 display: grid;
 gap: var(--s2);
@@ -707,6 +718,11 @@ font-size: 0.8125rem;
 .facts dd {
 margin: 0;
 overflow-wrap: anywhere;
+}
+@container page (min-width: 22rem) {
+.facts div:last-child:has(> dd > code) {
+grid-column: span 2;
+}
 }
 table {
 width: 100%;
@@ -1264,7 +1280,7 @@ display: none;
 `,
   },
   "console.js": {
-    hash: "c59f40be6e57efd5",
+    hash: "d02454353776f1a5",
     text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
@@ -1292,7 +1308,7 @@ for (const element of document.querySelectorAll("[data-address]")) {
 const { href } = new URL(element.getAttribute("data-address") ?? "", location.href);
 element.textContent = href.replace(/\\/$/, "").replaceAll("'", "%27");
 }
-for (const secret of document.querySelectorAll(".secret, .copied")) {
+for (const secret of document.querySelectorAll(".copy > code, .copy > pre")) {
 if (!navigator.clipboard) break;
 const button = document.createElement("button");
 button.type = "button";

@@ -163,7 +163,7 @@ export function findLacks(
   const needs = [...groupBy(lacking, ({ least }) => least)].map(([least, all]) =>
     `${wordList.format(all.map(({ label }) => label))} need${all.length === 1 ? "s" : ""} the role ${least}`
   );
-  return `${wordList.format(needs)}${
+  return `${needs.join(", and ")}${
     isProtected ? "; the deployment is protected" : ""
   }. You are signed in as ${caller.role}.`;
 }

@@ -21,7 +21,9 @@ const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', "#39": "
 
 /** The programs of a page, as a browser copies them, by language. */
 function programsIn(page: string): Record<string, string> {
-  const all = page.matchAll(/<summary>(curl|TypeScript|Python)<\/summary><pre class="copied">(.*?)<\/pre>/gs);
+  const all = page.matchAll(
+    /<summary>(curl|TypeScript|Python)<\/summary><pre tabindex="0">(.*?)<\/pre>/gs,
+  );
   const textOf = (html: string) =>
     html.replace(/<[^>]*>/g, "").replace(/&(#39|\w+);/g, (_, name: string) => entities[name]!);
   return Object.fromEntries(Array.from(all, ([, language, html]) => [language!, textOf(html!)]));
@@ -107,7 +109,7 @@ test("the address is that of the browser, also behind a proxy, and a header that
 
 test("a deployment shows its programs, the first one at once after it was created", async () => {
   const { world, visitor } = await createVisit();
-  const path = `/deployments/${world.deployId}`, openIn = /<details name="use" open>/;
+  const path = `/deployments/${world.deployId}`, openIn = /<details class="copy" name="use" open>/;
   const { curl, TypeScript, Python } = programsIn(await visitor.see(path));
   assert.match(curl!, "deployId=greeting@production' \\\n  -H 'Authorization: Bearer YOUR_API_KEY'");
   assert.match(TypeScript!, 'prompt.fill({ "name": "…" });');
@@ -120,7 +122,7 @@ test("a deployment shows its programs, the first one at once after it was create
 test("a new token comes with the address of the console", async () => {
   const { world, visitor } = await createVisit();
   const { text } = await visitor.send("/tokens", { name: "Ada", role: "viewer", where: "here" });
-  assert.match(text, `<code class="copied"><span data-address="../../console">${origin}/console</span></code>`);
+  assert.match(text, `<code><span data-address="../../console">${origin}/console</span></code>`);
   await world.close();
 });
 
@@ -159,7 +161,7 @@ test("no page shows a form, or a link to one, that the role may not send, and ea
   const lack = (page: string) => /<p class="lack">(.*?)<\/p>/.exec(page)?.[1];
   assert.is(
     lack((await viewer.open(at)).text),
-    "Switch off and Archive need the role publisher and Protect needs the role admin. You are signed in as viewer.",
+    "Switch off and Archive need the role publisher, and Protect needs the role admin. You are signed in as viewer.",
   );
   const editor = await visit(world, (await call(createToken, world.admin, { name: "E", role: "editor" })).token);
   assert.is(

@@ -42,7 +42,7 @@ for (const element of document.querySelectorAll("[data-address]")) {
 }
 
 // A button that copies the text before it.
-for (const secret of document.querySelectorAll(".secret, .copied")) {
+for (const secret of document.querySelectorAll(".copy > code, .copy > pre")) {
   if (!navigator.clipboard) break;
   const button = document.createElement("button");
   button.type = "button";

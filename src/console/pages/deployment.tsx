@@ -166,7 +166,7 @@ function historyOf(
   const mayReturn = findLack(visit, changes.rollback.operation, isProtected) === undefined;
   const returnTo = ({ revision }: DeploymentChange): Part => {
     const version = lastLive.get(revision);
-    if (!mayReturn || version === undefined || version === currentVersion) return "";
+    if (version === undefined || version === currentVersion) return "";
     const href = link(visit, ["deployments", id, "rollback"], { version });
     return <a class="button small" href={href}>Return to v{version}</a>;
   };
@@ -179,7 +179,7 @@ function historyOf(
         { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
         { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
         { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
-        { label: "Return", isAction: true, cell: returnTo },
+        ...mayReturn ? [{ label: "Return", isAction: true as const, cell: returnTo }] : [],
       ]}
     />
   );

@@ -60,13 +60,13 @@ export const settingsPage: Page = {
               <code>{id}</code>
             </Fact>
           </Facts>
-          {lack !== undefined ? <p class="lack">{lack}</p> : (
-            <>
-              <Section title="Change">{changeForm(visit, workspace)}</Section>
-              <Section title="Statuses">
-                <StatusesForm visit={visit} statuses={workspace.statuses} />
-              </Section>
-            </>
+          <Section title="Change">
+            {lack === undefined ? changeForm(visit, workspace) : <p class="lack">{lack}</p>}
+          </Section>
+          {lack === undefined && (
+            <Section title="Statuses">
+              <StatusesForm visit={visit} statuses={workspace.statuses} />
+            </Section>
           )}
           <p class="hint">
             To delete a workspace with everything in it, use <code>{removal}</code>.

@@ -91,9 +91,11 @@ export const tokensPage: Page = {
             It signs in to this console, and is the <code>ADMIN_TOKEN</code> of{" "}
             <code>promptledger --server</code>. Send the address of the console with it:
           </p>
-          <code class="copied">
-            <Address visit={visit} path={consolePath} />
-          </code>
+          <div class="copy">
+            <code>
+              <Address visit={visit} path={consolePath} />
+            </code>
+          </div>
         </>
       ),
     });

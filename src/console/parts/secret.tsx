@@ -20,7 +20,9 @@ export const secretView = ({ title, name, secret, back, children }: Shown): View
       <p class="lede">{isolated(name)}</p>
       <p></p>
       <Notice kind="done">Copy it now. It is stored as a hash, and cannot be shown again.</Notice>
-      <code class="secret">{secret}</code>
+      <div class="copy">
+        <code class="secret">{secret}</code>
+      </div>
       {children}
       <p></p>
       <p>

@@ -43,15 +43,15 @@ export const UseIt = (
 ): Html => (
   <div class="use">
     {Object.entries(programs).map(([language, write], index) => (
-      <details name="use" open={isOpen && index === 0}>
+      <details class="copy" name="use" open={isOpen && index === 0}>
         <summary>{language}</summary>
-        <pre class="copied">{withAddress(visit, write({ ...usable, apiKey, url: visit.address }, may))}</pre>
+        <pre tabindex="0">{programOf(visit, write({ ...usable, apiKey, url: visit.address }, may))}</pre>
       </details>
     ))}
   </div>
 );
 
-const withAddress = (visit: Visit, program: string): Part =>
+const programOf = (visit: Visit, program: string): Part =>
   program.split(visit.address).map((part, index) => (
     <>
       {index > 0 && <Address visit={visit} />}
