@@ -65,7 +65,7 @@ export const tokensPage: Page = {
               rows={roles}
               columns={[
                 { label: "Role", isHead: true, cell: (role) => role },
-                { label: "Permissions, besides those of the roles above", isMain: true, cell: (role) => duties[role] },
+                { label: "Permissions, besides those of the roles above", cell: (role) => duties[role] },
               ]}
             />
           </Section>
