@@ -187,6 +187,33 @@ if (currentRuntime === "Node") {
     await context.close();
   });
 
+  test("programs have the address that the browser reaches, also where a host strips a path, and a button copies them", async () => {
+    const other = await listen(async (request) => {
+      const { origin, pathname, search } = new URL(request.url);
+      const { method, headers } = request, body = method === "POST" ? await request.text() : null;
+      return await place.service.fetch(
+        new Request(origin + pathname.replace("/outside", "") + search, { method, headers, body }),
+      );
+    });
+    const address = `http://127.0.0.1:${other.port}/outside`;
+    const context = await openContext(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    const page = await context.newPage();
+    await enter(page, { ...place, url: `${address}/console` });
+    await page.goto(`${page.url()}/keys`);
+    await page.getByLabel("Name").fill("Shop");
+    await follow(page, page.getByRole("button", { name: "Create key" }));
+    assert.equal(await findInBothSchemes(page), []);
+    const program = page.locator(".use details[open]");
+    await program.getByRole("button", { name: "Copy" }).click();
+    await program.getByText("Copied").waitFor();
+    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+    assert.is(copied, await program.locator("pre").evaluate((pre) => pre.textContent));
+    assert.match(copied, `curl '${address}/v1/prompts?deployId=`);
+    assert.match(copied, await page.locator(".secret").innerText());
+    await context.close();
+    other.close();
+  });
+
   test("times are in the zone of the reader, and the keyboard reaches everything", async () => {
     const context = await openContext(browser, { timezoneId: "Asia/Tokyo", locale: "en-GB" });
     const page = await context.newPage();
