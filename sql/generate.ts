@@ -36,8 +36,11 @@ async function versionModule(): Promise<string> {
 }
 
 /** A style or a script without what browsers need not load: indentation, and comments, of a script those on lines of their own. */
-const shortened = (file: string, text: string): string =>
-  text.replace(file.endsWith(".css") ? /\/\*.*?\*\/\n*/gs : /^\s*(\/\/.*|\/\*.*\*\/)\n/gm, "").replace(/^\s+/gm, "");
+function shortened(file: string, text: string): string {
+  if (!file.endsWith(".css")) return text.replace(/^\s*(\/\/.*|\/\*.*\*\/)\n/gm, "").replace(/^\s+/gm, "");
+  const rules = text.replace(/\/\*.*?\*\/\n*/gs, "").replace(/^\s+/gm, "").replace(/^([\w-]+): /gm, "$1:");
+  return rules.replace(/ \{$/gm, "{").replace(/([{;,])\n/g, "$1");
+}
 
 /** The assets of the console. Their addresses have the beginning of their hash. */
 async function assetsModule(): Promise<string> {

@@ -4,1278 +4,257 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "a95f099842258c8f",
-    text: `:root {
-color-scheme: light dark;
---page: light-dark(#f7f7f4, #121413);
---surface: light-dark(#ffffff, #1a1d1c);
---raised: light-dark(#f1f1ec, #232726);
---line: light-dark(#e0e0d9, #303635);
---line-strong: light-dark(#8b8f88, #6f7774);
---text: light-dark(#1b1e1d, #e9ebe8);
---muted: light-dark(#5a605c, #a3aaa6);
---accent: light-dark(#0f6653, #6fcfb3);
---accent-text: light-dark(#ffffff, #0c1613);
---accent-soft: light-dark(#e2f1ec, #1b322b);
---danger: light-dark(#b3261e, #ff9a91);
---danger-soft: light-dark(#fcebe9, #3a1f1d);
---warn: light-dark(#7a5200, #e9bd6c);
---warn-soft: light-dark(#fbf1dc, #33290f);
---blue: light-dark(#2459a9, #93b9f5);
---s1: 0.25rem;
---s2: 0.5rem;
---s3: 0.75rem;
---s4: 1rem;
---s5: 1.5rem;
---s6: 2.25rem;
---radius: 0.5rem;
---mono: ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;
---shadow: 0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));
-}
-* {
-box-sizing: border-box;
-}
-html {
-font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
-background: var(--page);
-color: var(--text);
-scrollbar-color: var(--line-strong) transparent;
-}
-body {
-margin: 0;
-min-height: 100vh;
-display: grid;
-grid-template-columns: 14.5rem minmax(0, 1fr);
-font-size: 0.9375rem;
-}
-a {
-color: var(--accent);
-text-underline-offset: 0.2em;
-text-decoration-thickness: 0.06em;
-}
-a:hover {
-text-decoration-thickness: 0.12em;
-}
-:focus-visible {
-outline: 2px solid var(--accent);
-outline-offset: 2px;
-border-radius: 4px;
-}
-main:focus {
-outline: none;
-}
-.hide:not(:focus) {
-position: absolute;
-width: 1px;
-height: 1px;
-overflow: hidden;
-clip-path: inset(50%);
-white-space: nowrap;
-}
-.skip {
-position: absolute;
-left: var(--s4);
-top: -5rem;
-background: var(--surface);
-padding: var(--s2) var(--s4);
-border-radius: var(--radius);
-z-index: 3;
-}
-.skip:focus {
-top: var(--s2);
-}
-.side {
-border-right: 1px solid var(--line);
-background: var(--surface);
-padding: var(--s5) var(--s4);
-display: flex;
-flex-direction: column;
-gap: var(--s4);
-position: sticky;
-top: 0;
-height: 100vh;
-overflow-y: auto;
-}
-.brand {
-display: inline-flex;
-align-items: center;
-gap: var(--s2);
-color: var(--text);
-font-weight: 650;
-letter-spacing: -0.01em;
-text-decoration: none;
-}
-.brand .ink {
-fill: var(--accent);
-}
-.brand .paper {
-fill: none;
-stroke: var(--surface);
-stroke-width: 1.8;
-stroke-linecap: round;
-}
-.switch {
-display: flex;
-justify-content: space-between;
-align-items: baseline;
-gap: var(--s2);
-padding: var(--s2) var(--s3);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-background: var(--page);
-color: var(--text);
-font-weight: 600;
-text-decoration: none;
-overflow-wrap: anywhere;
-}
-.switch bdi {
-display: -webkit-box;
--webkit-box-orient: vertical;
--webkit-line-clamp: 2;
-overflow: hidden;
-}
-.switch:hover {
-border-color: var(--line-strong);
-}
-.switch .hint {
-margin: 0;
-font-weight: 400;
-white-space: nowrap;
-}
-.side nav ul {
-list-style: none;
-margin: 0;
-padding: 0;
-}
-.side nav ul + ul {
-margin-top: var(--s3);
-padding-top: var(--s3);
-border-top: 1px solid var(--line);
-}
-.side nav a {
-display: block;
-padding: 0.34rem var(--s3);
-border-radius: var(--radius);
-color: var(--text);
-text-decoration: none;
-}
-.side nav a:hover {
-background: var(--raised);
-}
-.side nav a[aria-current] {
-background: var(--accent-soft);
-color: var(--accent);
-font-weight: 600;
-}
-.account {
-margin-top: auto;
-font-size: 0.8125rem;
-display: grid;
-gap: var(--s2);
-}
-.account p {
-margin: 0;
-overflow-wrap: anywhere;
-}
-.account .role {
-color: var(--muted);
-}
-.account .role::before {
-content: " · ";
-}
-.account .version {
-color: var(--muted);
-}
-main {
-padding: var(--s6);
-width: 100%;
-max-width: 74rem;
-min-width: 0;
-container: page / inline-size;
-}
-main.wide {
-max-width: 100rem;
-}
-main.bare {
-container-type: normal;
-grid-column: 1 / -1;
-justify-self: center;
-align-self: start;
-max-width: 27rem;
-margin: 10vh var(--s4) var(--s5);
-padding: var(--s6);
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: 0.75rem;
-box-shadow: var(--shadow);
-}
-main.bare h1 {
-margin-top: var(--s5);
-}
-.waiting:has(+ *),
-.step:has(+ .step) {
-display: none;
-}
-.step progress {
-display: block;
-width: 100%;
-accent-color: var(--accent);
-}
-h1,
-h2,
-h3 {
-line-height: 1.25;
-letter-spacing: -0.012em;
-margin: 0;
-font-weight: 650;
-overflow-wrap: anywhere;
-}
-h1 {
-font-size: 1.5rem;
-}
-h2 {
-font-size: 1.0625rem;
-}
-h3 {
-font-size: 0.9375rem;
-}
-p {
-margin: 0 0 var(--s3);
-}
-section {
-margin-top: var(--s6);
-}
-section > .line {
-margin-bottom: var(--s3);
-}
-.heading {
-margin-bottom: var(--s5);
-}
-.line {
-display: flex;
-flex-wrap: wrap;
-align-items: center;
-justify-content: space-between;
-gap: var(--s2) var(--s4);
-}
-.lede {
-color: var(--muted);
-margin: var(--s2) 0 0;
-max-width: 46rem;
-}
-.trail ol {
-list-style: none;
-display: flex;
-flex-wrap: wrap;
-gap: var(--s1);
-margin: 0 0 var(--s1);
-padding: 0;
-font-size: 0.8125rem;
-color: var(--muted);
-}
-.trail li + li::before {
-content: "/";
-margin-right: var(--s1);
-}
-.trail a {
-color: var(--muted);
-}
-.hint,
-.none,
-.aside,
-.lack {
-color: var(--muted);
-}
-.hint,
-.aside,
-.lack {
-font-size: 0.8125rem;
-}
-section + .hint,
-.facts + .hint {
-margin-top: var(--s5);
-}
-.lack {
-border-left: 3px solid var(--line-strong);
-padding: var(--s1) var(--s3);
-margin: var(--s2) 0;
-}
-code,
-pre,
-kbd,
-textarea.code,
-.mono {
-font-family: var(--mono);
-font-size: 0.84em;
-}
-code {
-overflow-wrap: anywhere;
-}
-time {
-white-space: nowrap;
-}
-time.exact {
-white-space: normal;
-}
-data {
-font-variant-numeric: tabular-nums;
-}
-mark {
-background: var(--warn-soft);
-color: var(--warn);
-border-radius: 3px;
-padding: 0 0.15em;
-font-weight: 600;
-}
-button,
-.button {
-display: inline-flex;
-align-items: center;
-justify-content: center;
-font: inherit;
-font-size: 0.875rem;
-font-weight: 550;
-line-height: 1.25rem;
-padding: 0.4rem 0.85rem;
-border-radius: var(--radius);
-border: 1px solid var(--line-strong);
-background: var(--surface);
-color: var(--text);
-cursor: pointer;
-text-decoration: none;
-}
-button:hover,
-.button:hover {
-background: var(--raised);
-}
-.primary {
-background: var(--accent);
-border-color: var(--accent);
-color: var(--accent-text);
-}
-.primary:hover {
-background: color-mix(in oklab, var(--accent) 88%, var(--text));
-}
-.danger {
-border-color: var(--danger);
-color: var(--danger);
-}
-.danger:hover {
-background: var(--danger-soft);
-}
-.plain {
-border-color: transparent;
-background: none;
-color: var(--accent);
-padding-inline: var(--s2);
-}
-.account .plain {
-justify-self: start;
-margin-left: calc(-1 * var(--s2));
-padding-block: 0.1rem;
-}
-.small {
-font-size: 0.8125rem;
-padding: 0.15rem 0.55rem;
-}
-[aria-busy="true"] {
-opacity: 0.65;
-cursor: progress;
-}
-[aria-disabled="true"] {
-color: var(--muted);
-cursor: default;
-}
-.button[aria-disabled="true"] {
-border-color: var(--line);
-background: none;
-}
-.actions {
-display: flex;
-flex-wrap: wrap;
-align-items: center;
-gap: var(--s2);
-margin: 0;
-}
-.stack {
-display: grid;
-gap: var(--s4);
-max-width: 36rem;
-}
-.stack.wide {
-max-width: none;
-}
-.field {
-display: grid;
-align-content: start;
-gap: var(--s1);
-min-width: 0;
-}
-.field > .hint {
-margin: 0;
-}
-label,
-legend {
-font-size: 0.8125rem;
-font-weight: 600;
-}
-input:not([type="checkbox"]),
-select {
-height: 2.25rem;
-}
-input:not([type="checkbox"]),
-select,
-textarea {
-font: inherit;
-font-size: 0.875rem;
-width: 100%;
-min-width: 0;
-padding: 0.4rem 0.6rem;
-border: 1px solid var(--line-strong);
-border-radius: var(--radius);
-background: var(--surface);
-color: var(--text);
-}
-textarea {
-resize: vertical;
-line-height: 1.55;
-field-sizing: content;
-min-height: 3.5rem;
-max-height: 70vh;
-}
-textarea.code {
-font-family: var(--mono);
-font-size: 0.8125rem;
-}
-.check {
-display: flex;
-align-items: center;
-gap: var(--s2);
-}
-.check label {
-font-weight: 400;
-font-size: 0.875rem;
-}
-input[type="checkbox"] {
-width: 1.05rem;
-height: 1.05rem;
-accent-color: var(--accent);
-margin: 0;
-flex: none;
-}
-fieldset {
-border: 0;
-margin: 0;
-padding: 0;
-min-width: 0;
-}
-.row {
-display: grid;
-grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr));
-gap: 0 var(--s3);
-}
-.row:has([type="datetime-local"]) {
-grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr));
-}
-.row > .field {
-grid-row: span 3;
-grid-template-rows: subgrid;
-margin-bottom: var(--s3);
-}
-.row > .field > label {
-align-self: end;
-}
-.filters {
-display: grid;
-grid-template-columns: repeat(auto-fill, minmax(min(10.5rem, 45%), 1fr));
-gap: var(--s3);
-align-items: end;
-padding: var(--s4);
-margin-bottom: var(--s4);
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-}
-.filters > .field:nth-last-child(2):first-child {
-grid-column: span 2;
-}
-.filters > .long {
-grid-column: span 2;
-}
-.more {
-grid-column: 1 / -1;
-margin: 0;
-}
-.more[open] summary {
-margin-bottom: var(--s2);
-}
-.card,
-.empty,
-.panel {
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-padding: var(--s4);
-min-width: 0;
-}
-.cards {
-display: grid;
-grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr));
-gap: var(--s4);
-list-style: none;
-margin: 0;
-padding: 0;
-}
-.split {
-display: grid;
-grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
-gap: var(--s5);
-align-items: start;
-}
-.halves {
-display: grid;
-grid-template-columns: repeat(2, minmax(0, 1fr));
-gap: var(--s5);
-}
-.empty {
-text-align: center;
-padding: var(--s6) var(--s4);
-border-style: dashed;
-}
-.empty p {
-margin: 0 auto;
-max-width: 34rem;
-color: var(--muted);
-}
-.empty .title {
-color: var(--text);
-font-weight: 600;
-margin-bottom: var(--s1);
-}
-.notice {
-border: 1px solid var(--line-strong);
-border-left-width: 4px;
-border-radius: var(--radius);
-background: var(--surface);
-padding: var(--s3) var(--s4);
-margin-bottom: var(--s4);
-}
-.notice p {
-margin: 0;
-overflow-wrap: anywhere;
-}
-.notice strong {
-margin-right: var(--s1);
-}
-.notice.done {
-border-color: var(--accent);
-background: var(--accent-soft);
-}
-.notice.warning {
-border-color: var(--warn);
-background: var(--warn-soft);
-}
-.notice.error {
-border-color: var(--danger);
-background: var(--danger-soft);
-}
-.copy {
-position: relative;
-}
-.copy > code,
-.copy > pre {
-display: block;
-margin: var(--s2) 0;
-padding: var(--s3);
-background: var(--page);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-user-select: all;
-}
-.copy > code {
-font-size: 0.875rem;
-padding-right: 5.5rem;
-margin-bottom: var(--s4);
-}
-.copy > button {
-position: absolute;
-top: 0.6rem;
-right: var(--s2);
-padding: 0.1rem 0.6rem;
-font-size: 0.8125rem;
-}
-.use {
-border: 1px solid var(--line);
-border-radius: var(--radius);
-background: var(--surface);
-}
-.use details {
-margin: 0;
-padding: var(--s1) var(--s4);
-}
-.use details + details {
-border-top: 1px solid var(--line);
-}
-.use summary {
-color: var(--text);
-}
-.use pre {
-white-space: pre;
-overflow-x: auto;
-}
-.use button {
-top: var(--s1);
-}
-.steps {
-margin: var(--s3) 0 0;
-padding-left: var(--s5);
-display: grid;
-gap: var(--s2);
-}
-.steps .use {
-margin-top: var(--s2);
-}
-.chips {
-display: flex;
-flex-wrap: wrap;
-gap: var(--s1);
-}
-.chip {
-display: inline-flex;
-align-items: center;
-gap: 0.35em;
-font-size: 0.8125rem;
-line-height: 1.4;
-padding: 0.05rem 0.55rem;
-border: 1px solid var(--line);
-border-radius: 99px;
-background: var(--raised);
-color: var(--text);
-text-decoration: none;
-overflow-wrap: anywhere;
-}
-a.chip:hover {
-border-color: var(--line-strong);
-}
-.chip.live {
-background: var(--accent-soft);
-border-color: transparent;
-color: var(--accent);
-}
-.chip.off {
-background: none;
-border-style: dashed;
-border-color: var(--line-strong);
-color: var(--muted);
-}
-.chip.bad {
-background: var(--danger-soft);
-border-color: transparent;
-color: var(--danger);
-}
-.chip b {
-font-weight: 650;
-}
-.figures {
-display: grid;
-grid-template-columns: repeat(auto-fit, minmax(6rem, 1fr));
-gap: var(--s4);
-margin: 0;
-}
-.figures div {
-display: flex;
-flex-direction: column-reverse;
-justify-content: flex-end;
-}
-.figures dt {
-color: var(--muted);
-font-size: 0.8125rem;
-}
-.figures dd {
-margin: 0;
-font-size: 1.375rem;
-font-weight: 600;
-letter-spacing: -0.015em;
-}
-.facts {
-margin: 0;
-display: grid;
-grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr));
-gap: var(--s3) var(--s4);
-}
-* + .facts,
-.facts + h3,
-pre + h3 {
-margin-top: var(--s4);
-}
-h3 + pre {
-margin-top: var(--s2);
-}
-.facts dt {
-color: var(--muted);
-font-size: 0.8125rem;
-}
-.facts dd {
-margin: 0;
-overflow-wrap: anywhere;
-}
-@container page (min-width: 22rem) {
-.facts div:last-child:has(> dd > code) {
-grid-column: span 2;
-}
-}
-table {
-width: 100%;
-border-collapse: separate;
-border-spacing: 0;
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-}
-th,
-td {
-text-align: left;
-vertical-align: top;
-padding: 0.55rem 0.8rem;
-border-top: 1px solid var(--line);
-font-weight: 400;
-min-width: 5rem;
-overflow-wrap: anywhere;
-}
-thead th {
-border-top: 0;
-color: var(--muted);
-font-size: 0.8125rem;
-white-space: nowrap;
-}
-tbody th {
-font-weight: 600;
-}
-tbody tr:hover {
-background: color-mix(in oklab, var(--surface), var(--raised) 55%);
-}
-th.number,
-td.number {
-text-align: right;
-white-space: nowrap;
-}
-td.main {
-width: 45%;
-}
-td .hint,
-th .hint {
-margin: 0;
-font-weight: 400;
-}
-td .whole {
-white-space: nowrap;
-}
-td:has(> .chip) {
-min-width: 7rem;
-}
-.pager {
-margin-top: var(--s4);
-}
-pre {
-margin: 0;
-white-space: pre-wrap;
-overflow-wrap: anywhere;
-unicode-bidi: plaintext;
-line-height: 1.6;
-font-size: 0.8125rem;
-}
-.message {
-border: 1px solid var(--line);
-border-radius: var(--radius);
-background: var(--surface);
-margin-bottom: var(--s3);
-}
-.message h3 {
-font-size: 0.75rem;
-font-family: var(--mono);
-font-weight: 600;
-letter-spacing: 0;
-color: var(--muted);
-padding: var(--s2) var(--s4);
-border-bottom: 1px solid var(--line);
-}
-.message > pre + pre {
-border-top: 1px solid var(--line);
-}
-.message pre {
-padding: var(--s3) var(--s4);
-}
-.message.assistant {
-border-left: 3px solid var(--accent);
-}
-.message.system h3::after {
-content: " · instructions";
-font-family: system-ui, sans-serif;
-font-weight: 400;
-}
-details {
-margin-top: var(--s3);
-}
-td summary {
-white-space: nowrap;
-}
-summary {
-cursor: pointer;
-color: var(--muted);
-font-size: 0.8125rem;
-padding: var(--s1) 0;
-}
-.diff {
-font-family: var(--mono);
-font-size: 0.8125rem;
-line-height: 1.6;
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-padding: var(--s2) 0;
-white-space: pre-wrap;
-overflow-wrap: anywhere;
-max-height: 75vh;
-overflow-y: auto;
-}
-.diff ins,
-.diff del,
-.diff .same,
-.diff .hunk {
-display: block;
-text-decoration: none;
-padding: 0 var(--s4) 0 2.25rem;
-text-indent: -1.25rem;
-unicode-bidi: plaintext;
-}
-.diff .sign {
-display: inline-block;
-width: 1.25rem;
-text-indent: 0;
-font-weight: 700;
-}
-.diff ins {
-background: var(--accent-soft);
-}
-.diff del {
-background: var(--danger-soft);
-}
-.diff b {
-font-weight: 650;
-text-decoration: underline;
-text-decoration-thickness: 2px;
-text-underline-offset: 3px;
-}
-.diff .hunk {
-color: var(--muted);
-margin: var(--s1) 0;
-}
-.tree,
-.tree ul {
-list-style: none;
-margin: 0;
-padding: 0;
-}
-.tree .folder {
-color: var(--muted);
-font-size: 0.8125rem;
-padding: var(--s4) 0 var(--s1);
-}
-.tree .leaf {
-display: grid;
-grid-template-columns: minmax(0, 1fr) auto;
-gap: var(--s1) var(--s4);
-align-items: center;
-padding: var(--s3) var(--s4);
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-margin-bottom: var(--s2);
-}
-.tree .leaf p {
-margin: 0;
-}
-.versions {
-list-style: none;
-margin: 0;
-padding: 0;
-border: 1px solid var(--line);
-border-radius: var(--radius);
-background: var(--surface);
-}
-.versions li {
-padding: var(--s3) var(--s4);
-}
-.versions li + li {
-border-top: 1px solid var(--line);
-}
-.versions li[aria-current] {
-background: var(--accent-soft);
-border-radius: inherit;
-}
-.versions li[aria-current] .chip.live {
-background: var(--surface);
-}
-.versions p {
-margin: 0;
-}
-#preview {
-position: sticky;
-top: var(--s4);
-max-height: calc(100vh - 2 * var(--s4));
-overflow-y: auto;
-}
-.versions .hint {
-margin-top: 0.15rem;
-}
-.chart {
-container: chart / inline-size;
-margin: 0;
-padding: var(--s4);
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-}
-.chart figcaption {
-font-size: 0.8125rem;
-font-weight: 600;
-margin-bottom: var(--s2);
-}
-.plot {
-overflow-x: auto;
-}
-.plot:has(> svg) {
-direction: rtl;
-background:
-linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no-repeat local,
-linear-gradient(to left, var(--surface) 40%, transparent) right / 2.5rem 100% no-repeat local,
-linear-gradient(to right, var(--line), transparent) left / 0.9rem 100% no-repeat scroll,
-linear-gradient(to left, var(--line), transparent) right / 0.9rem 100% no-repeat scroll;
-}
-.plot svg {
-display: block;
-direction: ltr;
-width: 100%;
-min-width: 30rem;
-height: auto;
-}
-.plot.half svg {
-min-width: 24rem;
-}
-.chart text {
-fill: var(--muted);
-font-size: 12px;
-font-variant-numeric: tabular-nums;
-}
-@container chart (max-width: 42rem) {
-.plot.whole text {
-font-size: 17px;
-}
-}
-@container chart (max-width: 27rem) {
-.plot.half text {
-font-size: 15px;
-}
-}
-.chart .grid {
-stroke: var(--line);
-fill: none;
-}
-.chart .axis {
-stroke: var(--line-strong);
-fill: none;
-}
-.fill-1 {
-fill: var(--accent);
-}
-.bar-1 {
-stroke: var(--accent);
-}
-.bar-2 {
-stroke: var(--blue);
-stroke-dasharray: 6 1;
-}
-.bar-3 {
-stroke: var(--danger);
-stroke-dasharray: 2 2;
-}
-.fill-2 {
-fill: var(--blue);
-}
-.fill-3 {
-fill: var(--danger);
-}
-.fill-rest {
-fill: var(--line);
-}
-.stroke-1 {
-fill: none;
-stroke: var(--accent);
-stroke-width: 2;
-}
-.stroke-2 {
-fill: none;
-stroke: var(--blue);
-stroke-width: 2;
-stroke-dasharray: 5 3;
-}
-.stroke-3 {
-fill: none;
-stroke: var(--danger);
-stroke-width: 1.5;
-stroke-dasharray: 2 3;
-}
-.chart .mark {
-stroke: var(--line-strong);
-stroke-dasharray: 3 3;
-}
-.chart .mark-label {
-fill: var(--text);
-font-weight: 600;
-paint-order: stroke;
-stroke: var(--surface);
-stroke-width: 4px;
-}
-.legend {
-display: flex;
-flex-wrap: wrap;
-gap: var(--s1) var(--s4);
-list-style: none;
-margin: 0 0 var(--s2);
-padding: 0;
-font-size: 0.8125rem;
-color: var(--muted);
-}
-.legend svg {
-display: inline-block;
-width: 1.1rem;
-height: 0.7rem;
-margin-right: var(--s1);
-}
-.series td,
-.series thead th {
-text-align: right;
-font-variant-numeric: tabular-nums;
-white-space: nowrap;
-}
-.series tbody th {
-white-space: nowrap;
-}
-.charts {
-display: grid;
-grid-template-columns: repeat(2, minmax(0, 1fr));
-gap: var(--s4);
-}
-.session {
-list-style: none;
-margin: 0;
-padding: 0;
-display: grid;
-grid-template-columns: minmax(0, 1fr);
-gap: var(--s2);
-}
-.session .session {
-margin-top: var(--s2);
-padding-left: var(--s5);
-border-left: 2px solid var(--line);
-}
-.session .deep {
-padding-left: 0;
-border-left: 0;
-}
-.entry {
-display: grid;
-gap: var(--s2);
-}
-.entry p {
-margin: 0;
-}
-.entry .output {
-border-left: 3px solid var(--accent);
-padding-left: var(--s3);
-}
-.bar {
-display: block;
-width: 100%;
-height: 0.5rem;
-margin: var(--s2) 0;
-border-radius: 99px;
-}
-dialog {
-border: 1px solid var(--line);
-border-radius: 0.75rem;
-background: var(--surface);
-color: var(--text);
-padding: var(--s5);
-max-width: min(32rem, calc(100vw - 2rem));
-box-shadow: 0 1rem 3rem rgb(0 0 0 / 25%);
-}
-dialog::backdrop {
-background: rgb(0 0 0 / 45%);
-}
-dialog h2 {
-margin-bottom: var(--s3);
-}
-kbd {
-border: 1px solid var(--line-strong);
-border-bottom-width: 2px;
-border-radius: 4px;
-padding: 0 0.35em;
-}
-@media (max-width: 62rem) {
-#preview {
-position: static;
-max-height: none;
-}
-.split,
-.halves,
-.charts {
-grid-template-columns: minmax(0, 1fr);
-}
-main {
-padding: var(--s5);
-}
-}
-@media (max-width: 48rem) {
-body {
-display: block;
-}
-.side {
-position: static;
-height: auto;
-border-right: 0;
-border-bottom: 1px solid var(--line);
-padding: var(--s3) var(--s4) 0;
-gap: var(--s2);
-display: grid;
-grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
-align-items: center;
-}
-.switch {
-padding: var(--s1) var(--s3);
-}
-.switch .hint {
-display: none;
-}
-.side nav {
-grid-column: 1 / -1;
-display: flex;
-overflow-x: auto;
-margin: 0 calc(-1 * var(--s4));
-padding: 0 var(--s3) var(--s2);
-scrollbar-width: thin;
-}
-.side nav ul,
-.side nav ul + ul {
-display: flex;
-margin: 0;
-padding: 0;
-border: 0;
-}
-.account {
-grid-column: 1 / -1;
-grid-row: 3;
-display: flex;
-align-items: center;
-gap: var(--s3);
-margin: 0;
-border-top: 1px solid var(--line);
-padding: var(--s2) 0;
-}
-.account form {
-margin-left: auto;
-}
-.account .version {
-display: none;
-}
-main {
-padding: var(--s4);
-}
-.session .session {
-padding-left: var(--s2);
-}
-.session .deep {
-padding-left: 0;
-}
-.tree .leaf {
-grid-template-columns: minmax(0, 1fr);
-}
-}
-@container page (max-width: 46rem) {
-table:not(.series) {
-border: 0;
-background: none;
-}
-table:not(.series) thead {
-position: absolute;
-clip-path: inset(50%);
-width: 1px;
-height: 1px;
-overflow: hidden;
-}
-table:not(.series),
-table:not(.series) tbody,
-table:not(.series) tr,
-table:not(.series) td,
-table:not(.series) tbody th {
-display: block;
-width: auto;
-}
-table:not(.series) td:empty {
-display: none;
-}
-table:not(.series) tr {
-display: grid;
-grid-template-columns: repeat(auto-fill, minmax(min(12rem, 100%), 1fr));
-column-gap: var(--s4);
-background: var(--surface);
-border: 1px solid var(--line);
-border-radius: var(--radius);
-padding: var(--s2) var(--s4);
-margin-bottom: var(--s2);
-}
-table:not(.series) tbody th,
-table:not(.series) td.main {
-grid-column: 1 / -1;
-}
-td .chips,
-td form {
-display: inline-flex;
-}
-td details {
-display: inline-block;
-margin: 0;
-}
-table:not(.series) td,
-table:not(.series) tbody th,
-table:not(.series) td.number,
-table:not(.series) td.main {
-border: 0;
-padding: var(--s1) 0;
-width: auto;
-text-align: left;
-white-space: normal;
-}
-table:not(.series) td[data-label]:not([data-label=""])::before {
-content: attr(data-label) ": ";
-color: var(--muted);
-font-size: 0.8125rem;
-}
-}
-@media (prefers-reduced-motion: no-preference) {
-button,
-.button,
-.chip,
-.side nav a {
-transition: background-color 0.12s, border-color 0.12s;
-}
-}
-@media print {
-.side,
-.filters,
-.actions {
-display: none;
-}
+    hash: "6d03b9ae30e3b267",
+    text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
+*{box-sizing:border-box;}
+html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
+body{margin:0;min-height:100vh;display:grid;grid-template-columns:14.5rem minmax(0, 1fr);font-size:0.9375rem;}
+a{color:var(--accent);text-underline-offset:0.2em;text-decoration-thickness:0.06em;}
+a:hover{text-decoration-thickness:0.12em;}
+:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:4px;}
+main:focus{outline:none;}
+.hide:not(:focus){position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap;}
+.skip{position:absolute;left:var(--s4);top:-5rem;background:var(--surface);padding:var(--s2) var(--s4);border-radius:var(--radius);z-index:3;}
+.skip:focus{top:var(--s2);}
+.side{border-right:1px solid var(--line);background:var(--surface);padding:var(--s5) var(--s4);display:flex;flex-direction:column;gap:var(--s4);position:sticky;top:0;height:100vh;overflow-y:auto;}
+.brand{display:inline-flex;align-items:center;gap:var(--s2);color:var(--text);font-weight:650;letter-spacing:-0.01em;text-decoration:none;}
+.brand .ink{fill:var(--accent);}
+.brand .paper{fill:none;stroke:var(--surface);stroke-width:1.8;stroke-linecap:round;}
+.switch{display:flex;justify-content:space-between;align-items:baseline;gap:var(--s2);padding:var(--s2) var(--s3);border:1px solid var(--line);border-radius:var(--radius);background:var(--page);color:var(--text);font-weight:600;text-decoration:none;overflow-wrap:anywhere;}
+.switch bdi{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden;}
+.switch:hover{border-color:var(--line-strong);}
+.switch .hint{margin:0;font-weight:400;white-space:nowrap;}
+.side nav ul{list-style:none;margin:0;padding:0;}
+.side nav ul + ul{margin-top:var(--s3);padding-top:var(--s3);border-top:1px solid var(--line);}
+.side nav a{display:block;padding:0.34rem var(--s3);border-radius:var(--radius);color:var(--text);text-decoration:none;}
+.side nav a:hover{background:var(--raised);}
+.side nav a[aria-current]{background:var(--accent-soft);color:var(--accent);font-weight:600;}
+.account{margin-top:auto;font-size:0.8125rem;display:grid;gap:var(--s2);}
+.account p{margin:0;overflow-wrap:anywhere;}
+.account .role{color:var(--muted);}
+.account .role::before{content:" · ";}
+.account .version{color:var(--muted);}
+main{padding:var(--s6);width:100%;max-width:74rem;min-width:0;container:page / inline-size;}
+main.wide{max-width:100rem;}
+main.bare{container-type:normal;grid-column:1 / -1;justify-self:center;align-self:start;max-width:27rem;margin:10vh var(--s4) var(--s5);padding:var(--s6);background:var(--surface);border:1px solid var(--line);border-radius:0.75rem;box-shadow:var(--shadow);}
+main.bare h1{margin-top:var(--s5);}
+.waiting:has(+ *),.step:has(+ .step){display:none;}
+.step progress{display:block;width:100%;accent-color:var(--accent);}
+h1,h2,h3{line-height:1.25;letter-spacing:-0.012em;margin:0;font-weight:650;overflow-wrap:anywhere;}
+h1{font-size:1.5rem;}
+h2{font-size:1.0625rem;}
+h3{font-size:0.9375rem;}
+p{margin:0 0 var(--s3);}
+section{margin-top:var(--s6);}
+section > .line{margin-bottom:var(--s3);}
+.heading{margin-bottom:var(--s5);}
+.line{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:var(--s2) var(--s4);}
+.lede{color:var(--muted);margin:var(--s2) 0 0;max-width:46rem;}
+.trail ol{list-style:none;display:flex;flex-wrap:wrap;gap:var(--s1);margin:0 0 var(--s1);padding:0;font-size:0.8125rem;color:var(--muted);}
+.trail li + li::before{content:"/";margin-right:var(--s1);}
+.trail a{color:var(--muted);}
+.hint,.none,.aside,.lack{color:var(--muted);}
+.hint,.aside,.lack{font-size:0.8125rem;}
+section + .hint,.facts + .hint{margin-top:var(--s5);}
+.lack{border-left:3px solid var(--line-strong);padding:var(--s1) var(--s3);margin:var(--s2) 0;}
+code,pre,kbd,textarea.code,.mono{font-family:var(--mono);font-size:0.84em;}
+code{overflow-wrap:anywhere;}
+time{white-space:nowrap;}
+time.exact{white-space:normal;}
+data{font-variant-numeric:tabular-nums;}
+mark{background:var(--warn-soft);color:var(--warn);border-radius:3px;padding:0 0.15em;font-weight:600;}
+button,.button{display:inline-flex;align-items:center;justify-content:center;font:inherit;font-size:0.875rem;font-weight:550;line-height:1.25rem;padding:0.4rem 0.85rem;border-radius:var(--radius);border:1px solid var(--line-strong);background:var(--surface);color:var(--text);cursor:pointer;text-decoration:none;}
+button:hover,.button:hover{background:var(--raised);}
+.primary{background:var(--accent);border-color:var(--accent);color:var(--accent-text);}
+.primary:hover{background:color-mix(in oklab, var(--accent) 88%, var(--text));}
+.danger{border-color:var(--danger);color:var(--danger);}
+.danger:hover{background:var(--danger-soft);}
+.plain{border-color:transparent;background:none;color:var(--accent);padding-inline:var(--s2);}
+.account .plain{justify-self:start;margin-left:calc(-1 * var(--s2));padding-block:0.1rem;}
+.small{font-size:0.8125rem;padding:0.15rem 0.55rem;}
+[aria-busy="true"]{opacity:0.65;cursor:progress;}
+[aria-disabled="true"]{color:var(--muted);cursor:default;}
+.button[aria-disabled="true"]{border-color:var(--line);background:none;}
+.actions{display:flex;flex-wrap:wrap;align-items:center;gap:var(--s2);margin:0;}
+.stack{display:grid;gap:var(--s4);max-width:36rem;}
+.stack.wide{max-width:none;}
+.field{display:grid;align-content:start;gap:var(--s1);min-width:0;}
+.field > .hint{margin:0;}
+label,legend{font-size:0.8125rem;font-weight:600;}
+input:not([type="checkbox"]),select{height:2.25rem;}
+input:not([type="checkbox"]),select,textarea{font:inherit;font-size:0.875rem;width:100%;min-width:0;padding:0.4rem 0.6rem;border:1px solid var(--line-strong);border-radius:var(--radius);background:var(--surface);color:var(--text);}
+textarea{resize:vertical;line-height:1.55;field-sizing:content;min-height:3.5rem;max-height:70vh;}
+textarea.code{font-family:var(--mono);font-size:0.8125rem;}
+.check{display:flex;align-items:center;gap:var(--s2);}
+.check label{font-weight:400;font-size:0.875rem;}
+input[type="checkbox"]{width:1.05rem;height:1.05rem;accent-color:var(--accent);margin:0;flex:none;}
+fieldset{border:0;margin:0;padding:0;min-width:0;}
+.row{display:grid;grid-template-columns:repeat(auto-fit, minmax(9rem, 1fr));gap:0 var(--s3);}
+.row:has([type="datetime-local"]){grid-template-columns:repeat(auto-fit, minmax(min(13rem, 100%), 1fr));}
+.row > .field{grid-row:span 3;grid-template-rows:subgrid;margin-bottom:var(--s3);}
+.row > .field > label{align-self:end;}
+.filters{display:grid;grid-template-columns:repeat(auto-fill, minmax(min(10.5rem, 45%), 1fr));gap:var(--s3);align-items:end;padding:var(--s4);margin-bottom:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
+.filters > .field:nth-last-child(2):first-child{grid-column:span 2;}
+.filters > .long{grid-column:span 2;}
+.more{grid-column:1 / -1;margin:0;}
+.more[open] summary{margin-bottom:var(--s2);}
+.card,.empty,.panel{background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s4);min-width:0;}
+.cards{display:grid;grid-template-columns:repeat(auto-fill, minmax(17rem, 1fr));gap:var(--s4);list-style:none;margin:0;padding:0;}
+.split{display:grid;grid-template-columns:minmax(0, 3fr) minmax(0, 2fr);gap:var(--s5);align-items:start;}
+.halves{display:grid;grid-template-columns:repeat(2, minmax(0, 1fr));gap:var(--s5);}
+.empty{text-align:center;padding:var(--s6) var(--s4);border-style:dashed;}
+.empty p{margin:0 auto;max-width:34rem;color:var(--muted);}
+.empty .title{color:var(--text);font-weight:600;margin-bottom:var(--s1);}
+.notice{border:1px solid var(--line-strong);border-left-width:4px;border-radius:var(--radius);background:var(--surface);padding:var(--s3) var(--s4);margin-bottom:var(--s4);}
+.notice p{margin:0;overflow-wrap:anywhere;}
+.notice strong{margin-right:var(--s1);}
+.notice.done{border-color:var(--accent);background:var(--accent-soft);}
+.notice.warning{border-color:var(--warn);background:var(--warn-soft);}
+.notice.error{border-color:var(--danger);background:var(--danger-soft);}
+.copy{position:relative;}
+.copy > code,.copy > pre{display:block;margin:var(--s2) 0;padding:var(--s3);background:var(--page);border:1px solid var(--line);border-radius:var(--radius);user-select:all;}
+.copy > code{font-size:0.875rem;padding-right:5.5rem;margin-bottom:var(--s4);}
+.copy > button{position:absolute;top:0.6rem;right:var(--s2);padding:0.1rem 0.6rem;font-size:0.8125rem;}
+.use{border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);}
+.use details{margin:0;padding:var(--s1) var(--s4);}
+.use details + details{border-top:1px solid var(--line);}
+.use summary{color:var(--text);}
+.use pre{white-space:pre;overflow-x:auto;}
+.use button{top:var(--s1);}
+.steps{margin:var(--s3) 0 0;padding-left:var(--s5);display:grid;gap:var(--s2);}
+.steps .use{margin-top:var(--s2);}
+.chips{display:flex;flex-wrap:wrap;gap:var(--s1);}
+.chip{display:inline-flex;align-items:center;gap:0.35em;font-size:0.8125rem;line-height:1.4;padding:0.05rem 0.55rem;border:1px solid var(--line);border-radius:99px;background:var(--raised);color:var(--text);text-decoration:none;overflow-wrap:anywhere;}
+a.chip:hover{border-color:var(--line-strong);}
+.chip.live{background:var(--accent-soft);border-color:transparent;color:var(--accent);}
+.chip.off{background:none;border-style:dashed;border-color:var(--line-strong);color:var(--muted);}
+.chip.bad{background:var(--danger-soft);border-color:transparent;color:var(--danger);}
+.chip b{font-weight:650;}
+.figures{display:grid;grid-template-columns:repeat(auto-fit, minmax(6rem, 1fr));gap:var(--s4);margin:0;}
+.figures div{display:flex;flex-direction:column-reverse;justify-content:flex-end;}
+.figures dt{color:var(--muted);font-size:0.8125rem;}
+.figures dd{margin:0;font-size:1.375rem;font-weight:600;letter-spacing:-0.015em;}
+.facts{margin:0;display:grid;grid-template-columns:repeat(auto-fill, minmax(10.5rem, 1fr));gap:var(--s3) var(--s4);}
+* + .facts,.facts + h3,pre + h3{margin-top:var(--s4);}
+h3 + pre{margin-top:var(--s2);}
+.facts dt{color:var(--muted);font-size:0.8125rem;}
+.facts dd{margin:0;overflow-wrap:anywhere;}
+@container page (min-width: 22rem){.facts div:last-child:has(> dd > code){grid-column:span 2;}
+}
+table{width:100%;border-collapse:separate;border-spacing:0;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
+th,td{text-align:left;vertical-align:top;padding:0.55rem 0.8rem;border-top:1px solid var(--line);font-weight:400;min-width:5rem;overflow-wrap:anywhere;}
+thead th{border-top:0;color:var(--muted);font-size:0.8125rem;white-space:nowrap;}
+tbody th{font-weight:600;}
+tbody tr:hover{background:color-mix(in oklab, var(--surface), var(--raised) 55%);}
+th.number,td.number{text-align:right;white-space:nowrap;}
+td.main{width:45%;}
+td .hint,th .hint{margin:0;font-weight:400;}
+td .whole{white-space:nowrap;}
+td:has(> .chip){min-width:7rem;}
+.pager{margin-top:var(--s4);}
+pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;line-height:1.6;font-size:0.8125rem;}
+.message{border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);margin-bottom:var(--s3);}
+.message h3{font-size:0.75rem;font-family:var(--mono);font-weight:600;letter-spacing:0;color:var(--muted);padding:var(--s2) var(--s4);border-bottom:1px solid var(--line);}
+.message > pre + pre{border-top:1px solid var(--line);}
+.message pre{padding:var(--s3) var(--s4);}
+.message.assistant{border-left:3px solid var(--accent);}
+.message.system h3::after{content:" · instructions";font-family:system-ui, sans-serif;font-weight:400;}
+details{margin-top:var(--s3);}
+td summary{white-space:nowrap;}
+summary{cursor:pointer;color:var(--muted);font-size:0.8125rem;padding:var(--s1) 0;}
+.diff{font-family:var(--mono);font-size:0.8125rem;line-height:1.6;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s2) 0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:75vh;overflow-y:auto;}
+.diff ins,.diff del,.diff .same,.diff .hunk{display:block;text-decoration:none;padding:0 var(--s4) 0 2.25rem;text-indent:-1.25rem;unicode-bidi:plaintext;}
+.diff .sign{display:inline-block;width:1.25rem;text-indent:0;font-weight:700;}
+.diff ins{background:var(--accent-soft);}
+.diff del{background:var(--danger-soft);}
+.diff b{font-weight:650;text-decoration:underline;text-decoration-thickness:2px;text-underline-offset:3px;}
+.diff .hunk{color:var(--muted);margin:var(--s1) 0;}
+.tree,.tree ul{list-style:none;margin:0;padding:0;}
+.tree .folder{color:var(--muted);font-size:0.8125rem;padding:var(--s4) 0 var(--s1);}
+.tree .leaf{display:grid;grid-template-columns:minmax(0, 1fr) auto;gap:var(--s1) var(--s4);align-items:center;padding:var(--s3) var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);margin-bottom:var(--s2);}
+.tree .leaf p{margin:0;}
+.versions{list-style:none;margin:0;padding:0;border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);}
+.versions li{padding:var(--s3) var(--s4);}
+.versions li + li{border-top:1px solid var(--line);}
+.versions li[aria-current]{background:var(--accent-soft);border-radius:inherit;}
+.versions li[aria-current] .chip.live{background:var(--surface);}
+.versions p{margin:0;}
+#preview{position:sticky;top:var(--s4);max-height:calc(100vh - 2 * var(--s4));overflow-y:auto;}
+.versions .hint{margin-top:0.15rem;}
+.chart{container:chart / inline-size;margin:0;padding:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
+.chart figcaption{font-size:0.8125rem;font-weight:600;margin-bottom:var(--s2);}
+.plot{overflow-x:auto;}
+.plot:has(> svg){direction:rtl;background:
+linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no-repeat local,linear-gradient(to left, var(--surface) 40%, transparent) right / 2.5rem 100% no-repeat local,linear-gradient(to right, var(--line), transparent) left / 0.9rem 100% no-repeat scroll,linear-gradient(to left, var(--line), transparent) right / 0.9rem 100% no-repeat scroll;}
+.plot svg{display:block;direction:ltr;width:100%;min-width:30rem;height:auto;}
+.plot.half svg{min-width:24rem;}
+.chart text{fill:var(--muted);font-size:12px;font-variant-numeric:tabular-nums;}
+@container chart (max-width: 42rem){.plot.whole text{font-size:17px;}
+}
+@container chart (max-width: 27rem){.plot.half text{font-size:15px;}
+}
+.chart .grid{stroke:var(--line);fill:none;}
+.chart .axis{stroke:var(--line-strong);fill:none;}
+.fill-1{fill:var(--accent);}
+.bar-1{stroke:var(--accent);}
+.bar-2{stroke:var(--blue);stroke-dasharray:6 1;}
+.bar-3{stroke:var(--danger);stroke-dasharray:2 2;}
+.fill-2{fill:var(--blue);}
+.fill-3{fill:var(--danger);}
+.fill-rest{fill:var(--line);}
+.stroke-1{fill:none;stroke:var(--accent);stroke-width:2;}
+.stroke-2{fill:none;stroke:var(--blue);stroke-width:2;stroke-dasharray:5 3;}
+.stroke-3{fill:none;stroke:var(--danger);stroke-width:1.5;stroke-dasharray:2 3;}
+.chart .mark{stroke:var(--line-strong);stroke-dasharray:3 3;}
+.chart .mark-label{fill:var(--text);font-weight:600;paint-order:stroke;stroke:var(--surface);stroke-width:4px;}
+.legend{display:flex;flex-wrap:wrap;gap:var(--s1) var(--s4);list-style:none;margin:0 0 var(--s2);padding:0;font-size:0.8125rem;color:var(--muted);}
+.legend svg{display:inline-block;width:1.1rem;height:0.7rem;margin-right:var(--s1);}
+.series td,.series thead th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;}
+.series tbody th{white-space:nowrap;}
+.charts{display:grid;grid-template-columns:repeat(2, minmax(0, 1fr));gap:var(--s4);}
+.session{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:minmax(0, 1fr);gap:var(--s2);}
+.session .session{margin-top:var(--s2);padding-left:var(--s5);border-left:2px solid var(--line);}
+.session .deep{padding-left:0;border-left:0;}
+.entry{display:grid;gap:var(--s2);}
+.entry p{margin:0;}
+.entry .output{border-left:3px solid var(--accent);padding-left:var(--s3);}
+.bar{display:block;width:100%;height:0.5rem;margin:var(--s2) 0;border-radius:99px;}
+dialog{border:1px solid var(--line);border-radius:0.75rem;background:var(--surface);color:var(--text);padding:var(--s5);max-width:min(32rem, calc(100vw - 2rem));box-shadow:0 1rem 3rem rgb(0 0 0 / 25%);}
+dialog::backdrop{background:rgb(0 0 0 / 45%);}
+dialog h2{margin-bottom:var(--s3);}
+kbd{border:1px solid var(--line-strong);border-bottom-width:2px;border-radius:4px;padding:0 0.35em;}
+@media (max-width: 62rem){#preview{position:static;max-height:none;}
+.split,.halves,.charts{grid-template-columns:minmax(0, 1fr);}
+main{padding:var(--s5);}
+}
+@media (max-width: 48rem){body{display:block;}
+.side{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:var(--s3) var(--s4) 0;gap:var(--s2);display:grid;grid-template-columns:minmax(0, 1fr) minmax(0, 1fr);align-items:center;}
+.switch{padding:var(--s1) var(--s3);}
+.switch .hint{display:none;}
+.side nav{grid-column:1 / -1;display:flex;overflow-x:auto;margin:0 calc(-1 * var(--s4));padding:0 var(--s3) var(--s2);scrollbar-width:thin;}
+.side nav ul,.side nav ul + ul{display:flex;margin:0;padding:0;border:0;}
+.account{grid-column:1 / -1;grid-row:3;display:flex;align-items:center;gap:var(--s3);margin:0;border-top:1px solid var(--line);padding:var(--s2) 0;}
+.account form{margin-left:auto;}
+.account .version{display:none;}
+main{padding:var(--s4);}
+.session .session{padding-left:var(--s2);}
+.session .deep{padding-left:0;}
+.tree .leaf{grid-template-columns:minmax(0, 1fr);}
+}
+@container page (max-width: 46rem){table:not(.series){border:0;background:none;}
+table:not(.series) thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;}
+table:not(.series),table:not(.series) tbody,table:not(.series) tr,table:not(.series) td,table:not(.series) tbody th{display:block;width:auto;}
+table:not(.series) td:empty{display:none;}
+table:not(.series) tr{display:grid;grid-template-columns:repeat(auto-fill, minmax(min(12rem, 100%), 1fr));column-gap:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s2) var(--s4);margin-bottom:var(--s2);}
+table:not(.series) tbody th,table:not(.series) td.main{grid-column:1 / -1;}
+td .chips,td form{display:inline-flex;}
+td details{display:inline-block;margin:0;}
+table:not(.series) td,table:not(.series) tbody th,table:not(.series) td.number,table:not(.series) td.main{border:0;padding:var(--s1) 0;width:auto;text-align:left;white-space:normal;}
+table:not(.series) td[data-label]:not([data-label=""])::before{content:attr(data-label) ": ";color:var(--muted);font-size:0.8125rem;}
+}
+@media (prefers-reduced-motion: no-preference){button,.button,.chip,.side nav a{transition:background-color 0.12s, border-color 0.12s;}
+}
+@media print{.side,.filters,.actions{display:none;}
 }
 `,
   },
