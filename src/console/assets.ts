@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "6d03b9ae30e3b267",
+    hash: "7aa8fe3d2b6f8748",
     text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
 *{box-sizing:border-box;}
 html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
@@ -167,7 +167,9 @@ summary{cursor:pointer;color:var(--muted);font-size:0.8125rem;padding:var(--s1) 
 .diff .sign{display:inline-block;width:1.25rem;text-indent:0;font-weight:700;}
 .diff ins{background:var(--accent-soft);}
 .diff del{background:var(--danger-soft);}
-.diff b{font-weight:650;text-decoration:underline;text-decoration-thickness:2px;text-underline-offset:3px;}
+.diff b{font-weight:inherit;border-radius:3px;padding:0.1em 0;text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:3px;}
+.diff ins b{background:color-mix(in oklab, var(--accent-soft), var(--accent) 22%);}
+.diff del b{background:color-mix(in oklab, var(--danger-soft), var(--danger) 20%);}
 .diff .hunk{color:var(--muted);margin:var(--s1) 0;}
 .tree,.tree ul{list-style:none;margin:0;padding:0;}
 .tree .folder{color:var(--muted);font-size:0.8125rem;padding:var(--s4) 0 var(--s1);}

@@ -1,6 +1,6 @@
 // The variables of a prompt, its content as text for people, and the difference of two contents. Contents have been
 // validated: `messages` holds objects with role and content.
-import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
+import { createTwoFilesPatch, diffWordsWithSpace, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import { invalid } from "../common/errors.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { fillText } from "../common/template.ts";
@@ -102,6 +102,20 @@ function wholeChange(before: string, after: string) {
   ];
   const count = (all: string[]) => all.length - rest + tail - first;
   return { oldStart: first + 1, oldLines: count(from), newStart: first + 1, newLines: count(to), lines };
+}
+
+const maxWordEdits = 200; // words. The time grows with their square, and is about 5 ms for 200
+
+/** A piece of two texts: one that both have, or only one of them. */
+export type Piece = { text: string; of: "both" | "before" | "after" };
+
+/** The pieces of two texts in order, cut between words; undefined if too many words differ. */
+export function diffWords(before: string, after: string): Piece[] | undefined {
+  const changes = diffWordsWithSpace(before, after, { maxEditLength: maxWordEdits });
+  return changes?.map(({ value, added, removed }) => ({
+    text: value,
+    of: added ? "after" : removed ? "before" : "both",
+  }));
 }
 
 /** Indents lines after the first, so that none is taken for a heading. */

@@ -1,29 +1,33 @@
-// A unified difference as HTML. Signs tell what was added and removed, and not the colour alone. In lines that take each
-// other's place, the part that differs stands out.
+// A unified difference as HTML. Signs tell what was added and removed, and not the colour alone. In lines that take the place
+// of others, the words that differ stand out.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import { diffWords } from "../../management/prompt-text.ts";
+import type { Piece } from "../../management/prompt-text.ts";
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
 const maxLines = 2_000;
+const maxCompared = 50_000; // characters in which words are compared
 
 export function Diff({ text, label }: { text: string; label: string }): Html {
   if (text === "") return <p class="none">Nothing differs.</p>;
   // The names of the two stand before the first hunk.
   const lines = text.slice(text.search(/^@@/m)).split("\n").filter((line) => line !== "" && !line.startsWith("\\"));
-  const shown = lines.slice(0, maxLines);
+  const blocks = blocksOf(lines.slice(0, maxLines));
+  markWords(blocks);
   return (
     <div class="diff" role="region" aria-label={label} tabindex="0">
-      {blocksOf(shown).map(blockView)}
+      {blocks.map(blockView)}
       {lines.length > maxLines && <p class="hunk">{lines.length - maxLines} more lines are not shown</p>}
     </div>
   );
 }
 
-type Block = { sign: string; lines: string[] };
+/** Lines with the same sign, which follow each other. `marked` has the lines with the words that differ. */
+type Block = { sign: string; lines: string[]; marked?: Part[] };
 
-/** Lines with the same sign, which follow each other. */
 function blocksOf(lines: readonly string[]): Block[] {
   const blocks: Block[] = [];
   for (const line of lines) {
@@ -34,33 +38,61 @@ function blocksOf(lines: readonly string[]): Block[] {
   return blocks;
 }
 
-function blockView({ sign, lines }: Block, index: number, blocks: readonly Block[]): Part {
+/** Marks the words that differ where one block takes the place of another. */
+function markWords(blocks: readonly Block[]): void {
+  let room = maxCompared;
+  for (const [nth, block] of blocks.entries()) {
+    const next = blocks[nth + 1];
+    if (block.sign !== "-" || next?.sign !== "+") continue;
+    const before = block.lines.join("\n"), after = next.lines.join("\n");
+    room -= before.length + after.length;
+    const pieces = room < 0 ? undefined : diffWords(before, after);
+    if (pieces === undefined || !isAlike(pieces, Math.min(before.length, after.length))) continue;
+    block.marked = markedLines(pieces, "before");
+    next.marked = markedLines(pieces, "after");
+  }
+}
+
+/** Whether two texts have enough words in common that one was made of the other. */
+function isAlike(pieces: readonly Piece[], least: number): boolean {
+  const words = pieces.map(({ text, of }) => of === "both" ? text.replace(/[^\p{L}\p{N}]/gu, "") : "");
+  return words.join("").length >= least / 4;
+}
+
+/** The lines of one of two texts, with the words marked that the other one has not. A line that is new as a whole has no marks. */
+function markedLines(pieces: readonly Piece[], side: "before" | "after"): Part[] {
+  const own = pieces.filter(({ of }) => of === side || of === "both");
+  const isOwn = (nth: number) => own[nth]?.of === side;
+  const lines: { text: string; isMarked: boolean }[][] = [[]];
+  for (const [nth, piece] of own.entries()) {
+    // Marks do not end at a space between two words that differ.
+    const isMarked = isOwn(nth) || /^[^\S\n]+$/.test(piece.text) && isOwn(nth - 1) && isOwn(nth + 1);
+    for (const [at, text] of piece.text.split("\n").entries()) {
+      if (at > 0) lines.push([]);
+      const line = lines.at(-1)!, last = line.at(-1);
+      if (last?.isMarked === isMarked) last.text += text;
+      else if (text !== "") line.push({ text, isMarked });
+    }
+  }
+  return lines.map((line) => line.map(({ text, isMarked }) => isMarked && line.length > 1 ? markOf(text) : text));
+}
+
+/** Spaces around words are left out of the mark. */
+function markOf(text: string): Part {
+  const words = text.trim(), start = text.indexOf(words);
+  return words === "" ? text : [text.slice(0, start), <b>{words}</b>, text.slice(start + words.length)];
+}
+
+function blockView({ sign, lines, marked = lines }: Block, index: number): Part {
   // Nothing is left out above the first line.
   if (sign === "@" && index === 0 && /^@ -[01][, ]/.test(lines[0]!)) return undefined;
   if (sign === "@") return <div class="hunk" aria-hidden="true">⋯</div>;
-  if (sign !== "+" && sign !== "-") return lines.map((text) => lineView(" ", "", text));
-  const other = sign === "-" ? blocks[index + 1] : blocks[index - 1];
-  const isPaired = other?.sign === (sign === "-" ? "+" : "-") && other.lines.length === lines.length;
-  return lines.map((text, at) => lineView(sign, isPaired ? other.lines[at]! : text, text, isPaired));
+  return marked.map((line) => lineView(sign, line));
 }
 
-function lineView(sign: string, other: string, text: string, isPaired = false): Html {
-  const line = [
-    <span class="sign">{sign === "-" ? "−" : sign}</span>,
-    isPaired ? markedAgainst(other, text) : text,
-    "\n",
-  ];
-  if (sign === "+") return <ins>{line}</ins>;
-  if (sign === "-") return <del>{line}</del>;
-  return <span class="same">{line}</span>;
-}
-
-/** A text with the part marked in which it differs from another one. */
-function markedAgainst(other: string, text: string): Part {
-  const most = Math.min(other.length, text.length);
-  let start = 0, end = 0;
-  while (start < most && other[start] === text[start]) start++;
-  while (end < most - start && other.at(-1 - end) === text.at(-1 - end)) end++;
-  if (start + end < text.length / 4) return text;
-  return [text.slice(0, start), <b>{text.slice(start, text.length - end)}</b>, text.slice(text.length - end)];
+function lineView(sign: string, line: Part): Html {
+  const parts = [<span class="sign">{sign === "-" ? "−" : sign.trim()}</span>, line, "\n"];
+  if (sign === "+") return <ins>{parts}</ins>;
+  if (sign === "-") return <del>{parts}</del>;
+  return <span class="same">{parts}</span>;
 }
