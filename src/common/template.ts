@@ -1,7 +1,8 @@
 // `{{variables}}` in texts: what counts as one, and how it is filled in. The service and the client share this, so that both
 // fill in alike.
 
-const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
+/** A placeholder in a text. */
+export const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
 const solePlaceholder = /^\s*\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}\s*$/u;
 
 /**

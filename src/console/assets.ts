@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "7aa8fe3d2b6f8748",
+    hash: "4e03b7fe759e60da",
     text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
 *{box-sizing:border-box;}
 html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
@@ -181,7 +181,6 @@ summary{cursor:pointer;color:var(--muted);font-size:0.8125rem;padding:var(--s1) 
 .versions li[aria-current]{background:var(--accent-soft);border-radius:inherit;}
 .versions li[aria-current] .chip.live{background:var(--surface);}
 .versions p{margin:0;}
-#preview{position:sticky;top:var(--s4);max-height:calc(100vh - 2 * var(--s4));overflow-y:auto;}
 .versions .hint{margin-top:0.15rem;}
 .chart{container:chart / inline-size;margin:0;padding:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
 .chart figcaption{font-size:0.8125rem;font-weight:600;margin-bottom:var(--s2);}
@@ -225,8 +224,7 @@ dialog{border:1px solid var(--line);border-radius:0.75rem;background:var(--surfa
 dialog::backdrop{background:rgb(0 0 0 / 45%);}
 dialog h2{margin-bottom:var(--s3);}
 kbd{border:1px solid var(--line-strong);border-bottom-width:2px;border-radius:4px;padding:0 0.35em;}
-@media (max-width: 62rem){#preview{position:static;max-height:none;}
-.split,.halves,.charts{grid-template-columns:minmax(0, 1fr);}
+@media (max-width: 62rem){.split,.halves,.charts{grid-template-columns:minmax(0, 1fr);}
 main{padding:var(--s5);}
 }
 @media (max-width: 48rem){body{display:block;}
@@ -261,7 +259,7 @@ table:not(.series) td[data-label]:not([data-label=""])::before{content:attr(data
 `,
   },
   "console.js": {
-    hash: "d02454353776f1a5",
+    hash: "10b70d6d65332aa7",
     text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
@@ -311,37 +309,6 @@ addEventListener("pageshow", () => {
 for (const form of document.forms) delete form.dataset.sent;
 for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
 });
-const editor = /** @type {HTMLFormElement | null} */ (document.querySelector("form[data-live]"));
-if (editor) {
-let timer;
-let isChanged = false, latest = 0;
-const refresh = async () => {
-const number = ++latest;
-const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(editor)]));
-body.set("do", "preview");
-const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
-if (!response || number !== latest) return;
-const page = new DOMParser().parseFromString(await response.text(), "text/html");
-const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
-if (!fresh || !shown) return;
-const focused = document.activeElement?.id;
-const values = new Map();
-for (const input of shown.querySelectorAll("input")) values.set(input.id, input.value);
-for (const input of fresh.querySelectorAll("input")) input.value = values.get(input.id) ?? input.value;
-shown.replaceWith(fresh);
-if (focused) document.getElementById(focused)?.focus();
-};
-document.addEventListener("input", (event) => {
-if (/** @type {HTMLInputElement} */ (event.target).form !== editor) return;
-isChanged = true;
-clearTimeout(timer);
-timer = setTimeout(refresh, 500);
-});
-editor.addEventListener("submit", () => isChanged = false);
-addEventListener("beforeunload", (event) => {
-if (isChanged) event.preventDefault();
-});
-}
 const off = "promptledger-keys-off";
 let storage;
 try {
@@ -422,6 +389,113 @@ dialog.append(title, list, actions);
 document.body.append(dialog);
 dialog.showModal();
 }
+`,
+  },
+  "editor.css": {
+    hash: "17e608b04144a28b",
+    text: `fieldset.message{border:1px solid var(--line);overflow:clip;scroll-margin-top:var(--s4);}
+fieldset.message:focus-within{border-color:var(--line-strong);}
+.message > .line{flex-wrap:nowrap;padding:var(--s1) var(--s2);border-bottom:1px solid var(--line);}
+.message > .line > div{flex:0 1 9rem;min-width:0;}
+.message > .line > .actions{flex:none;}
+.message > .line input{height:1.75rem;padding:0 var(--s2);border-color:transparent;background:none;font-family:var(--mono);font-size:0.75rem;font-weight:600;}
+.message > .line input:is(:hover, :focus){border-color:var(--line-strong);}
+.message .actions{gap:0;}
+.message .plain{color:var(--muted);font-weight:400;}
+.message .plain:is(:hover, :focus-visible){color:var(--accent);}
+.message > .field > label{padding:var(--s2) var(--s4) 0;}
+.message textarea,.lit > div{min-height:2.75rem;border:0;border-radius:0;padding:var(--s3) var(--s4);font:0.8125rem / 1.6 var(--mono);white-space:pre-wrap;overflow-wrap:anywhere;}
+.message textarea:focus-visible{outline-offset:-2px;}
+.message details{margin:0;padding:0 var(--s4);}
+.message details .field{margin:0 calc(-1 * var(--s4)) var(--s2);border-top:1px solid var(--line);}
+.message .fault,.message details .hint{padding:0 var(--s4);}
+textarea.code{max-height:none;}
+.lit{display:grid;}
+.lit > *{grid-area:1 / 1;min-width:0;}
+.lit > div{color:transparent;}
+.lit mark{color:transparent;font-weight:inherit;padding:0;box-shadow:0 0 0 2px var(--warn-soft);}
+.lit:not(.long) > textarea{position:relative;background:none;overflow:hidden;resize:none;}
+.long > textarea{max-height:70vh;}
+.fault{margin:0;color:var(--danger);font-size:0.8125rem;}
+.fault:empty{display:none;}
+[aria-invalid="true"]{border-color:var(--danger);}
+.publish{position:sticky;bottom:0;z-index:1;display:grid;grid-template-columns:minmax(0, 1fr) auto;gap:var(--s3);align-items:end;padding:var(--s3) 0;background:var(--page);border-top:1px solid var(--line);}
+.publish textarea{min-height:2.25rem;max-height:30vh;}
+#draft > .row{margin-bottom:calc(-1 * var(--s3));}
+#preview > section:first-child{margin-top:0;}
+@media (max-width: 48rem){.message .small{padding-inline:0.3rem;}
+}
+@media (scripting: enabled){.unscripted{display:none;}
+}
+@media (min-width: 62.01rem){#preview{position:sticky;top:var(--s4);max-height:calc(100vh - 2 * var(--s4));overflow-y:auto;}
+}
+`,
+  },
+  "editor.js": {
+    hash: "220de849c298191d",
+    text: `const draft = /** @type {HTMLFormElement} */ (document.querySelector("#draft"));
+const placeholder = new RegExp(draft.dataset.placeholder ?? "", "gu");
+const mostLit = 50_000; // characters. A longer text takes too long to draw with each key
+function lightUp(area) {
+const frame = document.createElement("div"), behind = document.createElement("div");
+frame.className = "lit";
+behind.setAttribute("aria-hidden", "true");
+area.before(frame);
+frame.append(behind, area);
+const draw = () => {
+const text = area.value, isLong = text.length > mostLit;
+frame.classList.toggle("long", isLong);
+const parts = [];
+let last = 0;
+for (const { 0: whole, index } of isLong ? [] : text.matchAll(placeholder)) {
+const mark = document.createElement("mark");
+mark.textContent = whole;
+parts.push(text.slice(last, index), mark);
+last = index + whole.length;
+}
+behind.replaceChildren(...parts, isLong ? "" : \`\${text.slice(last)}\\n\`);
+};
+area.addEventListener("input", draw);
+addEventListener("pageshow", draw);
+draw();
+}
+for (const area of draft.querySelectorAll("textarea[name^=content-], textarea[name^=more-]")) {
+lightUp(/** @type {HTMLTextAreaElement} */ (area));
+}
+let waiting;
+let isEdited = false, newest = 0;
+async function preview() {
+const number = ++newest;
+const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(draft)]));
+body.set("do", "preview");
+const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
+if (!response || number !== newest) return;
+const page = new DOMParser().parseFromString(await response.text(), "text/html");
+const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
+if (!fresh || !shown) return;
+for (const { id, textContent } of page.querySelectorAll(".fault")) {
+const fault = document.getElementById(id), area = document.getElementById(id.replace("fault-", ""));
+if (fault && fault.textContent !== textContent) fault.textContent = textContent;
+area?.setAttribute("aria-invalid", String(textContent !== ""));
+}
+const focused = document.activeElement?.id, { scrollTop } = shown;
+const values = new Map();
+for (const input of shown.querySelectorAll("input")) values.set(input.id, input.value);
+for (const input of fresh.querySelectorAll("input")) input.value = values.get(input.id) ?? input.value;
+shown.replaceWith(fresh);
+fresh.scrollTop = scrollTop;
+if (focused) document.getElementById(focused)?.focus();
+}
+document.addEventListener("input", (event) => {
+if (/** @type {HTMLInputElement} */ (event.target).form !== draft) return;
+isEdited = true;
+clearTimeout(waiting);
+waiting = setTimeout(preview, 500);
+});
+draft.addEventListener("submit", () => isEdited = false);
+addEventListener("beforeunload", (event) => {
+if (isEdited) event.preventDefault();
+});
 `,
   },
   "icon.svg": {

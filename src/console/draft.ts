@@ -1,6 +1,7 @@
 // A prompt as a form has it: a box for each message, and JSON where a box cannot hold what is there. What is not changed stays
 // as it was, to the byte.
-import { invalid } from "../common/errors.ts";
+import { invalid, Refusal } from "../common/errors.ts";
+import { describeJsonFault } from "../common/json-fault.ts";
 import { indent, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { parseObject } from "../schema/parse.ts";
@@ -89,26 +90,69 @@ export function rearrange(draft: Draft, action: string): Draft {
 
 /** The content of a draft. Throws what is wrong with JSON in it. */
 export function contentOf(draft: Draft): PromptContent {
-  const messages = draft.messages.map(({ role, content, isJson, more }, index) => {
-    const whole = `Message ${index + 1}`;
-    const text = isJson ? parsed(content, `The content of message ${index + 1}`) : JSON.stringify(content);
-    const others = more === "" ? new Map<string, string>() : parseObject(more, `${whole}, its other members,`).members;
-    const twice = ["role", "content"].find((name) => others.has(name));
-    if (twice !== undefined) throw invalid(`${whole} has a field for ${twice}: remove it from its other members`);
-    return stringifyMembers([["role", JSON.stringify(role)], ["content", text], ...others]);
-  });
-  const { members } = parseObject(draft.llmConfig.trim() || "{}", "Model settings");
+  const messages = draft.messages.map((message, index) =>
+    stringifyMembers([
+      ["role", JSON.stringify(message.role)],
+      ["content", readContent(message, index)],
+      ...readMore(message, index),
+    ])
+  );
   const { title, description } = draft;
   return {
     ...{ title, description },
     messages: jsonText(`[${messages.join(",")}]`),
-    llmConfig: jsonText(stringifyMembers(members)),
+    llmConfig: jsonText(stringifyMembers(readSettings(draft))),
   };
 }
 
-/** JSON text of any kind, checked. */
-const parsed = (text: string, whole: string): string =>
-  parseObject(`{"value":${text.trim() || "null"}}`, whole).members.get("value")!;
+/** What is wrong with JSON in a draft, by the name of its field in the form. */
+export function faultsOf(draft: Draft): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>();
+  const check = (name: string, read: () => unknown) => {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      faults.set(name, error.message);
+    }
+  };
+  for (const [index, message] of draft.messages.entries()) {
+    check(`content-${index}`, () => readContent(message, index));
+    check(`more-${index}`, () => readMore(message, index));
+  }
+  check("llmConfig", () => readSettings(draft));
+  return faults;
+}
+
+function readContent({ content, isJson }: DraftMessage, index: number): string {
+  if (!isJson) return JSON.stringify(content);
+  const whole = `Content of message ${index + 1}`, text = content.trim() === "" ? "null" : content;
+  requireJson(text, whole);
+  return parseObject(`{"value":${text}}`, whole).members.get("value")!;
+}
+
+function readMore({ more }: DraftMessage, index: number): Map<string, string> {
+  if (more === "") return new Map();
+  const members = membersIn(more, `More fields of message ${index + 1}`);
+  const twice = ["role", "content"].find((name) => members.has(name));
+  if (twice !== undefined) {
+    throw invalid(`Message ${index + 1} has a field for ${twice}: remove it from its more fields`);
+  }
+  return members;
+}
+
+const readSettings = ({ llmConfig }: Draft): Map<string, string> =>
+  membersIn(llmConfig.trim() === "" ? "{}" : llmConfig, "Model settings");
+
+function membersIn(text: string, whole: string): Map<string, string> {
+  requireJson(text, whole);
+  return parseObject(text, whole).members;
+}
+
+function requireJson(text: string, whole: string): void {
+  const fault = describeJsonFault(text);
+  if (fault !== undefined) throw invalid(`${whole} must be valid JSON: ${fault}`);
+}
 
 /** The content with the texts of another one wherever a form shows both alike, so that only what was edited changes. */
 export function keepUnchanged(content: PromptContent, base: PromptContent): PromptContent {

@@ -11,7 +11,7 @@ type Attributes = { [name in AttributeName]?: Part };
 
 // Those that pages use, so that a misspelt one does not compile. TypeScript takes any name with a hyphen.
 type AttributeName =
-  | Words<"action autocomplete charset checked class content cx cy d datetime defer dir download for form">
+  | Words<"action autocomplete charset checked class content cx cy d datetime defer dir download for form formaction">
   | Words<"formnovalidate height href id inputmode list max method min name open placeholder preserveAspectRatio r rel">
   | Words<"required reversed role rows rx scope selected spellcheck src step tabindex target title type value">
   | Words<"viewBox width x y">;

@@ -93,10 +93,9 @@ test("what is not valid is refused with its reason, and stays in the form", asyn
   const { id, path } = await makePrompt();
   for (
     const [form, reason] of [
-      [{ llmConfig: "{not json" }, "Model settings must be valid JSON."],
-      [{ "more-0": "[]" }, "Message 1, its other members, must be an object."],
-      [{ "more-0": '{"role":"system"}' }, "Message 1 has a field for role: remove it from its other members."],
-      [{ "more-0": '{"x":1,"content":"y"}' }, "Message 1 has a field for content: remove it from its other members."],
+      [{ "more-0": "[]" }, "More fields of message 1 must be an object."],
+      [{ "more-0": '{"role":"system"}' }, "Message 1 has a field for role: remove it from its more fields."],
+      [{ "more-0": '{"x":1,"content":"y"}' }, "Message 1 has a field for content: remove it from its more fields."],
       [{ "role-0": "" }, "Field messages[0].role must be a non-empty string."],
       [{ title: "" }, "Field title must be a name of 1 to 200 characters without control characters."],
     ] as const
@@ -106,6 +105,50 @@ test("what is not valid is refused with its reason, and stays in the form", asyn
     assert.match(text, "Keep &lt;this&gt;");
   }
   assert.is((await call(getPrompt, admin, { id })).version, 1);
+});
+
+test("a fault of JSON stands at its field with its line and column, and before the preview a list leads to each", async () => {
+  const { path } = await makePrompt();
+  const faulty = {
+    llmConfig: '{\r\n  "model": "a",\r\n}',
+    ...{ "more-0": "{'x'}", "json-0": "yes", "content-0": "[1,]" },
+    ...{ "role-1": "user", "content-1": "{{a}}", "more-1": '{"fine":1}' },
+  };
+  const faults = {
+    "content-0":
+      "Content of message 1 must be valid JSON: line 1, column 4: expected a value, found ]: remove the comma before it",
+    "more-0":
+      "More fields of message 1 must be valid JSON: line 1, column 2: expected a name in double quotes, found '",
+    "more-1": "",
+    llmConfig:
+      "Model settings must be valid JSON: line 3, column 1: expected a name in double quotes, found }: remove the comma before it",
+  };
+  for (const action of ["preview", "publish"]) {
+    const { status, text } = await visitor.send(path, draftForm("", { ...faulty, do: action }));
+    assert.is(status, action === "preview" ? 200 : 400);
+    const shown = Array.from(
+      text.matchAll(/<p class="fault" id="fault-([^"]+)"[^>]*>(.*?)<\/p>/g),
+      ([, name, fault]) => [
+        name,
+        fault!.replaceAll("&#39;", "'"),
+      ],
+    );
+    assert.equal(Object.fromEntries(shown), faults);
+    const marked = Array.from(text.matchAll(/<textarea id="([^"]+)"[^>]* aria-invalid="true"/g), ([, name]) => name);
+    assert.equal(marked, ["content-0", "more-0", "llmConfig"]);
+    const links = Array.from(text.matchAll(/<a href="#([^"]+)">[^<]* must be valid JSON/g), ([, name]) => name);
+    assert.equal(links, marked);
+  }
+});
+
+test("who may not publish gets the reason, and no form", async () => {
+  const { path } = await makePrompt();
+  const { token } = await call(createToken, admin, { name: "Vera", role: "viewer" });
+  for (const each of [path, "/prompts/new"]) {
+    const page = await (await visit(world, token)).see(each);
+    assert.match(page, "This needs the role editor. You are signed in as viewer.");
+    assert.not.match(page, /<form method="post" id="draft"|editor\.js|<textarea/);
+  }
 });
 
 test("a new prompt is version 1, and a name that is taken is refused", async () => {
@@ -157,7 +200,7 @@ test("any draft that is accepted gives messages with the roles and the texts of 
     try {
       content = contentOf(draft);
     } catch (error) {
-      assert.match((error as Error).message, /has a field for (role|content): remove it/);
+      assert.match((error as Error).message, /has a field for (role|content): remove it from its more fields/);
       return;
     }
     const parsed = JSON.parse(content.messages.text) as { role: string; content: string }[];

@@ -1,6 +1,5 @@
 // @ts-check
-// Comfort for the pages, which work without it: times in the reader's zone, a preview while one writes, what a change will do
-// before it is sent, and keys.
+// Comfort for the pages, which work without it: times in the reader's zone, and keyboard shortcuts.
 
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 /** @type {Intl.DateTimeFormatOptions} */
@@ -66,42 +65,6 @@ addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
   for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
 });
-
-// The preview of an edited prompt follows what is written.
-const editor = /** @type {HTMLFormElement | null} */ (document.querySelector("form[data-live]"));
-if (editor) {
-  /** @type {number | undefined} */
-  let timer;
-  let isChanged = false, latest = 0;
-  const refresh = async () => {
-    const number = ++latest;
-    const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(editor)]));
-    body.set("do", "preview");
-    const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
-    if (!response || number !== latest) return;
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
-    if (!fresh || !shown) return;
-    const focused = document.activeElement?.id;
-    /** @type {Map<string, string>} */
-    const values = new Map();
-    for (const input of shown.querySelectorAll("input")) values.set(input.id, input.value);
-    for (const input of fresh.querySelectorAll("input")) input.value = values.get(input.id) ?? input.value;
-    shown.replaceWith(fresh);
-    if (focused) document.getElementById(focused)?.focus();
-  };
-  // The example values stand outside of the form that they belong to.
-  document.addEventListener("input", (event) => {
-    if (/** @type {HTMLInputElement} */ (event.target).form !== editor) return;
-    isChanged = true;
-    clearTimeout(timer);
-    timer = setTimeout(refresh, 500);
-  });
-  editor.addEventListener("submit", () => isChanged = false);
-  addEventListener("beforeunload", (event) => {
-    if (isChanged) event.preventDefault();
-  });
-}
 
 // `/` goes to the search, `g` and a letter to a part of the console, `?` shows the keys. A person can turn them off.
 const off = "promptledger-keys-off";

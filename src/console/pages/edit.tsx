@@ -8,7 +8,17 @@ import { diffPrompts, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
 import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
-import { contentOf, emptyDraft, keepUnchanged, readDraft, rearrange, requireName, toDraft } from "../draft.ts";
+import { assetPath } from "../asset-paths.ts";
+import {
+  contentOf,
+  emptyDraft,
+  faultsOf,
+  keepUnchanged,
+  readDraft,
+  rearrange,
+  requireName,
+  toDraft,
+} from "../draft.ts";
 import type { Draft } from "../draft.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -18,7 +28,7 @@ import { Diff } from "../parts/diff.tsx";
 import { DraftForm } from "../parts/draft-form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { previewOf } from "../parts/preview.tsx";
+import { filledIn } from "../parts/preview.tsx";
 import { VariablesNotice } from "../parts/variables.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
@@ -103,28 +113,46 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
             </>
           )}
         />
-        {lack !== undefined && <Notice kind="info">{lack}</Notice>}
         {warning}
-        <div class="split">
-          <div>
-            <DraftForm draft={draft} isNew={base === undefined} latest={base?.latest} lack={lack} />
-          </div>
-          <div id="preview" role="region" aria-label="Outcome" tabindex="0">{outcomeOf(visit, base, draft)}</div>
-        </div>
+        {lack !== undefined ? <Notice kind="info">{lack}</Notice> : editorOf(visit, base, draft)}
       </>
     ),
   };
 }
 
+function editorOf(visit: Visit, base: Base, draft: Draft): Html {
+  const faults = faultsOf(draft);
+  return (
+    <>
+      <link rel="stylesheet" href={visit.root + assetPath("editor.css")} />
+      <div class="split">
+        <DraftForm draft={draft} faults={faults} isNew={base === undefined} latest={base?.latest} />
+        <div id="preview" role="region" aria-label="Preview" tabindex="0">
+          {faults.size === 0 ? previewOf(visit, base, draft) : repairsOf(faults)}
+        </div>
+      </div>
+      <script src={visit.root + assetPath("editor.js")} defer></script>
+    </>
+  );
+}
+
+/** What to put right before there can be a preview. */
+const repairsOf = (faults: ReadonlyMap<string, string>): Html => (
+  <>
+    <h2>No preview yet</h2>
+    <ul class="hint">
+      {Array.from(faults, ([name, text]) => (
+        <li>
+          <a href={`#${name}`}>{text}</a>
+        </li>
+      ))}
+    </ul>
+  </>
+);
+
 /** What publishing would do: the difference, the variables that come or go, and the messages with values filled in. */
-function outcomeOf(visit: Visit, base: Base, draft: Draft): Html {
-  let content: PromptContent;
-  try {
-    content = base === undefined ? contentOf(draft) : keepUnchanged(contentOf(draft), base.version);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return <Notice kind="error">{error.message}.</Notice>;
-  }
+function previewOf(visit: Visit, base: Base, draft: Draft): Html {
+  const content = base === undefined ? contentOf(draft) : keepUnchanged(contentOf(draft), base.version);
   const labelled = (label: string, content: PromptContent) => ({ label, content });
   return (
     <>
@@ -139,7 +167,7 @@ function outcomeOf(visit: Visit, base: Base, draft: Draft): Html {
           />
         </>
       )}
-      <Section title="Preview">{previewOf(visit.form, content)}</Section>
+      <Section title="Preview">{filledIn(visit.form, content)}</Section>
     </>
   );
 }

@@ -2,17 +2,19 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import { placeholder } from "../../common/template.ts";
 import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { Area, Field, HiddenField } from "./form.tsx";
 
-type DraftFormProps = { draft: Draft; isNew: boolean; latest: number | undefined; lack: string | undefined };
+type Faults = ReadonlyMap<string, string>;
+type DraftFormProps = { draft: Draft; faults: Faults; isNew: boolean; latest: number | undefined };
 
-export function DraftForm({ draft, isNew, latest, lack }: DraftFormProps): Html {
+export function DraftForm({ draft, faults, isNew, latest }: DraftFormProps): Html {
   const { messages, name, title, description, llmConfig, note } = draft;
   return (
-    <form method="post" id="draft" class="stack wide" data-live="preview">
+    <form method="post" id="draft" class="stack wide" data-placeholder={placeholder.source}>
       <button name="do" value="preview" class="hide" tabindex="-1" aria-hidden="true">Preview</button>
       {latest !== undefined && <HiddenField name="latest" value={latest} />}
       {isNew && (
@@ -29,87 +31,115 @@ export function DraftForm({ draft, isNew, latest, lack }: DraftFormProps): Html 
         <Field label="Title" name="title" value={title} isRequired />
         <Field label="Description" name="description" value={description} />
       </div>
-      <datalist id="roles">
-        {["system", "user", "assistant", "tool"].map((role) => <option value={role} />)}
-      </datalist>
-      {messages.map((message, index) => messageFields(message, index, messages.length))}
-      <p class="actions">
-        <button name="do" value="add">Add a message</button>
-      </p>
+      <div>
+        <datalist id="roles">
+          {["system", "user", "assistant", "tool"].map((role) => <option value={role} />)}
+        </datalist>
+        {messages.map((message, index) => messageFields(message, index, messages.length, faults))}
+        <button name="do" value="add" class="small" formaction={`#message-${messages.length + 1}`} formnovalidate>
+          Add message
+        </button>
+      </div>
       <Area
         label="Model settings"
         name="llmConfig"
         value={llmConfig}
         isCode
-        rows={4}
+        rows={rowsOf(llmConfig)}
+        fault={faults.get("llmConfig") ?? ""}
         hint="JSON, served as it is: provider, model, temperature and so on."
       />
-      <Area
-        label="Note"
-        name="note"
-        value={note}
-        rows={2}
-        hint="What changes, and why. It stays with the version."
-      />
-      <p class="actions">
-        {lack === undefined
-          ? <button class="primary" name="do" value="publish">{isNew ? "Create prompt" : "Publish version"}</button>
-          : <span class="lack">{lack}</span>}
-        <button name="do" value="preview">Preview</button>
-      </p>
+      <div class="publish">
+        <Area label="Note" name="note" value={note} rows={1} placeholder="What changes, and why" isLabelHidden />
+        <p class="actions">
+          <button class="primary" name="do" value="publish">{isNew ? "Create prompt" : "Publish version"}</button>
+          <button class="unscripted" name="do" value="preview" formnovalidate>Preview</button>
+        </p>
+      </div>
     </form>
   );
 }
 
-const messageFields = ({ role, content, isJson, more }: DraftMessage, index: number, count: number): Html => (
-  <fieldset class="card stack wide">
-    <legend class="hide">Message {index + 1}</legend>
-    <div class="line">
-      <div class="field">
-        <label for={`role-${index}`}>Role</label>
-        <input
-          id={`role-${index}`}
-          name={`role-${index}`}
-          value={exact(role)}
-          list="roles"
-          required
-          autocomplete="off"
-        />
-      </div>
-      <p class="actions">
-        {index > 0 && moveButton(`up-${index}`, "Move up", index)}
-        {index < count - 1 && moveButton(`down-${index}`, "Move down", index)}
-        {count > 1 && moveButton(`remove-${index}`, "Remove", index)}
-      </p>
-    </div>
-    {isJson && <HiddenField name={`json-${index}`} value="yes" />}
-    <Area
-      label={isJson ? "Content, as JSON" : "Content"}
-      name={`content-${index}`}
-      value={content}
-      rows={4}
-      isCode={isJson}
-    />
-    {moreFields(more, index)}
-  </fieldset>
-);
+const leastRows = 2, mostRows = 40, rowLength = 72; // characters
 
-const moveButton = (action: string, label: string, index: number): Html => (
-  <button class="small" name="do" value={action} formnovalidate>
+/** About as many rows as a text takes, for browsers that do not size a field by its text. */
+function rowsOf(text: string): number {
+  const rows = text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / rowLength)), 0);
+  return Math.max(leastRows, Math.min(rows, mostRows));
+}
+
+function messageFields(
+  { role, content, isJson, more }: DraftMessage,
+  index: number,
+  count: number,
+  faults: Faults,
+): Html {
+  const isFirst = index === 0, isLast = index === count - 1;
+  return (
+    <fieldset class="message" id={`message-${index + 1}`}>
+      <legend class="hide">Message {index + 1}</legend>
+      <div class="line">
+        <div>
+          <label class="hide" for={`role-${index}`}>Role</label>
+          <input
+            id={`role-${index}`}
+            name={`role-${index}`}
+            value={exact(role)}
+            list="roles"
+            required
+            placeholder="role"
+            autocomplete="off"
+          />
+        </div>
+        <p class="actions">
+          {!isFirst && moveButton("up", "Move up", index, index)}
+          {!isLast && moveButton("down", "Move down", index, index + 2)}
+          {count > 1 && moveButton("remove", "Remove", index, isLast ? index : index + 1)}
+        </p>
+      </div>
+      {isJson && <HiddenField name={`json-${index}`} value="yes" />}
+      <Area
+        label={isJson ? "Content, as JSON" : "Content"}
+        name={`content-${index}`}
+        value={content}
+        rows={rowsOf(content)}
+        isCode
+        isProse={!isJson}
+        isLabelHidden={!isJson}
+        fault={isJson ? faults.get(`content-${index}`) ?? "" : undefined}
+      />
+      {moreFields(more, index, faults)}
+    </fieldset>
+  );
+}
+
+/** A button that changes the messages. The page that comes back shows the message at `place`, from 1. */
+const moveButton = (verb: string, label: string, index: number, place: number): Html => (
+  <button
+    class="small plain"
+    name="do"
+    value={`${verb}-${index}`}
+    formaction={`#message-${place}`}
+    formnovalidate
+  >
     {label}
     <span class="hide">{` message ${index + 1}`}</span>
   </button>
 );
 
-const moreFields = (more: string, index: number): Html => (
+const moreFields = (more: string, index: number, faults: Faults): Html => (
   <details open={more !== ""}>
-    <summary>More fields</summary>
+    <summary>
+      More fields<span class="hide">{` of message ${index + 1}`}</span>
+    </summary>
     <Area
       label={`More fields of message ${index + 1}`}
       name={`more-${index}`}
       value={more}
-      rows={2}
+      rows={rowsOf(more)}
       isCode
+      isLabelHidden
+      fault={faults.get(`more-${index}`) ?? ""}
       hint="A JSON object, such as a name or tool calls."
     />
   </details>

@@ -20,17 +20,25 @@ type FieldProps = {
   /** Values that a browser suggests. */
   suggestions?: Html;
   placeholder?: string;
+  /** Its place says what it is, so that only a screen reader needs the label. */
+  isLabelHidden?: boolean;
+  /** What is wrong with the value. Empty if nothing is, but something may be. */
+  fault?: string | undefined;
 };
 
 const hintId = (name: string) => `hint-${name}`;
-const describedBy = ({ name, hint }: Pick<FieldProps, "name" | "hint">) =>
-  hint === undefined ? undefined : hintId(name);
+const faultId = (name: string) => `fault-${name}`;
+const describedBy = ({ name, hint, fault }: Pick<FieldProps, "name" | "hint" | "fault">) =>
+  [hint !== undefined && hintId(name), fault !== undefined && faultId(name)].filter((id) => id).join(" ") || undefined;
 
-/** The frame of a field: its label above, and its hint below. */
-const Labelled = ({ label, name, hint, isLong, children }: FieldProps & { children?: Part }): Html => (
+/** The frame of a field: its label above, what is wrong with it and its hint below. */
+const Labelled = (
+  { label, name, hint, isLong, isLabelHidden, fault, children }: FieldProps & { children?: Part },
+): Html => (
   <div class={isLong ? "field long" : "field"}>
-    <label for={name}>{label}</label>
+    <label for={name} class={isLabelHidden && "hide"}>{label}</label>
     {children}
+    {fault !== undefined && <p class="fault" id={faultId(name)} aria-live="polite">{fault}</p>}
     {hint !== undefined && <p class="hint" id={hintId(name)}>{hint}</p>}
   </div>
 );
@@ -58,8 +66,15 @@ export function Field({ type = "text", suggestions, ...given }: FieldProps): Htm
   );
 }
 
+type AreaProps = FieldProps & {
+  rows?: number;
+  /** Of one width for all characters. */
+  isCode?: boolean;
+  isProse?: boolean;
+};
+
 /** A field of several lines. A browser drops a line break at its start, so there is one more. */
-export function Area({ rows = 3, isCode = false, ...given }: FieldProps & { rows?: number; isCode?: boolean }): Html {
+export function Area({ rows = 3, isCode = false, isProse = !isCode, ...given }: AreaProps): Html {
   const { name, value } = given;
   return (
     <Labelled {...given}>
@@ -68,7 +83,9 @@ export function Area({ rows = 3, isCode = false, ...given }: FieldProps & { rows
         name={name}
         rows={rows}
         class={isCode && "code"}
-        spellcheck={isCode ? "false" : "true"}
+        spellcheck={String(isProse)}
+        placeholder={given.placeholder}
+        aria-invalid={given.fault ? "true" : undefined}
         aria-describedby={describedBy(given)}
       >
         {"\n"}

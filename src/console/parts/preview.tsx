@@ -10,7 +10,7 @@ import type { Html } from "../html.ts";
 import { Messages } from "./content.tsx";
 
 /** Each variable has a field for its example value, which belongs to the form of the draft. */
-export function previewOf(form: URLSearchParams, { messages }: Pick<PromptContent, "messages">): Html {
+export function filledIn(form: URLSearchParams, { messages }: Pick<PromptContent, "messages">): Html {
   const variables = variablesOf(messages);
   const valueOf = (name: string) => form.get(`value-${name}`) ?? "";
   const given = variables.filter((name) => valueOf(name) !== "").map((name) => [name, valueOf(name)]);
