@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "4e03b7fe759e60da",
+    hash: "f304e28faa5489e9",
     text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
 *{box-sizing:border-box;}
 html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
@@ -18,12 +18,17 @@ main:focus{outline:none;}
 .skip:focus{top:var(--s2);}
 .side{border-right:1px solid var(--line);background:var(--surface);padding:var(--s5) var(--s4);display:flex;flex-direction:column;gap:var(--s4);position:sticky;top:0;height:100vh;overflow-y:auto;}
 .brand{display:inline-flex;align-items:center;gap:var(--s2);color:var(--text);font-weight:650;letter-spacing:-0.01em;text-decoration:none;}
+.top{display:flex;}
 .brand .ink{fill:var(--accent);}
 .brand .paper{fill:none;stroke:var(--surface);stroke-width:1.8;stroke-linecap:round;}
 .switch{display:flex;justify-content:space-between;align-items:baseline;gap:var(--s2);padding:var(--s2) var(--s3);border:1px solid var(--line);border-radius:var(--radius);background:var(--page);color:var(--text);font-weight:600;text-decoration:none;overflow-wrap:anywhere;}
 .switch bdi{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden;}
 .switch:hover{border-color:var(--line-strong);}
 .switch .hint{margin:0;font-weight:400;white-space:nowrap;}
+.finder{display:flex;align-items:center;gap:var(--s2);padding:0.3rem var(--s3);border:1px solid var(--line);border-radius:var(--radius);color:var(--muted);text-decoration:none;}
+.finder:hover{border-color:var(--line-strong);}
+.finder svg{flex:none;fill:none;stroke:currentcolor;stroke-width:1.6;stroke-linecap:round;}
+.finder kbd{margin-left:auto;}
 .side nav ul{list-style:none;margin:0;padding:0;}
 .side nav ul + ul{margin-top:var(--s3);padding-top:var(--s3);border-top:1px solid var(--line);}
 .side nav a{display:block;padding:0.34rem var(--s3);border-radius:var(--radius);color:var(--text);text-decoration:none;}
@@ -223,14 +228,33 @@ linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no
 dialog{border:1px solid var(--line);border-radius:0.75rem;background:var(--surface);color:var(--text);padding:var(--s5);max-width:min(32rem, calc(100vw - 2rem));box-shadow:0 1rem 3rem rgb(0 0 0 / 25%);}
 dialog::backdrop{background:rgb(0 0 0 / 45%);}
 dialog h2{margin-bottom:var(--s3);}
+.shortcuts{display:grid;grid-template-columns:repeat(2, max-content minmax(0, 1fr));gap:var(--s2) var(--s3);margin:0 0 var(--s5);}
+.shortcuts dd{margin:0;}
+.palette{margin-top:12vh;width:38rem;max-width:calc(100vw - 2rem);padding:0;overflow:hidden;}
+.palette input{height:3rem;padding:0 var(--s4);border:0;border-bottom:1px solid var(--line);border-radius:0;font-size:1rem;}
+.palette input:focus-visible{outline:none;}
+.palette > div{max-height:55vh;overflow-y:auto;}
+.palette > .hint{margin:0;padding:var(--s2) var(--s4);border-top:1px solid var(--line);}
+.palette .empty,.palette .hits{border:0;}
+.hits{list-style:none;margin:0;padding:var(--s1);border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);}
+.hits a{display:grid;grid-template-columns:6rem minmax(0, max-content) minmax(0, 1fr);gap:0 var(--s3);align-items:baseline;padding:0.4rem var(--s3);border-radius:calc(var(--radius) - var(--s1) / 2);color:var(--text);text-decoration:none;overflow-wrap:anywhere;}
+.hits a:hover{background:var(--raised);}
+.hits a:focus-visible,.palette:has(input:focus) li:first-child a{background:var(--accent-soft);outline:none;}
+.hits .kind{color:var(--muted);font-size:0.8125rem;}
 kbd{border:1px solid var(--line-strong);border-bottom-width:2px;border-radius:4px;padding:0 0.35em;}
 @media (max-width: 62rem){.split,.halves,.charts{grid-template-columns:minmax(0, 1fr);}
 main{padding:var(--s5);}
 }
 @media (max-width: 48rem){body{display:block;}
-.side{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:var(--s3) var(--s4) 0;gap:var(--s2);display:grid;grid-template-columns:minmax(0, 1fr) minmax(0, 1fr);align-items:center;}
+.side{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:var(--s3) var(--s4) 0;gap:var(--s2);display:grid;grid-template-columns:auto minmax(0, 1fr) auto;align-items:center;}
 .switch{padding:var(--s1) var(--s3);}
-.switch .hint{display:none;}
+.switch .hint,.finder kbd{display:none;}
+.finder{padding:0.4rem;}
+.finder span{position:absolute;width:1px;overflow:hidden;clip-path:inset(50%);}
+.account > .plain{display:none;}
+.hits a{grid-template-columns:5.5rem minmax(0, 1fr);}
+.hits .hint{grid-column:2;}
+.palette > .hint{display:none;}
 .side nav{grid-column:1 / -1;display:flex;overflow-x:auto;margin:0 calc(-1 * var(--s4));padding:0 var(--s3) var(--s2);scrollbar-width:thin;}
 .side nav ul,.side nav ul + ul{display:flex;margin:0;padding:0;border:0;}
 .account{grid-column:1 / -1;grid-row:3;display:flex;align-items:center;gap:var(--s3);margin:0;border-top:1px solid var(--line);padding:var(--s2) 0;}
@@ -259,7 +283,7 @@ table:not(.series) td[data-label]:not([data-label=""])::before{content:attr(data
 `,
   },
   "console.js": {
-    hash: "10b70d6d65332aa7",
+    hash: "f5cdcab18ae44bb7",
     text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
@@ -315,17 +339,22 @@ try {
 storage = localStorage;
 } catch {
 }
+const isMac = /Mac|iP/.test(navigator.platform), modified = isMac ? "⌘ K" : "Ctrl K";
 let isGoing = false;
 const isWriting = (target) =>
 target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 document.addEventListener("keydown", (event) => {
+if (document.querySelector("dialog[open]")) return;
+if (event.key === "k" && (isMac ? event.metaKey : event.ctrlKey) && !event.altKey) {
+event.preventDefault();
+return openSearch();
+}
 if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
 if (storage?.getItem(off)) return;
-if (event.key === "?") return showKeys();
+if (event.key === "?") return showShortcuts();
 if (event.key === "/") {
-const search = /** @type {HTMLInputElement | null} */ (document.querySelector("main input[type=search]"));
-if (search) event.preventDefault();
-search?.focus();
+event.preventDefault();
+openSearch();
 } else if (event.key === "g") {
 isGoing = true;
 setTimeout(() => isGoing = false, 1_200);
@@ -342,52 +371,100 @@ if (key) found.set(key, link);
 }
 return found;
 }
+function make(tag, ...content) {
+const element = document.createElement(tag);
+element.append(...content);
+return element;
+}
+function show(dialog) {
+dialog.setAttribute("closedby", "any");
+dialog.addEventListener("close", () => dialog.remove());
+document.body.append(dialog);
+dialog.showModal();
+}
+const finder = /** @type {HTMLAnchorElement | null} */ (document.querySelector(".finder"));
+finder?.append(make("kbd", modified));
+finder?.addEventListener("click", (event) => {
+if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+event.preventDefault();
+openSearch();
+});
+function openSearch() {
+const template = /** @type {HTMLTemplateElement | null} */ (document.querySelector("#palette"));
+if (!template) return;
+const dialog = /** @type {HTMLDialogElement} */ (template.content.firstElementChild?.cloneNode(true));
+const form = /** @type {HTMLFormElement} */ (dialog.querySelector("form"));
+const input = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
+const results = /** @type {HTMLElement} */ (dialog.querySelector("div"));
+let request = new AbortController(), shown = "";
+let waiting;
+const find = async () => {
+const text = input.value;
+request.abort();
+request = new AbortController();
+try {
+const url = \`\${form.action}?\${new URLSearchParams({ q: text })}\`;
+const response = await fetch(url, { signal: request.signal });
+const page = new DOMParser().parseFromString(await response.text(), "text/html");
+const found = page.querySelector("#results");
+for (const link of found?.querySelectorAll("a") ?? []) {
+link.href = new URL(link.getAttribute("href") ?? "", response.url).href;
+}
+results.replaceChildren(...found?.childNodes ?? []);
+showTimes(results);
+shown = text;
+} catch {
+}
+};
+input.addEventListener("input", () => {
+clearTimeout(waiting);
+waiting = setTimeout(find, 150);
+});
+form.addEventListener("submit", (event) => {
+const first = results.querySelector("a");
+if (!first || shown !== input.value) return;
+event.preventDefault();
+first.click();
+});
+dialog.addEventListener("keydown", (event) => {
+const links = [...results.querySelectorAll("a")], at = links.findIndex((link) => link === document.activeElement);
+const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+if (step !== undefined) {
+event.preventDefault();
+(links[Math.min(at + step, links.length - 1)] ?? input).focus();
+} else if (at >= 0 && (event.key.length === 1 || event.key === "Backspace")) input.focus();
+});
+dialog.addEventListener("close", () => request.abort());
+show(dialog);
+find();
+}
 const account = document.querySelector(".account form");
 if (account) {
-const button = document.createElement("button");
+const button = make("button", "Keyboard shortcuts");
 button.className = "plain";
-button.textContent = "Keyboard";
-button.addEventListener("click", showKeys);
+button.addEventListener("click", showShortcuts);
 account.before(button);
 }
-function showKeys() {
-const dialog = document.createElement("dialog");
-dialog.setAttribute("aria-labelledby", "keys");
-const rows = [["/", "Search"], ["?", "These keys"]];
-for (const [key, link] of goals()) rows.push([\`g \${key}\`, link.text]);
-const list = document.createElement("dl");
-list.className = "facts";
-for (const [key, what] of rows) {
-const pair = document.createElement("div"),
-term = document.createElement("dt"),
-text = document.createElement("dd");
-const mark = document.createElement("kbd");
-mark.textContent = key ?? "";
-text.textContent = what ?? "";
-term.append(mark);
-pair.append(term, text);
-list.append(pair);
-}
-const title = document.createElement("h2");
-title.id = "keys";
-title.textContent = "Keyboard shortcuts";
-const close = document.createElement("button"), toggle = document.createElement("button");
-close.textContent = "Close";
+function showShortcuts() {
+const dialog = /** @type {HTMLDialogElement} */ (make("dialog", make("h2", "Keyboard shortcuts")));
+dialog.setAttribute("aria-label", "Keyboard shortcuts");
+const list = make("dl"), close = make("button", "Close"), isOff = storage?.getItem(off);
+const rows = [["Search", "/"], ["Search", modified], ["Keyboard shortcuts", "?"]];
+for (const [key, { text }] of goals()) rows.push([text, \`g \${key}\`]);
+for (const [what = "", key = ""] of rows) list.append(make("dt", make("kbd", key)), make("dd", what));
+list.className = "shortcuts";
 close.className = "primary";
-toggle.textContent = storage?.getItem(off) ? "Turn keys on" : "Turn keys off";
+close.addEventListener("click", () => dialog.close());
+const toggle = make("button", \`Turn \${isOff ? "on" : "off"} single keys\`);
 toggle.addEventListener("click", () => {
-if (storage?.getItem(off)) storage.removeItem(off);
+if (isOff) storage?.removeItem(off);
 else storage?.setItem(off, "yes");
 dialog.close();
 });
-close.addEventListener("click", () => dialog.close());
-dialog.addEventListener("close", () => dialog.remove());
-const actions = document.createElement("p");
+const actions = make("p", close, toggle);
 actions.className = "actions";
-actions.append(close, toggle);
-dialog.append(title, list, actions);
-document.body.append(dialog);
-dialog.showModal();
+dialog.append(list, actions);
+show(dialog);
 }
 `,
   },

@@ -95,6 +95,10 @@ type Query = Record<string, string | number | null | undefined>;
 export const link = (visit: Visit, path: readonly string[] = [], query: Query = {}): string =>
   visit.root + [workspaceOf(visit).id, ...path].map(encodeURIComponent).join("/") + queryText(query);
 
+/** The address of a part of the console. */
+export const sectionAddress = (visit: Visit, section: Section): string =>
+  link(visit, section === "overview" ? [] : [section]);
+
 /** The query of an address, without members that are missing or empty. */
 function queryText(query: Query): string {
   const given = Object.entries(query).flatMap(([name, value]) =>

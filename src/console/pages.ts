@@ -14,6 +14,7 @@ import { promptPage } from "./pages/prompt.tsx";
 import { promptsPage } from "./pages/prompts.tsx";
 import { recordPage, recordText } from "./pages/record.tsx";
 import { recordsExport, recordsPage } from "./pages/records.tsx";
+import { searchPage } from "./pages/search.tsx";
 import { sessionPage } from "./pages/session.tsx";
 import { sessionsPage } from "./pages/sessions.tsx";
 import { settingsPage } from "./pages/settings.tsx";
@@ -51,5 +52,6 @@ export const pages: readonly (Page | Resource)[] = [
   settingsPage,
   auditPage,
   auditExport,
+  searchPage,
   overviewPage,
 ];

@@ -20,7 +20,7 @@ import { attacks } from "./attacks.ts";
 import { findViolations, openContext, startBrowser } from "./browser.ts";
 import { holding } from "./holding.ts";
 import { listPaths } from "./walk.ts";
-import { enter, follow } from "./week.ts";
+import { enter, follow, go } from "./week.ts";
 
 const test = suite("in a browser");
 
@@ -83,6 +83,14 @@ async function holdingStage() {
   };
 }
 
+/** Stores a record, and returns its id. */
+async function submitTo({ origin, deployId, key, service }: Awaited<ReturnType<typeof stage>>, record: object) {
+  const request = { method: "POST", headers: bearer(key), body: JSON.stringify(record) };
+  const response = await service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
+  assert.is(response.status, 201);
+  return { recordId: (await response.json() as { id: string }).id };
+}
+
 /** What axe finds in both colour schemes. */
 async function findInBothSchemes(page: Page): Promise<string[]> {
   const found: string[] = [];
@@ -133,13 +141,11 @@ if (currentRuntime === "Node") {
   });
 
   test("text of strangers runs nothing in any place where it shows", async () => {
-    const { origin, deployId, key } = place;
+    const { deployId } = place;
     for (const attack of Object.values(attacks)) {
       const input = JSON.stringify([{ role: attack, content: attack }]);
       const body = { sessionId: attack.slice(0, 500), status: 1, content: { input, output: attack }, [attack]: attack };
-      const request = { method: "POST", headers: bearer(key), body: JSON.stringify(body) };
-      const response = await place.service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
-      assert.is(response.status, 201);
+      await submitTo(place, body);
     }
     const context = await openContext(browser);
     const page = await context.newPage();
@@ -234,34 +240,113 @@ if (currentRuntime === "Node") {
     await page.keyboard.press("g");
     await page.keyboard.press("p");
     await page.waitForURL(/\/prompts$/);
-    await page.keyboard.press("/");
-    assert.is(await page.evaluate("document.activeElement.id"), "q");
-    await page.keyboard.press("Escape");
-    await page.locator("h1").click();
     await page.keyboard.press("?");
     const dialog = page.getByRole("dialog");
     const keys = await dialog.locator("kbd").allInnerTexts();
     assert.is(new Set(keys).size, keys.length, keys.join());
-    await dialog.getByRole("button", { name: "Turn keys off" }).click();
-    await page.keyboard.press("?");
+    await dialog.getByRole("button", { name: "Turn off single keys" }).click();
+    for (const key of ["?", "/"]) await page.keyboard.press(key);
     assert.is(await dialog.count(), 0);
-    await page.getByRole("button", { name: "Keyboard" }).click();
-    await dialog.getByRole("button", { name: "Turn keys on" }).click();
+    await page.keyboard.press("Control+k");
+    assert.ok(await dialog.getByLabel("Name or id").isVisible());
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+    await dialog.getByRole("button", { name: "Turn on single keys" }).click();
     await page.keyboard.press("g");
     await page.keyboard.press("e");
     await page.waitForURL(/\/settings$/);
     await context.close();
   });
 
+  test("a dialog finds what the page that searches finds, by keys alone, from any page", async () => {
+    const context = await openContext(browser);
+    const page = await context.newPage();
+    await enter(page, place);
+    const overview = page.url(), dialog = page.getByRole("dialog"), hits = dialog.locator(".hits a");
+    const { recordId } = await submitTo(place, { sessionId: "order 4711/ü", status: 1, content: { output: "x" } });
+    for (const from of ["", "/prompts/new", `/deployments/${place.deployId}/stats`]) {
+      await page.goto(overview + from);
+      await page.locator("h1").click();
+      await page.keyboard.press("/");
+      await hits.filter({ hasText: "Settings" }).waitFor();
+      await page.keyboard.type("assistant");
+      await hits.filter({ hasText: "support/assistant@production" }).waitFor();
+      assert.is(await hits.first().innerText().then((text) => text.split(/\s/)[0]), "Prompt");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowUp");
+      assert.ok(await hits.first().evaluate((link) => link === link.ownerDocument.activeElement));
+      // A letter goes on with the text.
+      await page.keyboard.type("@staging");
+      await hits.filter({ hasText: "assistant@staging" }).first().waitFor();
+      await hits.filter({ hasText: "Prompt" }).waitFor({ state: "detached" });
+      await go(page, () => page.keyboard.press("Enter"));
+      assert.is(await page.locator("h1").innerText(), "support/assistant@staging");
+    }
+    for (const [text, title] of [[recordId, "Record"], ["order 4711/ü", "Session"]] as const) {
+      await page.keyboard.press("Control+k");
+      await dialog.getByLabel("Name or id").fill(text);
+      await hits.filter({ hasText: text.slice(-10) }).waitFor();
+      await go(page, () => page.keyboard.press("Enter"));
+      assert.match(await page.title(), `${title} ${text}`);
+    }
+    await page.keyboard.press("Control+k");
+    await hits.first().waitFor();
+    assert.equal(await findInBothSchemes(page), []);
+    await context.close();
+  });
+
+  test("without scripts a link leads to the page that searches", async () => {
+    const context = await openContext(browser, { javaScriptEnabled: false });
+    const page = await context.newPage();
+    await enter(page, place);
+    await follow(page, page.getByRole("link", { name: "Search" }));
+    await page.getByLabel("Name or id").fill("assistant@prod");
+    await follow(page, page.getByRole("button", { name: "Search" }));
+    await follow(page, page.locator(".hits a"));
+    assert.is(await page.locator("h1").innerText(), "support/assistant@production");
+    await context.close();
+  });
+
+  test("variables are lit up exactly behind what is written, and hostile texts stay texts there", async () => {
+    const context = await openContext(browser, { reducedMotion: "reduce" });
+    const page = await context.newPage();
+    await enter(page, place);
+    await page.goto(`${page.url()}/prompts/new`);
+    const area = page.getByLabel("Content").first(), behind = page.locator(".lit > div").first();
+    const marks = () => behind.locator("mark").allInnerTexts();
+    await area.fill("Answer {{ name }} of {{shop}}, not {{}} or {{a b}}.\n\n");
+    assert.equal(await marks(), ["{{ name }}", "{{shop}}"]);
+    for (const text of [...Object.values(attacks), "{{a}}".repeat(9_000), "word ".repeat(400), "\n\n{{x}}\n", ""]) {
+      await area.fill(text);
+      const written = await area.inputValue();
+      assert.is(await behind.textContent(), `${written}\n`);
+      assert.is(await behind.locator(":not(mark)").count(), 0);
+      // As tall as its text: nothing is left to scroll to.
+      const excess = await area.evaluate((field: { scrollHeight: number; clientHeight: number }) =>
+        field.scrollHeight - field.clientHeight
+      );
+      assert.is(excess, 0, text.slice(0, 40));
+    }
+    const long = "{{a}} ".repeat(10_000);
+    await area.fill(long);
+    assert.equal([await marks(), await area.inputValue()], [[], long]);
+    await area.fill("{{name}}");
+    await page.getByLabel("Model settings").fill("{\n]");
+    await page.locator("#fault-llmConfig", { hasText: "line 2, column 1" }).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Create prompt" }).isVisible());
+    assert.equal(await findInBothSchemes(page), []);
+    await page.getByLabel("Model settings").fill("{}");
+    await page.locator("#preview mark", { hasText: "{{name}}" }).waitFor();
+    assert.is(await page.locator("#fault-llmConfig").innerText(), "");
+    await context.close();
+  });
+
   test("a deep session is no wider than a phone, and a chart shows its newest end first", async () => {
-    const { origin, deployId, key, service } = place;
     let parent: string | undefined;
     for (let level = 0; level < 25; level++) {
       const record = { sessionId: "deep", status: 1, content: { output: "x" } };
-      const body = JSON.stringify({ ...record, additional_properties: { parent_id: parent } });
-      const request = { method: "POST", headers: bearer(key), body };
-      const response = await service.fetch(new Request(`${origin}/v1/diagnosis?deployId=${deployId}`, request));
-      parent = (await response.json() as { id: string }).id;
+      ({ recordId: parent } = await submitTo(place, { ...record, additional_properties: { parent_id: parent } }));
     }
     const context = await openContext(browser, { viewport: { width: 360, height: 900 } });
     const page = await context.newPage();

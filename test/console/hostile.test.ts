@@ -72,8 +72,11 @@ for (const [kind, attack] of Object.entries(attacks)) {
       `/prompts/${id}/compare?from=1&to=2`,
       "/audit",
     ];
+    const found = `/search?q=${encodeURIComponent(title.slice(0, 50))}`;
     for (const path of [...pages, ""]) assertHarmless(await visitor.see(path), path);
-    assertHarmless(withoutFields(await visitor.see(`/prompts/${id}/edit?base=1`)), "edit");
+    for (const path of [`/prompts/${id}/edit?base=1`, found]) {
+      assertHarmless(withoutFields(await visitor.see(path)), path);
+    }
   });
 
   test(`${kind} is harmless in a query`, async () => {
@@ -83,6 +86,7 @@ for (const [kind, attack] of Object.entries(attacks)) {
         `/prompts?q=${value}`,
         `/records?session=${value}&text=${value}&status=${value}`,
         `/audit?actor=${value}`,
+        `/search?q=${value}`,
       ]
     ) {
       const { text } = await visitor.open(workspaceId + path);

@@ -31,6 +31,7 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
     record,
     session: await follow(record, ".facts a[href*='session']"),
     sessions: at("sessions"),
+    search: at("search?q=a"),
     usage: at("usage"),
     prices: at("prices"),
     keys: at("keys"),

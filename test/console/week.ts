@@ -13,8 +13,10 @@ const clickButton = (page: Page, name: string | RegExp) => follow(page, page.get
 const noticeOn = (page: Page) => page.locator(".notice.done").first().innerText();
 
 /** Clicks the first of what leads to another page, and waits for that page: until it comes, the old one is there to be read. */
-export const follow = (page: Page, target: Locator) =>
-  Promise.all([page.waitForEvent("domcontentloaded"), target.first().click()]);
+export const follow = (page: Page, target: Locator) => go(page, () => target.first().click());
+
+/** Does what leads to another page, and waits for that page. */
+export const go = (page: Page, act: () => Promise<void>) => Promise.all([page.waitForEvent("domcontentloaded"), act()]);
 
 /** Signs in with a token, and ends on the overview. */
 export async function enter(page: Page, { url, token }: Place): Promise<void> {

@@ -1,5 +1,5 @@
 // @ts-check
-// Comfort for the pages, which work without it: times in the reader's zone, and keyboard shortcuts.
+// Comfort for the pages, which work without it: times in the reader's zone, a search, and keyboard shortcuts.
 
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 /** @type {Intl.DateTimeFormatOptions} */
@@ -66,15 +66,17 @@ addEventListener("pageshow", () => {
   for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
 });
 
-// `/` goes to the search, `g` and a letter to a part of the console, `?` shows the keys. A person can turn them off.
+// `/` and Ctrl-K search, `g` and a letter lead to a part of the console, `?` shows them all. A person can turn off those that
+// are a single key.
 const off = "promptledger-keys-off";
 /** @type {Storage | undefined} */
 let storage;
 try {
   storage = localStorage;
 } catch {
-  // The person has forbidden it. The keys stay on.
+  // The person has forbidden it. The shortcuts stay on.
 }
+const isMac = /Mac|iP/.test(navigator.platform), modified = isMac ? "⌘ K" : "Ctrl K";
 let isGoing = false;
 
 /** @param {EventTarget | null} target */
@@ -82,13 +84,17 @@ const isWriting = (target) =>
   target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 
 document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]")) return;
+  if (event.key === "k" && (isMac ? event.metaKey : event.ctrlKey) && !event.altKey) {
+    event.preventDefault();
+    return openSearch();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
   if (storage?.getItem(off)) return;
-  if (event.key === "?") return showKeys();
+  if (event.key === "?") return showShortcuts();
   if (event.key === "/") {
-    const search = /** @type {HTMLInputElement | null} */ (document.querySelector("main input[type=search]"));
-    if (search) event.preventDefault();
-    search?.focus();
+    event.preventDefault();
+    openSearch();
   } else if (event.key === "g") {
     isGoing = true;
     setTimeout(() => isGoing = false, 1_200);
@@ -109,52 +115,109 @@ function goals() {
   return found;
 }
 
-// Without `?`, this button turns the keys on again.
+/** Makes an element. @param {string} tag @param {(Node | string)[]} content */
+function make(tag, ...content) {
+  const element = document.createElement(tag);
+  element.append(...content);
+  return element;
+}
+
+/** Opens a dialog. A click beside it closes it. @param {HTMLDialogElement} dialog */
+function show(dialog) {
+  dialog.setAttribute("closedby", "any");
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// The page that searches, as a dialog over any other page.
+const finder = /** @type {HTMLAnchorElement | null} */ (document.querySelector(".finder"));
+finder?.append(make("kbd", modified));
+finder?.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  openSearch();
+});
+
+function openSearch() {
+  const template = /** @type {HTMLTemplateElement | null} */ (document.querySelector("#palette"));
+  if (!template) return;
+  const dialog = /** @type {HTMLDialogElement} */ (template.content.firstElementChild?.cloneNode(true));
+  const form = /** @type {HTMLFormElement} */ (dialog.querySelector("form"));
+  const input = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
+  const results = /** @type {HTMLElement} */ (dialog.querySelector("div"));
+  let request = new AbortController(), shown = "";
+  /** @type {number | undefined} */
+  let waiting;
+  const find = async () => {
+    const text = input.value;
+    request.abort();
+    request = new AbortController();
+    try {
+      const url = `${form.action}?${new URLSearchParams({ q: text })}`;
+      const response = await fetch(url, { signal: request.signal });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const found = page.querySelector("#results");
+      for (const link of found?.querySelectorAll("a") ?? []) {
+        link.href = new URL(link.getAttribute("href") ?? "", response.url).href;
+      }
+      results.replaceChildren(...found?.childNodes ?? []);
+      showTimes(results);
+      shown = text;
+    } catch {
+      // The person has gone on, or the service is away. Then Enter leads to the page, which says so.
+    }
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(find, 150);
+  });
+  form.addEventListener("submit", (event) => {
+    const first = results.querySelector("a");
+    if (!first || shown !== input.value) return;
+    event.preventDefault();
+    first.click();
+  });
+  dialog.addEventListener("keydown", (event) => {
+    const links = [...results.querySelectorAll("a")], at = links.findIndex((link) => link === document.activeElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      (links[Math.min(at + step, links.length - 1)] ?? input).focus();
+    } else if (at >= 0 && (event.key.length === 1 || event.key === "Backspace")) input.focus();
+  });
+  dialog.addEventListener("close", () => request.abort());
+  show(dialog);
+  find();
+}
+
+// Without `?`, this button turns the shortcuts on again.
 const account = document.querySelector(".account form");
 if (account) {
-  const button = document.createElement("button");
+  const button = make("button", "Keyboard shortcuts");
   button.className = "plain";
-  button.textContent = "Keyboard";
-  button.addEventListener("click", showKeys);
+  button.addEventListener("click", showShortcuts);
   account.before(button);
 }
 
-function showKeys() {
-  const dialog = document.createElement("dialog");
-  dialog.setAttribute("aria-labelledby", "keys");
-  const rows = [["/", "Search"], ["?", "These keys"]];
-  for (const [key, link] of goals()) rows.push([`g ${key}`, link.text]);
-  const list = document.createElement("dl");
-  list.className = "facts";
-  for (const [key, what] of rows) {
-    const pair = document.createElement("div"),
-      term = document.createElement("dt"),
-      text = document.createElement("dd");
-    const mark = document.createElement("kbd");
-    mark.textContent = key ?? "";
-    text.textContent = what ?? "";
-    term.append(mark);
-    pair.append(term, text);
-    list.append(pair);
-  }
-  const title = document.createElement("h2");
-  title.id = "keys";
-  title.textContent = "Keyboard shortcuts";
-  const close = document.createElement("button"), toggle = document.createElement("button");
-  close.textContent = "Close";
+function showShortcuts() {
+  const dialog = /** @type {HTMLDialogElement} */ (make("dialog", make("h2", "Keyboard shortcuts")));
+  dialog.setAttribute("aria-label", "Keyboard shortcuts");
+  const list = make("dl"), close = make("button", "Close"), isOff = storage?.getItem(off);
+  const rows = [["Search", "/"], ["Search", modified], ["Keyboard shortcuts", "?"]];
+  for (const [key, { text }] of goals()) rows.push([text, `g ${key}`]);
+  for (const [what = "", key = ""] of rows) list.append(make("dt", make("kbd", key)), make("dd", what));
+  list.className = "shortcuts";
   close.className = "primary";
-  toggle.textContent = storage?.getItem(off) ? "Turn keys on" : "Turn keys off";
+  close.addEventListener("click", () => dialog.close());
+  const toggle = make("button", `Turn ${isOff ? "on" : "off"} single keys`);
   toggle.addEventListener("click", () => {
-    if (storage?.getItem(off)) storage.removeItem(off);
+    if (isOff) storage?.removeItem(off);
     else storage?.setItem(off, "yes");
     dialog.close();
   });
-  close.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => dialog.remove());
-  const actions = document.createElement("p");
+  const actions = make("p", close, toggle);
   actions.className = "actions";
-  actions.append(close, toggle);
-  dialog.append(title, list, actions);
-  document.body.append(dialog);
-  dialog.showModal();
+  dialog.append(list, actions);
+  show(dialog);
 }

@@ -4,6 +4,7 @@
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
+import { promoteDeployment } from "../../management/deployment-changes.ts";
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { readStats } from "../../management/stats.ts";
@@ -109,7 +110,9 @@ const textsOf = ({ latestVersion }: Prompt) => ({
 });
 
 const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version: number): Part =>
-  deployments.filter(({ currentVersion }) => currentVersion !== version).slice(0, 4).map(({ id, name }) => (
+  deployments.filter((deployment) =>
+    deployment.currentVersion !== version && findLack(visit, promoteDeployment, deployment.isProtected) === undefined
+  ).slice(0, 4).map(({ id, name }) => (
     <a class="button small" href={link(visit, ["deployments", id, "promote"], { version })}>
       <span>Promote to {isolated(name)}</span>
     </a>

@@ -8,7 +8,7 @@ import type { ErrorKind } from "../../common/errors.ts";
 import { assetPath } from "../asset-paths.ts";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html } from "../html.ts";
-import { link, sections } from "../page.ts";
+import { link, sectionAddress, sections } from "../page.ts";
 import type { Section, View, Visit } from "../page.ts";
 import { Notice } from "./notice.tsx";
 
@@ -25,6 +25,7 @@ export function layout(visit: Visit, { title, body, kind, isWide }: View, sectio
         {refusal && <Notice kind="error">{refusal.message}.</Notice>}
         {body}
       </main>
+      {workspace && paletteOf(visit)}
     </>
   );
   const fullTitle = [title, workspace?.name].filter((part) => part !== undefined).join(" · ");
@@ -96,6 +97,34 @@ const mark = (
   </>
 );
 
+const magnifier = (
+  <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+    <circle cx="6.5" cy="6.5" r="4.5" />
+    <path d="M10 10l4 4" />
+  </svg>
+);
+
+/** What the script opens as a dialog in the place of the page that searches. */
+const paletteOf = (visit: Visit): Html => (
+  <template id="palette">
+    <dialog class="palette" aria-label="Search">
+      <form action={link(visit, ["search"])} role="search">
+        <input
+          name="q"
+          aria-label="Name or id"
+          placeholder="Prompt, deployment, session, record or page"
+          autocomplete="off"
+          spellcheck="false"
+        />
+      </form>
+      <div></div>
+      <p class="hint">
+        <kbd>↑</kbd> <kbd>↓</kbd> to choose, <kbd>Enter</kbd> to open, <kbd>Esc</kbd> to close
+      </p>
+    </dialog>
+  </template>
+);
+
 const brand = (root: string): Html => <a class="brand" href={root || "./"}>{mark}</a>;
 
 const groups: Section[][] = [
@@ -114,6 +143,10 @@ function sideOf(visit: Visit, section: Section | undefined): Html {
             <span class="hide">{`Workspace: `}</span>
             {isolated(workspace.name)}
             <span class="hint" aria-hidden="true">switch</span>
+          </a>
+          <a class="finder" href={link(visit, ["search"])}>
+            {magnifier}
+            <span>Search</span>
           </a>
           <nav aria-label="Console">
             {groups.map((group) => <ul>{group.map((name) => <li>{sectionLink(visit, name, section)}</li>)}</ul>)}
@@ -135,7 +168,7 @@ function sideOf(visit: Visit, section: Section | undefined): Html {
 }
 
 const sectionLink = (visit: Visit, name: Section, current: Section | undefined): Html => (
-  <a href={link(visit, name === "overview" ? [] : [name])} aria-current={name === current && "page"}>
+  <a href={sectionAddress(visit, name)} aria-current={name === current && "page"}>
     {sections[name]}
   </a>
 );
