@@ -22,11 +22,11 @@ export type RecordFilter = IndexFilter & DocumentFilter & {
   sessionContains?: string | undefined;
 };
 
-/** What the most work is for a filter: SQL over the index, the numbers of each record, or the documents. */
+/** What the most work is for a filter: SQL over the index, the numbers or the call of each record, or the documents. */
 export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
   if (isRead(filter)) return "documents";
-  const { slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
-  const tested = [slowerThan, moreTokensThan, costlierThan, model, sessionContains];
+  const { keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
+  const tested = [keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains];
   return tested.every((value) => value === undefined) ? "index" : "numbers";
 }
 

@@ -60,7 +60,7 @@ type Rest = [cached: number, model?: string, provider?: string, cost?: string];
 /** What was read of a slice. */
 export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads };
 
-const manyDeployments = 128;
+const manyLookups = 128;
 
 /** Offsets of submits, and their keys. A row stands for up to 256 calls, which may begin before the slice. */
 const keysOfCalls = `
@@ -85,8 +85,8 @@ export async function readSlice(
   }).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   const has = Object.fromEntries(given.map(([name]) => [name, true]));
   const isOne = deployIds.length === 1;
-  // A few deployments are looked up in each block. With many it is faster to read all of it.
-  const ofDeployment = deployIds.length > manyDeployments
+  // A few deployments, and sessions of them, are looked up in each block. With many it is faster to read all of it.
+  const ofDeployment = deployIds.length * (sessionIds?.length ?? 1) > manyLookups
     ? "diagnoses r on r.position >> 8 = block.number cross join deployment on deployment.id = r.deployment_id"
     : "deployment cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = deployment.id";
   const sql = `${blocksOfRange},

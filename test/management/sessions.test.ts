@@ -125,6 +125,17 @@ test("sessions are found by a part of their id, whatever the case, on pages that
   refused(await world.manage("GET", path), 400, "Field sessionContains must be a non-empty string");
 });
 
+test("a page of many sessions in several deployments has each with its records of all", async () => {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  const second = await deploySecond(world);
+  const ids = Array.from({ length: 70 }, (_, nth) => `s${nth}`);
+  for (const deployId of [world.deployId, second]) {
+    for (const sessionId of ids) await world.submit({ ...goodBody, sessionId }, deployId);
+  }
+  const sessions = await readAll<Session>(world, `${pathOf(world)}?limit=100`);
+  assert.equal(sessions.map(({ sessionId, records }) => [sessionId, records]), ids.toReversed().map((id) => [id, 2]));
+});
+
 test("a session is shown across deployments, oldest first, as a tree", async () => {
   const world = await createWorld();
   const second = await deploySecond(world);

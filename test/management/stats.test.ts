@@ -317,19 +317,19 @@ test("a corrected price corrects the past, and without a price nothing is priced
 
 test("list the 100 deployments with the most records, and count the others together, of costs too", async () => {
   const world = await createWorld({ monthlyLimit: 1e6 });
-  const names = Array.from({ length: 101 }, (_, nth) => `d${nth}`);
+  const names = Array.from({ length: 130 }, (_, nth) => `d${nth}`);
   const deployIds: DeploymentId[] = [];
   for (const name of names) deployIds.push(await deployTwin(world, name));
-  for (const deployId of [...deployIds, deployIds[100]!]) await world.submit({ ...goodBody, cost: "0.5" }, deployId);
+  for (const deployId of [...deployIds, deployIds[129]!]) await world.submit({ ...goodBody, cost: "0.5" }, deployId);
   const { deployments, others, records } = await readWorkspaceStats(world);
-  assert.equal([records, deployments.length, others], [102, 100, { deployments: 1, records: 1 }]);
-  assert.is(deployments[0]!.reference, "greeting@d100");
+  assert.equal([records, deployments.length, others], [131, 100, { deployments: 30, records: 30 }]);
+  assert.is(deployments[0]!.reference, "greeting@d129");
   const month = new Date(world.now).toISOString().slice(0, 7);
   const path = `/workspaces/${world.workspaceId}/costs/${month}`;
   const costs = taken<MonthCosts>(await world.manage("GET", path));
   assert.equal([costs.cost, costs.deployments.length, costs.others.deployments], [
-    ...["51", 100],
-    { records: 1, cost: "0.5", unpriced: 0 },
+    ...["65.5", 100],
+    { records: 30, cost: "15", unpriced: 0 },
   ]);
 });
 
