@@ -144,7 +144,7 @@ async function exportRecords(
   { order, format = "ndjson", ...filter }: Members<typeof exportInput>,
 ): Promise<Export> {
   const matching = await toScan(management, scope, filter);
-  return { name: "diagnoses", format, text: toText(pagesOf(management, matching, order), format) };
+  return { name: "records", format, text: toText(pagesOf(management, matching, order), format) };
 }
 
 export const getDiagnosis = operation({

@@ -84,7 +84,7 @@ test("a call is recorded under the version it was made with, with its times and 
     },
     promptVersion: 1,
     reference,
-    statusName: null,
+    statusName: "ok",
   });
   assert.equal(more, []);
   assert.equal(stage.client.stats(), { reads: 2, sent: 1, dropped: 0, failed: 0, queued: 0, queuedBytes: 0 });

@@ -237,7 +237,8 @@ test("are the operations that scan the log", () => {
   const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
   assert.equal(long.sort(), [
     ...["compareStats", "deleteSession", "deleteWorkspace", "deleteWorkspaceSession", "exportAuditEntries"],
-    ...["exportDiagnoses", "listCalls", "listDiagnoses", "listSessions", "prune", "readStats", "readUsage", "reindex"],
+    ...["exportDiagnoses", "exportWorkspaceDiagnoses", "listCalls", "listDiagnoses", "listSessions"],
+    ...["listWorkspaceDiagnoses", "prune", "readCosts", "readStats", "readUsage", "readWorkspaceStats", "reindex"],
     ...["showSession", "verify"],
   ]);
 });

@@ -331,12 +331,12 @@ test("a demo removes the folders of demos that were killed, and none of a demo t
     const before = await readdir(own);
     const demo = await startFile(currentRuntime, "test/runtime/endless-demo.ts", settings, /(Making a history)/);
     const name = (await readdir(own)).find((each) => !before.includes(each))!;
-    // A folder that is new may be that of a demo that has not claimed it yet.
-    await utimes(`${own}/${name}`, 0, 0);
     return { ...demo, name };
   };
   const killed = await start();
   await killed.stop("SIGKILL");
+  // A folder that is new may be that of a demo that has not claimed it yet.
+  await utimes(`${own}/${killed.name}`, 0, 0);
   await mkdir(`${own}/promptledger-demo-of-somebody`);
   const first = await start(), second = await start();
   assert.equal((await readdir(own)).sort(), [first.name, second.name, "promptledger-demo-of-somebody"].sort());

@@ -56,7 +56,7 @@ export const submitCases: Case[] = [
     const body = { ...goodBody, ...times, additional_properties: { token_usage: { prompt_tokens: 5 } } };
     const id = isRecorded(await submit(target, body));
     const { createdAt, deployId, reference, keyId, ...record } = JSON.parse(await newestRecord(target));
-    assert.equal(record, { id, ...body, promptVersion: 1, statusName: null });
+    assert.equal(record, { id, ...body, promptVersion: 1, statusName: "ok" });
     assert.equal([deployId, reference, keyId.slice(0, 4)], [target.deployId, "greeting@production", "key_"]);
     assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
   }],
