@@ -148,7 +148,8 @@ const claimGrace = 5_000; // ms beyond `shutdownTimeout` that another process ha
  * Claims the database file, because only one process may serve it. Waits for a process that is stopping, and throws if it
  * keeps serving.
  */
-async function awaitClaim({ database: location, migrates, shutdownTimeout }: Config, log: Log): Promise<void> {
+async function awaitClaim(config: Config, log: Log): Promise<void> {
+  const { database: location, migrates, shutdownTimeout } = config;
   const path = fileOf(location);
   if (path === undefined) return;
   if (migrates) makeFile(path);
@@ -169,7 +170,13 @@ async function awaitClaim({ database: location, migrates, shutdownTimeout }: Con
       }
     }
     if (isFirst) {
-      log.warn("Waiting for the process that serves this database to stop", { database, timeoutMs: timeout });
+      // Said at once, so that nobody waits in vain for a port that something else has.
+      const fault = await checkPort(config).then(() => undefined, (error: Error) => error.message);
+      log.warn("Waiting for the process that serves this database to stop", {
+        database,
+        timeoutMs: timeout,
+        port: fault,
+      });
     }
     await new Promise((resolve) => setTimeout(resolve, claimInterval));
   }

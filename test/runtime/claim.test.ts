@@ -45,6 +45,18 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
+test("a second service says at once that its port is taken too, and takes over both", async () => {
+  const { url, tenant } = await createFile();
+  const first = await startService(currentRuntime, { DATABASE_URL: url });
+  const { port } = new URL(first.url);
+  const both = new RegExp(`${waiting.source}.*cannot listen on 127.0.0.1:${port} .*: the port is in use`);
+  const second = await startFile(currentRuntime, "src/cli.ts", { DATABASE_URL: url, PORT: port }, both, ["serve"]);
+  await first.stop();
+  const base = await second.until(/Listening.*?(http:\/\/[\d.]+:\d+)/);
+  assert.equal([base, (await submitTo(base, tenant)).status], [first.url, 201]);
+  assert.is(await second.stop(), 0);
+});
+
 test("a second service exits with an error if the first keeps serving for 5 s longer than a stop may take", async () => {
   const { url, tenant } = await createFile();
   const first = await startService(currentRuntime, { DATABASE_URL: url });

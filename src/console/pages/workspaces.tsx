@@ -92,7 +92,7 @@ const newForm = ({ form }: Visit): Html => (
         label="Requests per month"
         name="monthlyLimit"
         type="number"
-        value={form.get("monthlyLimit") ?? 10_000}
+        value={form.get("monthlyLimit") ?? 1_000_000}
       />
     </div>
   </Form>
