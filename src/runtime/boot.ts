@@ -190,11 +190,11 @@ export const command = process.env.npm_lifecycle_event === undefined
   : "npx promptledger";
 
 const setupHint = `
-The database is empty. Three commands set it up. The first prints the id that the other two take, the second the key of your app:
+The database is empty. Three commands set it up. The second prints the key of your app:
 
   ${command} workspace create --name "My team"
-  ${command} key create --workspace WORKSPACE_ID
-  ${command} prompt push prompt.json --workspace WORKSPACE_ID --deploy production
+  ${command} key create
+  ${command} prompt push prompt.json --deploy production
 
 prompt.json holds {"title": "…", "description": "…", "messages": [{"role": "system", "content": "…"}], "llmConfig": {}}.
 `;
