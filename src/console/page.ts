@@ -91,9 +91,13 @@ export function workspaceOf({ workspace }: Visit): Workspace {
 
 type Query = Record<string, string | number | null | undefined>;
 
-/** The address of a page of this workspace, relative to the page that is shown. */
-export const link = (visit: Visit, path: readonly string[] = [], query: Query = {}): string =>
-  visit.root + [workspaceOf(visit).id, ...path].map(encodeURIComponent).join("/") + queryText(query);
+/** The address of a page of this workspace, relative to the page that is shown, and as short as it can be. */
+export function link(visit: Visit, path: readonly string[] = [], query: Query = {}): string {
+  const { id } = workspaceOf(visit), { root } = visit;
+  const isBelow = root.startsWith("../") && path.length > 0;
+  const parts = isBelow ? path : [id, ...path];
+  return (isBelow ? root.slice("../".length) : root) + parts.map(encodeURIComponent).join("/") + queryText(query);
+}
 
 /** The address of a part of the console. */
 export const sectionAddress = (visit: Visit, section: Section): string =>
