@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "f304e28faa5489e9",
+    hash: "5181eff649f19214",
     text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
 *{box-sizing:border-box;}
 html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
@@ -188,36 +188,57 @@ summary{cursor:pointer;color:var(--muted);font-size:0.8125rem;padding:var(--s1) 
 .versions p{margin:0;}
 .versions .hint{margin-top:0.15rem;}
 .chart{container:chart / inline-size;margin:0;padding:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
-.chart figcaption{font-size:0.8125rem;font-weight:600;margin-bottom:var(--s2);}
 .plot{overflow-x:auto;}
-.plot:has(> svg){direction:rtl;background:
-linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no-repeat local,linear-gradient(to left, var(--surface) 40%, transparent) right / 2.5rem 100% no-repeat local,linear-gradient(to right, var(--line), transparent) left / 0.9rem 100% no-repeat scroll,linear-gradient(to left, var(--line), transparent) right / 0.9rem 100% no-repeat scroll;}
-.plot svg{display:block;direction:ltr;width:100%;min-width:30rem;height:auto;}
-.plot.half svg{min-width:24rem;}
+.chart svg{display:block;direction:ltr;width:100%;height:auto;overflow:visible;}
 .chart text{fill:var(--muted);font-size:12px;font-variant-numeric:tabular-nums;}
-@container chart (max-width: 42rem){.plot.whole text{font-size:17px;}
+@container chart (min-width: 58rem){.chart text{font-size:10.5px;}
 }
-@container chart (max-width: 27rem){.plot.half text{font-size:15px;}
+@container chart (max-width: 42rem){.chart text{font-size:16px;}
+.labels text:nth-of-type(even){display:none;}
 }
-.chart .grid{stroke:var(--line);fill:none;}
-.chart .axis{stroke:var(--line-strong);fill:none;}
+@container chart (max-width: 29rem){.plot{direction:rtl;background:
+linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no-repeat local,linear-gradient(to left, var(--surface) 40%, transparent) right / 2.5rem 100% no-repeat local,linear-gradient(to right, var(--line), transparent) left / 0.9rem 100% no-repeat scroll,linear-gradient(to left, var(--line), transparent) right / 0.9rem 100% no-repeat scroll;}
+.chart svg{min-width:30rem;overflow:hidden;}
+.chart text{font-size:17px;}
+.chart .heads text{text-anchor:end;transform:translateX(792px);}
+.totals{display:none;}
+.heads:has(~ .points a:is(:hover, :focus-visible)){opacity:0;}
+}
+.chart .title{fill:var(--text);font-weight:600;}
+.ink-1{color:var(--accent);}
+.ink-2{color:var(--blue);}
+.ink-3{color:var(--danger);}
+.chart path,.spark path{stroke:currentColor;fill:none;}
+.chart tspan{fill:currentColor;}
+.hatched{stroke-dasharray:2 2;}
+.line{stroke-width:2;}
+.dashed{stroke-dasharray:5 3;}
+.chart .grid{stroke:var(--line);}
+.chart .axis{stroke:var(--line-strong);}
+.chart .mark{stroke:var(--line-strong);stroke-dasharray:3 3;}
+.chart .mark-label{fill:var(--text);font-weight:600;paint-order:stroke;stroke:var(--surface);stroke-width:4px;}
+.points text,.totals text{text-anchor:end;transform:translateX(792px);}
+.points path{stroke:transparent;pointer-events:stroke;}
+.points text{fill:var(--text);opacity:0;pointer-events:none;}
+.points a:focus-visible{outline:none;}
+.points a:hover path{stroke:color-mix(in oklab, var(--text) 10%, transparent);}
+.points a:focus-visible path{stroke:color-mix(in oklab, var(--accent) 40%, transparent);}
+.points a:is(:hover, :focus-visible) text{opacity:1;}
+.points:has(a:is(:hover, :focus-visible)) + .totals{display:none;}
 .fill-1{fill:var(--accent);}
-.bar-1{stroke:var(--accent);}
-.bar-2{stroke:var(--blue);stroke-dasharray:6 1;}
-.bar-3{stroke:var(--danger);stroke-dasharray:2 2;}
 .fill-2{fill:var(--blue);}
 .fill-3{fill:var(--danger);}
 .fill-rest{fill:var(--line);}
-.stroke-1{fill:none;stroke:var(--accent);stroke-width:2;}
-.stroke-2{fill:none;stroke:var(--blue);stroke-width:2;stroke-dasharray:5 3;}
-.stroke-3{fill:none;stroke:var(--danger);stroke-width:1.5;stroke-dasharray:2 3;}
-.chart .mark{stroke:var(--line-strong);stroke-dasharray:3 3;}
-.chart .mark-label{fill:var(--text);font-weight:600;paint-order:stroke;stroke:var(--surface);stroke-width:4px;}
-.legend{display:flex;flex-wrap:wrap;gap:var(--s1) var(--s4);list-style:none;margin:0 0 var(--s2);padding:0;font-size:0.8125rem;color:var(--muted);}
-.legend svg{display:inline-block;width:1.1rem;height:0.7rem;margin-right:var(--s1);}
+.spark{display:block;width:5.25rem;height:1.375rem;}
+.spark path{stroke-width:4;}
+.scroll{overflow-x:auto;}
+.costs{align-items:start;}
+.panel > p:last-child{margin-bottom:0;}
+@container page (max-width: 46rem){.health table:not(.series) tr{grid-template-columns:repeat(auto-fill, minmax(7.5rem, 1fr));}
+.health td :is(a, data, .hint){white-space:nowrap;}
+}
 .series td,.series thead th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;}
 .series tbody th{white-space:nowrap;}
-.charts{display:grid;grid-template-columns:repeat(2, minmax(0, 1fr));gap:var(--s4);}
 .session{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:minmax(0, 1fr);gap:var(--s2);}
 .session .session{margin-top:var(--s2);padding-left:var(--s5);border-left:2px solid var(--line);}
 .session .deep{padding-left:0;border-left:0;}
@@ -242,7 +263,7 @@ dialog h2{margin-bottom:var(--s3);}
 .hits a:focus-visible,.palette:has(input:focus) li:first-child a{background:var(--accent-soft);outline:none;}
 .hits .kind{color:var(--muted);font-size:0.8125rem;}
 kbd{border:1px solid var(--line-strong);border-bottom-width:2px;border-radius:4px;padding:0 0.35em;}
-@media (max-width: 62rem){.split,.halves,.charts{grid-template-columns:minmax(0, 1fr);}
+@media (max-width: 62rem){.split,.halves{grid-template-columns:minmax(0, 1fr);}
 main{padding:var(--s5);}
 }
 @media (max-width: 48rem){body{display:block;}

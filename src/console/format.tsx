@@ -8,6 +8,9 @@ import type { Html, Part } from "./html.ts";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
+/** A number as text: `1,204`. */
+export const numberText = (value: number): string => grouped.format(value);
+
 /** A number with its unit: `1,204 ms`. */
 export const number = (value: number, unit = ""): Part => [
   <data value={value}>{grouped.format(value)}</data>,
@@ -27,7 +30,10 @@ export const counted = (value: number, noun: string, plural = `${noun}s`): Part 
 ];
 
 /** A share from 0 to 1. */
-export const share = (value: number): Html => <data value={value}>{(100 * value).toFixed(1)} %</data>;
+export const share = (value: number): Html => <data value={value}>{shareText(value)}</data>;
+
+/** The same as text: `4.8 %`. */
+export const shareText = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** An amount of USD, which is decimal text, or a dash. Its exact value stays in the page. */
 export const usd = (amount: string | null): Part =>

@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { barChart, lineChart } from "../../src/console/parts/chart.tsx";
-import type { Chart } from "../../src/console/parts/chart.tsx";
+import { drawChart } from "../../src/console/parts/chart.tsx";
 import { dollarText } from "../../src/common/dollars.ts";
 import { extremes } from "../extremes.ts";
 
@@ -24,19 +23,20 @@ const coordinatesIn = (html: string): number[] =>
 test("any values, up to the greatest number, are drawn inside of the chart, with an axis that can be read", () => {
   fc.assert(
     fc.property(values, fc.constantFrom(undefined, dollarText), (both, format) => {
-      const series = both.map((values, nth) => ({
-        name: `${nth}`,
-        style: nth === 0 ? 1 as const : 2 as const,
-        values,
-      }));
-      const chart: Chart = { title: "T", unit: "u", labels: ["a", "b", "c"], series, ...format && { format } };
-      for (const draw of [barChart, lineChart]) {
-        const [drawing] = String(draw(chart)).split("<details>") as [string];
-        assert.not.match(drawing, /NaN|Infinity|undefined/);
-        for (const at of coordinatesIn(drawing)) assert.ok(at >= -5 && at <= 805, `${at} in ${drawing}`);
-        for (const [, tick] of drawing.matchAll(/text-anchor="end">([^<]*)</g)) {
-          assert.ok(tick!.length <= 32, `${tick} is too long`);
-        }
+      const series = both.map((values, nth) => ({ name: `${nth}`, values }));
+      const shared = { unit: "u", series, total: "", readouts: ["", "", ""], ...format && { format } };
+      const drawing = String(
+        drawChart({
+          title: "T",
+          labels: ["a", "b", "c"],
+          hrefs: ["a", undefined, "c"],
+          panels: [{ title: "B", kind: "bars", ...shared }, { title: "L", kind: "lines", ...shared }],
+        }).html,
+      );
+      assert.not.match(drawing, /NaN|Infinity|undefined/);
+      for (const at of coordinatesIn(drawing)) assert.ok(at >= -5 && at <= 805, `${at} in ${drawing}`);
+      for (const [, tick] of drawing.matchAll(/text-anchor="end">([^<]*)</g)) {
+        assert.ok(tick!.length <= 32, `${tick} is too long`);
       }
     }),
     { numRuns: 2_000 },

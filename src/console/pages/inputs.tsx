@@ -98,6 +98,9 @@ export function momentOf(text: string | undefined): number | undefined {
   return at;
 }
 
+/** A moment as short as the same can be read from: `2026-11-15`, `2026-11-15T12:00`. */
+export const momentText = (at: number): string => new Date(at).toISOString().replace(/(T00:00:00|:00)?(\.000)?Z$/, "");
+
 /** The deployment to begin with: the one named production, else the oldest, of a list with the newest first. */
 export const mainOf = (deployments: readonly Deployment[]): Deployment | undefined =>
   deployments.find(({ name, archivedAt }) => name === "production" && archivedAt === null) ??

@@ -1,23 +1,29 @@
-// The usage of a month against the quota: by day, by key and by deployment.
+// The usage of a month against the quota, by day, by key and by deployment, and what its records cost.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { isMonth, monthOf } from "../../common/month.ts";
+import { decimalText, readAmount } from "../../common/decimal.ts";
+import { endOfMonth, isMonth, monthOf, startOfMonth } from "../../common/month.ts";
+import { readCosts } from "../../management/costs.ts";
+import type { MonthCosts } from "../../management/costs.ts";
 import { listMonths, readUsage } from "../../management/usage.ts";
 import type { Usage } from "../../management/usage.ts";
 import type { MonthUsage } from "../../schema/ledger.ts";
-import { number } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
-import type { Html } from "../html.ts";
+import { counted, dash, number, usd } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { QuotaPanel, UsageChart } from "../parts/quota.tsx";
 import { Table } from "../parts/table.tsx";
-import { quotaOf } from "./overview.tsx";
+import { momentText } from "./inputs.tsx";
 
 const mostMonths = 24;
+const mostKeys = 25;
+const mostCosts = 10; // in each table
 
 export const usagePage: Page = {
   path: "/:workspaceId/usage",
@@ -28,10 +34,9 @@ export const usagePage: Page = {
     const asking = asked(visit, "month") ?? "";
     const month = isMonth(asking) ? asking : monthOf(now);
     const isUnknown = asking !== "" && asking !== month;
-    const [usage, months] = await Promise.all([
-      call(readUsage, { workspaceId, month }),
-      call(listMonths, { workspaceId, limit: mostMonths }),
-    ]);
+    const months = await call(listMonths, { workspaceId, limit: mostMonths });
+    const usage = await call(readUsage, { workspaceId, month }, [0, 0.5]);
+    const costs = await call(readCosts, { workspaceId, month }, [0.5, 1]);
     return {
       title: `Usage in ${month}`,
       ...isUnknown && { kind: "invalid" },
@@ -42,8 +47,18 @@ export const usagePage: Page = {
             lede="Each accepted request counts once, in a month of UTC. Refused requests cost nothing."
           />
           {isUnknown && <Notice kind="error">Month must be a month such as {month}. This is the current one.</Notice>}
-          {quotaOf(visit, usage)}
+          <QuotaPanel visit={visit} usage={usage} />
+          {usage.days.length > 0 && (
+            <Section title="By day">
+              <UsageChart visit={visit} usage={usage} />
+            </Section>
+          )}
           <Section title="By key and deployment">{keysOf(usage)}</Section>
+          {costs.records > 0 && (
+            <Section title="Cost of the records" aside={<a href={link(visit, ["prices"])}>Prices</a>}>
+              {costsOf(visit, costs)}
+            </Section>
+          )}
           <Section title="Months">
             {months.items.length === 0
               ? <p class="hint">No request was accepted yet.</p>
@@ -56,10 +71,14 @@ export const usagePage: Page = {
 };
 
 function keysOf({ keys, others }: Usage): Html {
-  const rows = others.reads + others.submits === 0 ? keys : [
-    ...keys,
-    { keyId: null, keyName: "all others", deployId: null, reference: "", ...others },
-  ];
+  const rest = [others, ...keys.slice(mostKeys)].reduce(
+    (sum, { reads, submits }) => ({ reads: sum.reads + reads, submits: sum.submits + submits }),
+    { reads: 0, submits: 0 },
+  );
+  const shown = keys.slice(0, mostKeys);
+  const rows = rest.reads + rest.submits === 0
+    ? shown
+    : [...shown, { keyId: null, keyName: "all others", deployId: null, reference: "", ...rest }];
   if (rows.length === 0) return <Empty title="No requests">Nothing was accepted in this month.</Empty>;
   return (
     <Table
@@ -74,6 +93,96 @@ function keysOf({ keys, others }: Usage): Html {
     />
   );
 }
+
+type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
+type CostRow = Costs & { name: Part; query?: Record<string, string | number> };
+
+/** Each amount leads to its records. */
+function costsOf(visit: Visit, costs: MonthCosts): Html {
+  const { month, others } = costs;
+  const range = { from: momentText(startOfMonth(month)), to: momentText(endOfMonth(month)) };
+  const table = (title: string, rows: CostRow[], rest: Costs) => (
+    <Table
+      caption={`Cost by ${title.toLowerCase()}`}
+      rows={withOthers(rows, rest)}
+      columns={[
+        { label: title, isHead: true, cell: ({ name }) => name },
+        {
+          label: "Records",
+          isNumber: true,
+          cell: ({ query, records }) =>
+            query === undefined
+              ? number(records)
+              : <a href={link(visit, ["records"], { ...query, ...range })}>{number(records)}</a>,
+        },
+        { label: "Cost", isNumber: true, cell: (row) => costOf(row) },
+      ]}
+    />
+  );
+  return (
+    <>
+      <p>
+        <strong id="cost">{usd(costs.cost)}</strong> for {counted(costs.records, "record")}
+        {costs.unpriced > 0 && [", of which ", number(costs.unpriced), " have no price"]}.
+      </p>
+      <div class="halves costs">
+        {table(
+          "Deployment",
+          costs.deployments.map((each) => ({
+            ...each,
+            name: breakable(each.reference),
+            query: { deployment: each.deployId },
+          })),
+          others.deployments,
+        )}
+        {table(
+          "Version",
+          costs.versions.map((each) => ({
+            ...each,
+            name: <>{breakable(each.reference)} v{each.version}</>,
+            query: { deployment: each.deployId, version: each.version },
+          })),
+          others.versions,
+        )}
+        {table(
+          "Key",
+          costs.keys.map((each) => ({
+            ...each,
+            name: isolated(each.keyName || each.keyId),
+            query: { key: each.keyId },
+          })),
+          others.keys,
+        )}
+        {table(
+          "Model",
+          costs.models.map(({ model, ...each }) =>
+            model === null
+              ? { ...each, name: <span class="none">not named</span> }
+              : { ...each, name: isolated(model), query: { model } }
+          ),
+          others.models,
+        )}
+      </div>
+    </>
+  );
+}
+
+/** The most expensive rows, and one with the sum of all others. */
+function withOthers(rows: CostRow[], rest: Costs): CostRow[] {
+  const shown = rows.slice(0, mostCosts), others = [...rows.slice(mostCosts), rest];
+  const sum = (read: (costs: Costs) => number) => others.reduce((total, each) => total + read(each), 0);
+  const records = sum((each) => each.records);
+  if (records === 0) return shown;
+  const cost = decimalText(others.reduce((total, each) => total + readAmount(each.cost)!, 0n));
+  return [...shown, { name: "all others", records, cost, unpriced: sum((each) => each.unpriced) }];
+}
+
+const costOf = ({ records, cost, unpriced }: Costs): Part => (
+  <>
+    {unpriced === records ? dash : usd(cost)}
+    {unpriced > 0 && <p class="hint">{number(unpriced)} without a price</p>}
+  </>
+);
 
 const monthsTable = (visit: Visit, months: readonly MonthUsage[]): Html => (
   <Table

@@ -1,127 +1,189 @@
-// Charts as SVG, made on the server. Each has a name and a legend in words, series that differ by more than their colour, and its
-// numbers in a table. There are few elements and attributes, because a page must stay light.
+// Charts as SVG, made on the server, that need no script. Measures over the same labels stand above each other, in panels. Each
+// label has a link across them: while it is hovered or focused, the panels show its values instead of their totals. There are
+// few elements and attributes, because a page must stay light.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { scaleBand, scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { groupBy } from "../group-by.ts";
-import { h } from "../html.ts";
+import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
-const widths = { whole: 800, half: 540 }, height = 210;
-const margin = { top: 14, right: 8, bottom: 24, left: 54 };
+// In CSS, 792 is where panels end.
+const width = 800, left = 64, right = 8;
+const head = 28, gap = 12, foot = 26;
+const heights = { alone: 150, among: 84 };
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A series: its name, the number of its pattern, and a value for each label. */
-type Series = { name: string; style: 1 | 2 | 3; values: readonly (number | null)[] };
+/** A series: its name, and a value for each label. */
+export type Series = { name: string; values: readonly (number | null)[]; isBad?: true };
+
+/** One measure. Bars of a second series stand on those of the first and are hatched. A second line is dashed. */
+export type Panel = {
+  title: string;
+  /** What the values are: `requests`. */
+  unit: string;
+  kind: "bars" | "lines";
+  series: readonly Series[];
+  /** Writes a value at the axis. */
+  format?: (value: number) => string;
+  /** What is said of all labels together, and of each. */
+  total: string;
+  readouts: readonly string[];
+};
 
 /** What a chart shows. */
 export type Chart = {
   title: string;
-  /** What the values are: `requests`. */
-  unit: string;
   labels: readonly string[];
-  series: readonly Series[];
+  panels: readonly Panel[];
+  /** Where the records of each label are; undefined if there are none. */
+  hrefs: readonly (string | undefined)[];
   /** Moments to point out, by the index of their label. */
   marks?: readonly { at: number; label: string }[];
-  /** Writes a value for people. */
-  format?: (value: number) => string;
-  /** Charts of half the width stand beside each other, above one table of all their numbers. */
-  size?: keyof typeof widths;
 };
 
-/** Bars that stand on each other, one for each label. */
-export function barChart(chart: Chart): Html {
-  const { labels, series } = chart;
-  const totals = labels.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const x = bandOf(chart), y = heightOf(Math.max(...totals, 0));
-  const bases = labels.map(() => 0);
-  // A path of thick lines is far shorter than as many rectangles.
-  const bars = series.map(({ style, values }) => {
-    const path = labels.map((label, index) => {
-      const base = bases[index]!, value = values[index] ?? 0;
-      bases[index] = base + value;
-      return value === 0 ? "" : `M${round(x(label)! + x.bandwidth() / 2)} ${round(y(base))}V${round(y(base + value))}`;
-    });
-    return <path class={`bar-${style}`} stroke-width={round(x.bandwidth())} d={path.join("")} />;
-  });
-  return figureOf(
-    chart,
-    [gridOf(y, chart), bars, marksOf(chart, x), axisOf(chart, x)],
-    (style) => <path class={`bar-${style}`} stroke-width="22" d="M11 14V0" />,
+export function drawChart(chart: Chart): Html {
+  const { title, labels, panels, hrefs } = chart;
+  const x = scaleBand<string>().domain(labels).range([left, width - right]).paddingInner(0.3).paddingOuter(0.15);
+  const centers = labels.map((label) => round(x(label)! + x.bandwidth() / 2));
+  const height = panels.length === 1 ? heights.alone : heights.among;
+  const placed = panels.map((panel, nth) => ({ ...panel, top: nth * (head + height + gap) + head, height }));
+  const bottom = placed.at(-1)!.top + height;
+  return (
+    <div class="chart">
+      <div class="plot">
+        <svg viewBox={`0 0 ${width} ${bottom + foot}`} role="group" aria-label={title}>
+          <g class="heads">{placed.map(headOf)}</g>
+          <g aria-hidden="true">
+            {placed.map((panel) => drawPanel(panel, centers, x.bandwidth()))}
+            {marksOf(chart, centers, bottom)}
+            {axisOf(labels, centers, bottom)}
+          </g>
+          <g class="points" stroke-width={round(x.step())}>
+            {labels.map((label, index) =>
+              hrefs[index] !== undefined && (
+                <a href={hrefs[index]}>
+                  <path d={`M${centers[index]} 0V${bottom}`} />
+                  {placed.map(({ top, readouts }, nth) => (
+                    <text y={top - 11}>{nth === 0 && `${shortOf(label)}: `}{readouts[index]}</text>
+                  ))}
+                </a>
+              )
+            )}
+          </g>
+          <g class="totals">{placed.map(({ top, total }) => <text y={top - 11}>{total}</text>)}</g>
+        </svg>
+      </div>
+    </div>
   );
 }
 
-/** Lines through the values of each label. A value that is missing interrupts its line. */
-export function lineChart(chart: Chart): Html {
-  const { labels, series } = chart;
-  const x = bandOf(chart),
-    y = heightOf(Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 0));
-  const center = (index: number) => x(labels[index]!)! + x.bandwidth() / 2;
-  const path = line<number | null>((_, index) => center(index), (value) => y(value ?? 0)).defined((value) =>
-    value !== null
-  )
-    .digits(1);
-  const lines = series.map(({ style, values }) => <path class={`stroke-${style}`} d={path(values) ?? ""} />);
-  const alone = series.map(({ style, values }) =>
-    values.map((value, index) =>
-      value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null && (
-        <circle class={`fill-${style}`} cx={round(center(index))} cy={round(y(value))} r="2.5" />
-      )
-    )
-  );
-  return figureOf(
-    chart,
-    [gridOf(y, chart), lines, alone, marksOf(chart, x), axisOf(chart, x)],
-    (style) => <path class={`stroke-${style}`} d="M0 7H22" />,
-  );
-}
+// What tells two series apart without colours.
+const signs = { bars: ["■", "▤"], lines: ["—", "╌"] } as const;
+
+/** The number of a style: of the first series, of the second, and of one that counts what is bad. */
+const styleOf = ({ isBad }: Series, nth: number): 1 | 2 | 3 => isBad ? 3 : nth === 0 ? 1 : 2;
 
 const round = (value: number) => Math.round(value * 10) / 10;
 
-const widthOf = ({ size = "whole" }: Chart): number => widths[size];
+type Placed = Panel & { top: number; height: number };
 
-const bandOf = (chart: Chart) =>
-  scaleBand<string>().domain(chart.labels).range([margin.left, widthOf(chart) - margin.right]).paddingInner(0.3)
-    .paddingOuter(0.15);
-type Band = ReturnType<typeof bandOf>;
+/** The title of a panel and its legend. */
+const headOf = ({ title, kind, series, top }: Placed): Html => (
+  <text y={top - 11}>
+    <tspan class="title">{title}</tspan>
+    {series.length > 1 &&
+      series.map((each, nth) => (
+        <tspan class={`ink-${styleOf(each, nth)}`}>{`\u2003${signs[kind][nth]} ${each.name}`}</tspan>
+      ))}
+  </text>
+);
+
+function drawPanel(panel: Placed, centers: readonly number[], thickness: number): Part {
+  const y = heightOf(panel, panel.kind === "bars" ? sumsOf(panel) : panel.series.flatMap(({ values }) => values));
+  return [gridOf(y, panel), panel.kind === "bars" ? barsOf(panel, centers, thickness, y) : linesOf(panel, centers, y)];
+}
+
+const sumsOf = ({ series }: Panel): number[] =>
+  series[0]!.values.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
 
 // Within these d3 makes exact ticks. Values may be anything that a client sent, and their sum may be Infinity.
 const leastTop = 1e-30, mostTop = 1e300;
 
-const heightOf = (max: number) =>
-  scaleLinear().domain([0, max < leastTop ? 1 : Math.min(max, mostTop)]).nice(4)
-    .range([height - margin.bottom, margin.top]).clamp(true);
+function heightOf({ top, height }: Placed, values: readonly (number | null)[]) {
+  const max = Math.max(...values.map((value) => value ?? 0), 0);
+  return scaleLinear().domain([0, max < leastTop ? 1 : Math.min(max, mostTop)]).nice(ticks).range([top + height, top])
+    .clamp(true);
+}
+type Heights = ReturnType<typeof heightOf>;
 
+const ticks = 3;
 const mostWritten = 1e15;
 
-function gridOf(y: ReturnType<typeof heightOf>, chart: Chart): Part {
-  const { format = (value: number) => value < mostWritten ? compact.format(value) : value.toExponential() } = chart;
-  const end = widthOf(chart) - margin.right;
-  return y.ticks(4).map((tick) => [
-    <path class="grid" d={`M${margin.left} ${round(y(tick))}H${end}`} />,
-    <text x={margin.left - 8} y={round(y(tick)) + 4} text-anchor="end">{format(tick)}</text>,
+function gridOf(y: Heights, panel: Panel): Part {
+  const { format = (value: number) => value < mostWritten ? compact.format(value) : value.toExponential() } = panel;
+  return y.ticks(ticks).map((tick) => [
+    <path class="grid" d={`M${left} ${round(y(tick))}H${width - right}`} />,
+    <text x={left - 8} y={round(y(tick)) + 4} text-anchor="end">{format(tick)}</text>,
   ]);
+}
+
+/** A path of thick lines for each series, which is far shorter than as many rectangles. */
+function barsOf({ series }: Panel, centers: readonly number[], thickness: number, y: Heights): Part {
+  const bases = centers.map(() => 0);
+  return series.map((each, nth) => {
+    const path = centers.map((center, index) => {
+      const base = bases[index]!, value = each.values[index] ?? 0;
+      bases[index] = base + value;
+      return value === 0 ? "" : `M${center} ${round(y(base))}V${round(y(base + value))}`;
+    });
+    return (
+      <path
+        class={nth === 0 ? `ink-${styleOf(each, nth)}` : `ink-${styleOf(each, nth)} hatched`}
+        stroke-width={round(thickness)}
+        d={path.join("")}
+      />
+    );
+  });
+}
+
+/** A line for each series. A value that is missing interrupts it, and one without neighbours is a point. */
+function linesOf({ series }: Panel, centers: readonly number[], y: Heights): Part {
+  const path = line<number | null>((_, index) => centers[index]!, (value) => y(value ?? 0))
+    .defined((value) => value !== null)
+    .digits(1);
+  return series.map((each, nth) => {
+    const { values } = each, style = styleOf(each, nth);
+    return [
+      <path class={nth === 0 ? `line ink-${style}` : `line ink-${style} dashed`} d={path(values) ?? ""} />,
+      values.map((value, index) =>
+        value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null && (
+          <circle class={`fill-${style}`} cx={centers[index]} cy={round(y(value))} r="2.5" />
+        )
+      ),
+    ];
+  });
 }
 
 const labelMargin = 30, letterWidth = 8, halfLabel = 30, markLetterWidth = 10;
 
 /** The axis has as many labels as fit. */
-function axisOf(chart: Chart, x: Band): Part {
-  const { labels } = chart;
+function axisOf(labels: readonly string[], centers: readonly number[], bottom: number): Part {
   const texts = labels.map(shortOf), longest = Math.max(...texts.map(({ length }) => length), 0);
-  const every = Math.ceil(labels.length * (labelMargin + letterWidth * longest) / widthOf(chart));
-  const y = height - margin.bottom, end = widthOf(chart);
+  const every = Math.ceil(labels.length * (labelMargin + letterWidth * longest) / width), y = bottom + 18;
   const label = (text: string, center: number) =>
-    center > end - halfLabel
-      ? <text x={end} y={y + 17} text-anchor="end">{text}</text>
-      : <text x={center} y={y + 17} text-anchor="middle">{text}</text>;
-  return [
-    <path class="axis" d={`M${margin.left} ${y}H${end - margin.right}`} />,
-    ...texts.map((text, index) => index % every === 0 && label(text, round(x(labels[index]!)! + x.bandwidth() / 2))),
-  ];
+    center > width - halfLabel
+      ? <text x={width} y={y} text-anchor="end">{text}</text>
+      : <text x={center} y={y} text-anchor="middle">{text}</text>;
+  return (
+    <>
+      <path class="axis" d={`M${left} ${bottom}H${width - right}`} />
+      <g class="labels">{texts.map((text, index) => index % every === 0 && label(text, centers[index]!))}</g>
+    </>
+  );
 }
 
 /** `2026-11-15` as `15 Nov`, also with an hour after it. */
@@ -129,29 +191,24 @@ function shortOf(label: string): string {
   const [, year, month, day, hour] = /^(\d{4})-(\d\d)-(\d\d)( \d\d:\d\d)?$/.exec(label) ?? [];
   if (day === undefined) return label;
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  const text = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(at);
-  return text + (hour ?? "");
+  return shortDay.format(at) + (hour ?? "");
 }
 
+const shortDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+
 /** A line for each point with marks. It is named after the last mark, as far as the names of two lines do not meet. */
-function marksOf(chart: Chart, x: Band): Part {
-  const { marks = [], labels } = chart;
+function marksOf({ marks = [] }: Chart, centers: readonly number[], bottom: number): Part {
   let free = Infinity;
   return [...groupBy(marks, ({ at }) => at)].sort(([a], [b]) => b - a).map(([at, all]) => {
-    const place = round(x(labels[at]!)! + x.bandwidth() / 2);
+    const place = centers[at]!;
     const text = all.length === 1 ? all[0]!.label : `${all.at(-1)!.label} (${all.length})`;
-    const length = 4 + markLetterWidth * text.length, isBefore = place + length > widthOf(chart);
+    const length = 4 + markLetterWidth * text.length, isBefore = place + length > width;
     const hasRoom = isBefore ? place < free : place + length < free;
     if (hasRoom) free = isBefore ? place - length : place;
     return [
-      <path class="mark" d={`M${place} ${margin.top}V${height - margin.bottom}`} />,
+      <path class="mark" d={`M${place} ${head}V${bottom}`} />,
       hasRoom && (
-        <text
-          class="mark-label"
-          x={isBefore ? place - 4 : place + 4}
-          y={margin.top + 8}
-          text-anchor={isBefore && "end"}
-        >
+        <text class="mark-label" x={isBefore ? place - 4 : place + 4} y={head + 8} text-anchor={isBefore && "end"}>
           {text}
         </text>
       ),
@@ -159,68 +216,55 @@ function marksOf(chart: Chart, x: Band): Part {
   });
 }
 
-function figureOf(chart: Chart, drawing: Part, sample: (style: 1 | 2 | 3) => Html): Html {
-  const { title, series, size = "whole" } = chart;
-  return (
-    <figure class="chart">
-      <figcaption>{title}</figcaption>
-      {series.length > 1 && (
-        <ul class="legend">
-          {series.map(({ name, style }) => (
-            <li>
-              <svg viewBox="0 0 22 14" aria-hidden="true">{sample(style)}</svg>
-              {name}
-            </li>
-          ))}
-        </ul>
-      )}
-      <div class={`plot ${size}`} role="group" aria-label={`Chart: ${title}`} tabindex="0">
-        <svg
-          viewBox={`0 0 ${widthOf(chart)} ${height}`}
-          role="img"
-          aria-label={`${title}. The table below has its numbers.`}
-        >
-          {drawing}
-        </svg>
-      </div>
-      {size !== "half" && numbersTable(title, [chart])}
-    </figure>
-  );
-}
-
-/** The exact numbers of charts with the same labels, as one table to unfold. */
-export function numbersTable(title: string, charts: readonly Chart[]): Html {
-  const columns = charts.flatMap(({ series, unit }) =>
+/** The exact numbers of a chart. */
+export function numbersTable({ title, labels, panels }: Chart): Html {
+  const columns = panels.flatMap(({ series, unit }) =>
     series.map(({ name, values }) => ({ name: `${name} (${unit})`, values }))
   );
   return (
-    <details>
-      <summary>As a table</summary>
-      <div class="plot" role="region" aria-label={`Table: ${title}`} tabindex="0">
-        <table class="series">
-          <caption class="hide">{title}</caption>
-          <thead>
+    <div class="scroll" role="region" aria-label={`Table: ${title}`} tabindex="0">
+      <table class="series">
+        <caption class="hide">{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            {columns.map(({ name }) => <th scope="col">{name}</th>)}
+          </tr>
+        </thead>
+        <tbody>
+          {labels.map((label, index) => (
             <tr>
-              <th scope="col">When</th>
-              {columns.map(({ name }) => <th scope="col">{name}</th>)}
+              <th scope="row">{label}</th>
+              {columns.map(({ values }) => <td>{exactly(values[index])}</td>)}
             </tr>
-          </thead>
-          <tbody>
-            {charts[0]!.labels.map((label, index) => (
-              <tr>
-                <th scope="row">{label}</th>
-                {columns.map(({ values }) => <td>{exactly(values[index])}</td>)}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </details>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
 const exactly = (value: number | null | undefined): string =>
   value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 20 });
+
+const sparkStep = 6, sparkHeight = 22;
+
+/** Small bars without an axis, of which a part is bad. Its text is there on hover, and for who cannot see it. */
+export function Spark({ values, bad, text }: { values: number[]; bad: number[]; text: string }): Html {
+  const y = scaleLinear().domain([0, Math.max(...values, 1)]).range([sparkHeight, 0]);
+  const barsOf = (read: (index: number) => [from: number, to: number]) =>
+    values.map((_, index) => {
+      const [from, to] = read(index);
+      return from === to ? "" : `M${sparkStep * (index + 0.5)} ${round(y(from))}V${round(y(to))}`;
+    }).join("");
+  return (
+    <svg class="spark" viewBox={`0 0 ${sparkStep * values.length} ${sparkHeight}`} role="img">
+      <title>{text}</title>
+      <path class="ink-1" d={barsOf((index) => [bad[index]!, values[index]!])} />
+      <path class="ink-3" d={barsOf((index) => [0, bad[index]!])} />
+    </svg>
+  );
+}
 
 /** A bar for a part of a whole. */
 export function ShareBar({ part, whole, label }: { part: number; whole: number; label: string }): Html {

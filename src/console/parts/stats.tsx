@@ -4,10 +4,22 @@
 /** @jsxFrag Fragment */
 import { dollarText } from "../../common/dollars.ts";
 import type { Comparison } from "../../management/compare.ts";
-import type { RecordStats } from "../../schema/ledger.ts";
-import { counted, dash, duration, durationText, number, rounded, share, usd } from "../format.tsx";
+import type { Figures, RecordStats } from "../../schema/ledger.ts";
+import {
+  counted,
+  dash,
+  duration,
+  durationText,
+  number,
+  numberText,
+  rounded,
+  share,
+  shareText,
+  usd,
+} from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
+import type { Panel } from "./chart.tsx";
 import { Notice } from "./notice.tsx";
 import { Table } from "./table.tsx";
 import type { Column } from "./table.tsx";
@@ -119,6 +131,84 @@ const statusesOf = ({ statuses, otherStatuses }: RecordStats): Part => (
     {otherStatuses.records > 0 && <div>others: {number(otherStatuses.records)} ({share(otherStatuses.share)})</div>}
   </>
 );
+
+/** What is counted of records, whether in a part of the time or in all of it. */
+type Counts = Omit<Figures, "failures"> & { failures: number | null };
+
+/** The panels of a chart over parts of the time. Those for which no record has a value are left out. */
+export function panelsOf(points: readonly (Figures | undefined)[], all: RecordStats): Panel[] {
+  const total = { ...all, failures: all.failures?.records ?? null };
+  const has = { latency: all.latency.records > 0, cost: all.cost.records > 0, tokens: all.tokens.records > 0 };
+  const valuesOf = (read: (point: Figures) => number | null) =>
+    points.map((point) => point === undefined ? null : read(point));
+  const panel = (say: (counts: Counts) => string, rest: Omit<Panel, "total" | "readouts">): Panel => ({
+    ...rest,
+    total: say(total),
+    readouts: points.map((point) => point === undefined ? "" : say(point)),
+  });
+  return [
+    panel(recordsText, {
+      title: "Records",
+      unit: "records",
+      kind: "bars",
+      series: all.failures === null ? [{ name: "Records", values: valuesOf(({ records }) => records) }] : [
+        { name: "Succeeded", values: valuesOf(({ records, failures }) => records - (failures ?? 0)) },
+        { name: "Failed", values: valuesOf(({ failures }) => failures), isBad: true },
+      ],
+    }),
+    ...has.latency
+      ? [panel(latencyText, {
+        title: "Latency",
+        unit: "ms",
+        kind: "lines",
+        format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
+        series: [
+          { name: "95th percentile", values: valuesOf(({ latency }) => latency.p95) },
+          { name: "Median", values: valuesOf(({ latency }) => latency.p50) },
+        ],
+      })]
+      : [],
+    ...has.cost
+      ? [panel(costText, {
+        title: "Cost",
+        unit: "USD",
+        kind: "bars",
+        format: dollarText,
+        series: [{
+          name: "Cost",
+          values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
+        }],
+      })]
+      : [],
+    ...has.tokens
+      ? [panel(tokensText, {
+        title: "Tokens",
+        unit: "tokens",
+        kind: "bars",
+        series: [
+          { name: "Input", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
+          { name: "Output", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
+        ],
+      })]
+      : [],
+  ];
+}
+
+const recordsText = ({ records, failures }: Counts): string =>
+  `${numberText(records)} ${records === 1 ? "record" : "records"}` +
+  (failures === null ? "" : `, ${numberText(failures)} failed (${shareText(failures / records)})`);
+
+const latencyText = ({ latency: { p50, p95 } }: Counts): string =>
+  p50 === null || p95 === null ? "no latency" : `p95 ${durationText(p95)}, median ${durationText(p50)}`;
+
+const costText = ({ cost: { total, unpriced }, records }: Counts): string =>
+  [
+    ...unpriced === records ? [] : [dollarText(Number(total))],
+    ...unpriced > 0 ? [`${numberText(unpriced)} without a price`] : [],
+  ].join(", ");
+
+const tokensText = ({ tokens: { records, prompt, completion } }: Counts): string =>
+  records === 0 ? "no tokens" : `${numberText(prompt)} input, ${numberText(completion)} output`;
 
 const signed = (value: number): string =>
   value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
