@@ -82,7 +82,6 @@ async function findPages(stage: Stage, tenant: Tenant, cookie: string): Promise<
   const [, record] = /records\/(diag_\w+)/.exec((await open(stage, `${workspaceId}/${records}`, cookie)).text)!;
   const [, token] = /tokens\/(\w+)/.exec((await open(stage, `${workspaceId}/tokens`, cookie)).text)!;
   const simple = {
-    overview: "",
     prompts: "prompts",
     "prompts by text": "prompts?q=greet",
     edit: `prompts/${promptId}/edit`,
@@ -100,7 +99,6 @@ async function findPages(stage: Stage, tenant: Tenant, cookie: string): Promise<
     sessions: "sessions",
     "sessions of 30 days": "sessions?last=30d",
     session: "session?id=order-77",
-    usage: "usage",
     keys: "keys",
     key: `keys/${keyId}`,
     tokens: "tokens",
@@ -110,6 +108,8 @@ async function findPages(stage: Stage, tenant: Tenant, cookie: string): Promise<
     audit: "audit",
   };
   const statistics = {
+    overview: "",
+    usage: "usage",
     prompt: `prompts/${promptId}`,
     compare: `prompts/${promptId}/compare?from=1&to=2`,
     promote: `deployments/${deployId}/promote?version=1`,

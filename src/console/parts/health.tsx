@@ -121,11 +121,7 @@ function nameOf(visit: Visit, { deployment, split }: Row): Part {
     <>
       <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>{" "}
       <b>v{deployment.currentVersion}</b>
-      {worse !== undefined && (
-        <>
-          <Chip kind="bad">{worse}</Chip>
-        </>
-      )}
+      {worse !== undefined && [" ", <Chip kind="bad">{worse}</Chip>]}
     </>
   );
 }
