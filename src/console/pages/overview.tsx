@@ -62,12 +62,14 @@ export const overviewPage: Page = {
               {healthTable(visit, stats, deployments)}
             </Section>
           )}
-          {failed.length > 0 && (
+          {stats.all.failures !== null && stats.records > 0 && (
             <Section
               title="Newest failures"
               aside={<a href={link(visit, ["records"], { failures: "yes" })}>All failures</a>}
             >
-              {failuresTable(visit, failed, names)}
+              {failed.length === 0
+                ? <p class="hint">No record failed in the last 14 days.</p>
+                : failuresTable(visit, failed, names)}
             </Section>
           )}
           <Section title="Quota this month" aside={<a href={link(visit, ["usage"])}>Usage and cost</a>}>

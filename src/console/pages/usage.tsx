@@ -102,22 +102,25 @@ function costsOf(visit: Visit, costs: MonthCosts): Html {
   const { month, others } = costs;
   const range = { from: momentText(startOfMonth(month)), to: momentText(endOfMonth(month)) };
   const table = (title: string, rows: CostRow[], rest: Costs) => (
-    <Table
-      caption={`Cost by ${title.toLowerCase()}`}
-      rows={withOthers(rows, rest)}
-      columns={[
-        { label: title, isHead: true, cell: ({ name }) => name },
-        {
-          label: "Records",
-          isNumber: true,
-          cell: ({ query, records }) =>
-            query === undefined
-              ? number(records)
-              : <a href={link(visit, ["records"], { ...query, ...range })}>{number(records)}</a>,
-        },
-        { label: "Cost", isNumber: true, cell: (row) => costOf(row) },
-      ]}
-    />
+    <div>
+      <h3>By {title.toLowerCase()}</h3>
+      <Table
+        caption={`Cost by ${title.toLowerCase()}`}
+        rows={withOthers(rows, rest)}
+        columns={[
+          { label: title, isHead: true, cell: ({ name }) => name },
+          {
+            label: "Records",
+            isNumber: true,
+            cell: ({ query, records }) =>
+              query === undefined
+                ? number(records)
+                : <a href={link(visit, ["records"], { ...query, ...range })}>{number(records)}</a>,
+          },
+          { label: "Cost", isNumber: true, cell: (row) => costOf(row) },
+        ]}
+      />
+    </div>
   );
   return (
     <>
