@@ -18,7 +18,7 @@ const heights = { alone: 150, among: 84 };
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** A series: its name, and a value for each label. */
-export type Series = { name: string; values: readonly (number | null)[]; isBad?: true };
+type Series = { name: string; values: readonly (number | null)[]; isBad?: true };
 
 /** One measure. Bars of a second series stand on those of the first and are hatched. A second line is dashed. */
 export type Panel = {
