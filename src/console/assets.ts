@@ -4,7 +4,7 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "0ab8a1d931b7ab57",
+    hash: "2c9fee0e3c963e36",
     text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
 *{box-sizing:border-box;}
 html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
@@ -240,6 +240,8 @@ linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no
 }
 .series td,.series thead th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;}
 .series tbody th{white-space:nowrap;}
+.series :is(th, td){min-width:0;padding:0.35rem 0.6rem;}
+.series thead th:first-child{text-align:left;}
 .session{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:minmax(0, 1fr);gap:var(--s2);}
 .session .session{margin-top:var(--s2);padding-left:var(--s5);border-left:2px solid var(--line);}
 .session .deep{padding-left:0;border-left:0;}

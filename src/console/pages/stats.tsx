@@ -34,7 +34,8 @@ export const statsPage: Page = {
     const last = asked(visit, "last") ?? (isRange ? "all" : "30d");
     const usual = last === "1h" || last === "24h" ? "hour" : "day";
     const interval = intervals.find((each) => each === asked(visit, "interval")) ?? usual;
-    const clear = [...visit.query.keys()].length > 0 ? link(visit, ["deployments", deployId, "stats"]) : undefined;
+    const isFiltered = [...visit.query.keys()].some((name) => name !== "view");
+    const clear = isFiltered ? link(visit, ["deployments", deployId, "stats"]) : undefined;
     visit.query.set("last", last);
     const { reference } = await visit.call(getDeployment, { id: deployId, workspaceId });
     const [{ found: stats, refusal }, keys] = await Promise.all([
