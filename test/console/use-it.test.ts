@@ -147,7 +147,7 @@ test("no page shows a form, or a link to one, that the role may not send, and ea
     (["viewer", "owner"] as const).map((role) => call(createToken, world.admin, { name: role, role })),
   );
   const viewer = await visit(world, tokens[0]!.token);
-  const keys = linksIn(await visitor.see("/keys")).find((href) => href.includes("/keys/key_"))!;
+  const keys = linksIn(await visitor.see("/keys")).find((href) => href.includes("keys/key_"))!;
   const at = `${world.workspaceId}/deployments/${world.deployId}`;
   const pages = [emptyId, `${emptyId}/deployments`, `${emptyId}/prompts`, at, `${world.workspaceId}/keys`];
   const others = ["settings", "tokens", `tokens/${tokens[1]!.id}`, `keys/${keys.split("/").at(-1)}`];
