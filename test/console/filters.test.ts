@@ -30,7 +30,7 @@ async function count(query: string): Promise<number> {
   const found = tableIn(page, "Records").length;
   const exported = linksIn(page).find((href) => href.includes("format=ndjson"));
   if (found === 0) return 0;
-  const { text } = await visitor.open(`${workspaceId}/${exported!.split(`${workspaceId}/`)[1]}`);
+  const { text } = await visitor.open(`${workspaceId}/${exported!}`);
   assert.is(text.trim().split("\n").length, found, query);
   return found;
 }

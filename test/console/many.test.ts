@@ -54,13 +54,13 @@ async function idsOf(path: string, pattern: RegExp): Promise<Set<string>> {
 }
 
 test("each prompt is on a page of the list", async () => {
-  const ids = await idsOf("/prompts", /\/prompts\/(prompt_\w+)$/);
+  const ids = await idsOf("/prompts", /\bprompts\/(prompt_\w+)$/);
   assert.is(ids.size, count + 1);
   assert.not.match(await visitor.see("/prompts"), "not deployed");
 });
 
 test("each deployment is on a page of the list", async () => {
-  assert.is((await idsOf("/deployments", /\/deployments\/(dep_\w+)$/)).size, count + 1);
+  assert.is((await idsOf("/deployments", /\bdeployments\/(dep_\w+)$/)).size, count + 1);
 });
 
 test("the page of a prompt is there, however many have its name in their texts, with all of its deployments", async () => {
