@@ -12,6 +12,7 @@ import type { AnyOperation } from "./operation.ts";
 import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
 import { publishPrompt } from "./publications.ts";
+import { listRecordFigures } from "./record-figures.ts";
 import { recordOperations } from "./records.ts";
 import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
@@ -51,7 +52,7 @@ export const groups = [
   {
     tag: "Records",
     about: "What applications submitted, and statistics of it.",
-    operations: [...recordOperations, ...sessionOperations, ...statsOperations, compareStats],
+    operations: [...recordOperations, listRecordFigures, ...sessionOperations, ...statsOperations, compareStats],
   },
   {
     tag: "Prices",

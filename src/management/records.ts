@@ -30,8 +30,9 @@ export type Deletion = Infer<typeof Deletion>;
 const order = optional(
   described(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" }),
 );
-const listInput = { ...recordFilter, order, ...v.page };
-const listOptions = "[--order newest|oldest] [--limit N] [--cursor CURSOR] [--all] [--page]";
+const after = optional(described(v.recordId, "Only what follows this record of the workspace in the order"));
+const listInput = { ...recordFilter, order, after, ...v.page };
+const listOptions = "[--order newest|oldest] [--after ID] [--limit N] [--cursor CURSOR] [--all] [--page]";
 
 export const listWorkspaceDiagnoses = operation({
   id: "listWorkspaceDiagnoses",
@@ -70,8 +71,9 @@ async function listRecords(
   management: Management,
   list: string,
   scope: Scope,
-  { limit, cursor, order, ...filter }: Members<typeof listInput>,
+  { limit, cursor, order, after, ...filter }: Members<typeof listInput>,
 ): Promise<Page<Diagnosis>> {
+  const start = after && await positionOf(management, scope, after);
   const matching = await toScan(management, scope, filter);
   const how = { order, report: reportSearch(management) };
   return await listSealed(
@@ -79,8 +81,17 @@ async function listRecords(
     list,
     scope.workspace.id,
     { limit, cursor },
-    (page) => diagnoses.listDiagnoses(management.database, matching, { ...page, ...how }),
+    // A cursor is of a page behind the start.
+    ({ cursor = start, ...page }) =>
+      diagnoses.listDiagnoses(management.database, matching, { ...page, cursor, ...how }),
   );
+}
+
+/** The cursor of a record. It may have been deleted since, but must be of the workspace. */
+async function positionOf(store: Store, { workspace }: Scope, id: RecordId): Promise<string> {
+  const { position, workspaceId } = await requirePosition(store, id);
+  if (workspaceId !== workspace.id) throw notFound("Diagnosis", id);
+  return String(position);
 }
 
 const exportPage = 256; // records. Reading them takes about 5 ms, in which nothing else runs

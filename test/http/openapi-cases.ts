@@ -373,6 +373,22 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   unprotectDeployment: { 200: [thatDeployment] },
   listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
 
+  listRecordFigures: {
+    200: [
+      async (world) => {
+        const { json } = await world.submit({ ...goodBody, model: "gpt-4o", cost: 0.5 });
+        return { ...ofWorkspace(world), query: { ids: (json as { id: string }).id } };
+      },
+      async (world) => {
+        const { workspaceId, database } = world;
+        await database.write([{ sql: "update prompt_versions set llm_config = '{}'" }]);
+        const additional_properties = { prompt_tokens: 3, completion_tokens: 2 };
+        const { json } = await world.submit({ ...goodBody, additional_properties });
+        return { path: { workspaceId }, query: { ids: (json as { id: string }).id } };
+      },
+      (world) => ({ ...ofWorkspace(world), query: { ids: "diag_x" } }),
+    ],
+  },
   listWorkspaceDiagnoses: {
     200: [
       ofWorkspace,

@@ -73,6 +73,7 @@ const others: Record<string, Record<string, unknown>[]> = {
   readUsage: [{ month: "2026-11" }],
   readCosts: [{ month: "2026-11" }],
   listDiagnoses: [{}, { text: "HELLO" }, { order: "oldest" }, { status: "1", from: 1 }],
+  listRecordFigures: [{ ids: "diag_x" }],
   listWorkspaceDiagnoses: [{}, { deployId: undefined, text: "HELLO" }, { deployId: undefined, order: "oldest" }],
   readWorkspaceStats: [{}, { deployId: undefined, interval: "day", splitAt: 1 }],
   listSessions: [{}, { deployId: undefined }, { deployId: undefined, status: "1", sessionContains: "S" }],
@@ -104,7 +105,7 @@ async function see(world: World, token: string, named: Record<string, string>): 
     const { id, input: { schema } } = operation;
     const nounsIn = Object.entries(schema).flatMap(([name, struct]) => {
       const id = named[nounOf(struct) ?? ""];
-      return id === undefined || ["keyId"].includes(name) ? [] : [[name, id] as const];
+      return id === undefined || ["keyId", "after"].includes(name) ? [] : [[name, id] as const];
     });
     for (const values of others[id] ?? [{}]) {
       const input: Record<string, unknown> = { ...Object.fromEntries(nounsIn), ...values };

@@ -39,6 +39,7 @@ const others: Record<string, (deployId: string) => Input> = {
   deleteWorkspaceSession: () => ({ sessionId: "x" }),
   showSession: () => ({ sessionId: "x" }),
   readUsage: () => ({ month: "2026-11" }),
+  listRecordFigures: () => ({ ids: "diag_x" }),
   readCosts: () => ({ month: "2026-11" }),
   prune: () => ({ olderThanMs: 86_400_000 }),
   setPrice: () => ({ model: "x", input: "2", output: "1" }),

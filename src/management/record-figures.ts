@@ -1,0 +1,68 @@
+// What records took: their tokens, models and costs, which follow from the prices and are no members of a record.
+import { decimalText } from "../common/decimal.ts";
+import type { RecordId } from "../common/ids.ts";
+import { measureRecords, placeRecords } from "../ledger/figures.ts";
+import { amountOf } from "../ledger/pricing.ts";
+import { usd } from "../schema/ledger.ts";
+import { described, exactly, listOf, named, nullable, predicate } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { readCosting } from "./costing.ts";
+import { operation } from "./operation.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const maxIds = 100;
+const idsPattern = String.raw`^[0-9a-z_]{1,128}(,[0-9a-z_]{1,128}){0,${maxIds - 1}}$`;
+const ids = predicate<string>(
+  `1 to ${maxIds} ids of records, with commas between them`,
+  (value) => typeof value === "string" && new RegExp(idsPattern).test(value),
+  { type: "string", pattern: idsPattern },
+);
+
+const RecordFigures = named(
+  "RecordFigures",
+  exactly({
+    id: v.textAs<RecordId>(),
+    model: described(nullable(v.text), "Null if neither the record nor its version names one"),
+    tokens: described(
+      nullable(exactly({
+        prompt: described(nullable(v.count), "Input tokens"),
+        completion: described(nullable(v.count), "Output tokens"),
+        cached: described(v.count, "How many of the input tokens came from a cache"),
+      })),
+      "Null if the record has no counts",
+    ),
+    cost: described(nullable(usd), "USD, exact. Null if the record lacks tokens, a model or a price"),
+  }),
+);
+export type RecordFigures = Infer<typeof RecordFigures>;
+
+export const listRecordFigures = operation({
+  id: "listRecordFigures",
+  summary: "Show the tokens, the model and the cost of records. Those that do not exist are left out",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/record-figures",
+  role: "viewer",
+  input: { workspaceId: v.workspaceId, ids: described(ids, "Which records") },
+  output: exactly({ items: listOf(RecordFigures) }),
+  refusals: ["not_found"],
+  async run({ database, ...store }, { workspaceId, ids }) {
+    await requireWorkspace({ database, ...store }, workspaceId);
+    const placed = await placeRecords(database, workspaceId, ids.split(",") as RecordId[]);
+    const deployIds = [...new Set(placed.map(({ deployId }) => deployId))];
+    const costing = await readCosting(database, deployIds);
+    const measured = await measureRecords(database, placed, { deployIds, costing });
+    const items = placed.flatMap(({ id, position }): RecordFigures[] => {
+      const record = measured.get(position);
+      if (record === undefined) return [];
+      const { model, input, output, cached, cost } = record;
+      return [{
+        id,
+        model: model || null,
+        tokens: input === null && output === null ? null : { prompt: input, completion: output, cached },
+        cost: cost === undefined ? null : decimalText(amountOf(cost)),
+      }];
+    });
+    return { items };
+  },
+});
