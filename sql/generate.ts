@@ -35,11 +35,18 @@ async function versionModule(): Promise<string> {
   return `// Generated from package.json by \`npm run generate\`.\n\n/** The version of this package. */\nexport const version = "${version}";\n`;
 }
 
-/** A style or a script without what browsers need not load: indentation, and comments, of a script those on lines of their own. */
+/** A style or a script without what browsers need not load: indentation, and comments, of a script those of types and on lines of their own. */
 function shortened(file: string, text: string): string {
-  if (!file.endsWith(".css")) return text.replace(/^\s*(\/\/.*|\/\*.*\*\/)\n/gm, "").replace(/^\s+/gm, "");
+  if (!file.endsWith(".css")) {
+    const code = text.replace(/^\s*(\/\/.*|\/\*.*\*\/)\n/gm, "").replace(/^\s+/gm, "");
+    return code.replace(/\/\*\* @type .*? \*\/ (?:\(([\w.]+)\))?/g, "$1");
+  }
   const rules = text.replace(/\/\*.*?\*\/\n*/gs, "").replace(/^\s+/gm, "").replace(/^([\w-]+): /gm, "$1:");
-  return rules.replace(/ \{$/gm, "{").replace(/([{;,])\n/g, "$1");
+  return rules.replace(/ \{$/gm, "{").replace(/([{;,])\n/g, "$1").replace(/;\}\n*/g, "}").replace(/\b0(?=\.\d)/g, "")
+    .replace(/, /g, ",").replace(
+      / > /g,
+      ">",
+    );
 }
 
 /** The assets of the console. Their addresses have the beginning of their hash. */

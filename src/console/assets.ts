@@ -4,331 +4,56 @@
 /** The files that pages link to, by name. */
 export const assets = {
   "console.css": {
-    hash: "2c9fee0e3c963e36",
-    text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4, #121413);--surface:light-dark(#ffffff, #1a1d1c);--raised:light-dark(#f1f1ec, #232726);--line:light-dark(#e0e0d9, #303635);--line-strong:light-dark(#8b8f88, #6f7774);--text:light-dark(#1b1e1d, #e9ebe8);--muted:light-dark(#5a605c, #a3aaa6);--accent:light-dark(#0f6653, #6fcfb3);--accent-text:light-dark(#ffffff, #0c1613);--accent-soft:light-dark(#e2f1ec, #1b322b);--danger:light-dark(#b3261e, #ff9a91);--danger-soft:light-dark(#fcebe9, #3a1f1d);--warn:light-dark(#7a5200, #e9bd6c);--warn-soft:light-dark(#fbf1dc, #33290f);--blue:light-dark(#2459a9, #93b9f5);--s1:0.25rem;--s2:0.5rem;--s3:0.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:0.5rem;--mono:ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", Menlo, Consolas, monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%), rgb(0 0 0 / 40%));}
-*{box-sizing:border-box;}
-html{font:100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent;}
-body{margin:0;min-height:100vh;display:grid;grid-template-columns:14.5rem minmax(0, 1fr);font-size:0.9375rem;}
-a{color:var(--accent);text-underline-offset:0.2em;text-decoration-thickness:0.06em;}
-a:hover{text-decoration-thickness:0.12em;}
-:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:4px;}
-main:focus{outline:none;}
-.hide:not(:focus){position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap;}
-.skip{position:absolute;left:var(--s4);top:-5rem;background:var(--surface);padding:var(--s2) var(--s4);border-radius:var(--radius);z-index:3;}
-.skip:focus{top:var(--s2);}
-.side{border-right:1px solid var(--line);background:var(--surface);padding:var(--s5) var(--s4);display:flex;flex-direction:column;gap:var(--s4);position:sticky;top:0;height:100vh;overflow-y:auto;}
-.brand{display:inline-flex;align-items:center;gap:var(--s2);color:var(--text);font-weight:650;letter-spacing:-0.01em;text-decoration:none;}
-.top{display:flex;}
-.brand .ink{fill:var(--accent);}
-.brand .paper{fill:none;stroke:var(--surface);stroke-width:1.8;stroke-linecap:round;}
-.switch{display:flex;justify-content:space-between;align-items:baseline;gap:var(--s2);padding:var(--s2) var(--s3);border:1px solid var(--line);border-radius:var(--radius);background:var(--page);color:var(--text);font-weight:600;text-decoration:none;overflow-wrap:anywhere;}
-.switch bdi{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden;}
-.switch:hover{border-color:var(--line-strong);}
-.switch .hint{margin:0;font-weight:400;white-space:nowrap;}
-.finder{display:flex;align-items:center;gap:var(--s2);padding:0.3rem var(--s3);border:1px solid var(--line);border-radius:var(--radius);color:var(--muted);text-decoration:none;}
-.finder:hover{border-color:var(--line-strong);}
-.finder svg{flex:none;fill:none;stroke:currentcolor;stroke-width:1.6;stroke-linecap:round;}
-.finder kbd{margin-left:auto;}
-.side nav ul{list-style:none;margin:0;padding:0;}
-.side nav ul + ul{margin-top:var(--s3);padding-top:var(--s3);border-top:1px solid var(--line);}
-.side nav a{display:block;padding:0.34rem var(--s3);border-radius:var(--radius);color:var(--text);text-decoration:none;}
-.side nav a:hover{background:var(--raised);}
-.side nav a[aria-current]{background:var(--accent-soft);color:var(--accent);font-weight:600;}
-.account{margin-top:auto;font-size:0.8125rem;display:grid;gap:var(--s2);}
-.account p{margin:0;overflow-wrap:anywhere;}
-.account .role{color:var(--muted);}
-.account .role::before{content:" · ";}
-.account .version{color:var(--muted);}
-main{padding:var(--s6);width:100%;max-width:74rem;min-width:0;container:page / inline-size;}
-main.wide{max-width:100rem;}
-main.bare{container-type:normal;grid-column:1 / -1;justify-self:center;align-self:start;max-width:27rem;margin:10vh var(--s4) var(--s5);padding:var(--s6);background:var(--surface);border:1px solid var(--line);border-radius:0.75rem;box-shadow:var(--shadow);}
-main.bare h1{margin-top:var(--s5);}
-.waiting:has(+ *),.step:has(+ .step){display:none;}
-.step progress{display:block;width:100%;accent-color:var(--accent);}
-h1,h2,h3{line-height:1.25;letter-spacing:-0.012em;margin:0;font-weight:650;overflow-wrap:anywhere;}
-h1{font-size:1.5rem;}
-h2{font-size:1.0625rem;}
-h3{font-size:0.9375rem;}
-p{margin:0 0 var(--s3);}
-section{margin-top:var(--s6);}
-section > .line{margin-bottom:var(--s3);}
-.heading{margin-bottom:var(--s5);}
-.line{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:var(--s2) var(--s4);}
-.lede{color:var(--muted);margin:var(--s2) 0 0;max-width:46rem;}
-.trail ol{list-style:none;display:flex;flex-wrap:wrap;gap:var(--s1);margin:0 0 var(--s1);padding:0;font-size:0.8125rem;color:var(--muted);}
-.trail li + li::before{content:"/";margin-right:var(--s1);}
-.trail a{color:var(--muted);}
-.hint,.none,.aside,.lack{color:var(--muted);}
-.hint,.aside,.lack{font-size:0.8125rem;}
-section + .hint,.facts + .hint{margin-top:var(--s5);}
-.lack{border-left:3px solid var(--line-strong);padding:var(--s1) var(--s3);margin:var(--s2) 0;}
-code,pre,kbd,textarea.code,.mono{font-family:var(--mono);font-size:0.84em;}
-code{overflow-wrap:anywhere;}
-time{white-space:nowrap;}
-time.exact{white-space:normal;}
-data{font-variant-numeric:tabular-nums;}
-mark{background:var(--warn-soft);color:var(--warn);border-radius:3px;padding:0 0.15em;font-weight:600;}
-button,.button{display:inline-flex;align-items:center;justify-content:center;font:inherit;font-size:0.875rem;font-weight:550;line-height:1.25rem;padding:0.4rem 0.85rem;border-radius:var(--radius);border:1px solid var(--line-strong);background:var(--surface);color:var(--text);cursor:pointer;text-decoration:none;}
-button:hover,.button:hover{background:var(--raised);}
-.primary{background:var(--accent);border-color:var(--accent);color:var(--accent-text);}
-.primary:hover{background:color-mix(in oklab, var(--accent) 88%, var(--text));}
-.danger{border-color:var(--danger);color:var(--danger);}
-.danger:hover{background:var(--danger-soft);}
-.plain{border-color:transparent;background:none;color:var(--accent);padding-inline:var(--s2);}
-.account .plain{justify-self:start;margin-left:calc(-1 * var(--s2));padding-block:0.1rem;}
-.small{font-size:0.8125rem;padding:0.15rem 0.55rem;}
-[aria-busy="true"]{opacity:0.65;cursor:progress;}
-[aria-disabled="true"]{color:var(--muted);cursor:default;}
-.button[aria-disabled="true"]{border-color:var(--line);background:none;}
-.actions{display:flex;flex-wrap:wrap;align-items:center;gap:var(--s2);margin:0;}
-.stack{display:grid;gap:var(--s4);max-width:36rem;}
-.stack.wide{max-width:none;}
-.field{display:grid;align-content:start;gap:var(--s1);min-width:0;}
-.field > .hint{margin:0;}
-label,legend{font-size:0.8125rem;font-weight:600;}
-input:not([type="checkbox"]),select{height:2.25rem;}
-input:not([type="checkbox"]),select,textarea{font:inherit;font-size:0.875rem;width:100%;min-width:0;padding:0.4rem 0.6rem;border:1px solid var(--line-strong);border-radius:var(--radius);background:var(--surface);color:var(--text);}
-textarea{resize:vertical;line-height:1.55;field-sizing:content;min-height:3.5rem;max-height:70vh;}
-textarea.code{font-family:var(--mono);font-size:0.8125rem;}
-.check{display:flex;align-items:center;gap:var(--s2);}
-.check label{font-weight:400;font-size:0.875rem;}
-input[type="checkbox"]{width:1.05rem;height:1.05rem;accent-color:var(--accent);margin:0;flex:none;}
-fieldset{border:0;margin:0;padding:0;min-width:0;}
-.row{display:grid;grid-template-columns:repeat(auto-fit, minmax(9rem, 1fr));gap:0 var(--s3);}
-.row:has([type="datetime-local"]){grid-template-columns:repeat(auto-fit, minmax(min(13rem, 100%), 1fr));}
-.row > .field{grid-row:span 3;grid-template-rows:subgrid;margin-bottom:var(--s3);}
-.row > .field > label{align-self:end;}
-.filters{display:grid;grid-template-columns:repeat(auto-fill, minmax(min(10.5rem, 45%), 1fr));gap:var(--s3);align-items:end;padding:var(--s4);margin-bottom:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
-.filters > .field:nth-last-child(2):first-child{grid-column:span 2;}
-.filters > .long{grid-column:span 2;}
-.more{grid-column:1 / -1;margin:0;}
-.more[open] summary{margin-bottom:var(--s2);}
-.card,.empty,.panel{background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s4);min-width:0;}
-.cards{display:grid;grid-template-columns:repeat(auto-fill, minmax(17rem, 1fr));gap:var(--s4);list-style:none;margin:0;padding:0;}
-.split{display:grid;grid-template-columns:minmax(0, 3fr) minmax(0, 2fr);gap:var(--s5);align-items:start;}
-.halves{display:grid;grid-template-columns:repeat(2, minmax(0, 1fr));gap:var(--s5);}
-.empty{text-align:center;padding:var(--s6) var(--s4);border-style:dashed;}
-.empty p{margin:0 auto;max-width:34rem;color:var(--muted);}
-.empty .title{color:var(--text);font-weight:600;margin-bottom:var(--s1);}
-.notice{border:1px solid var(--line-strong);border-left-width:4px;border-radius:var(--radius);background:var(--surface);padding:var(--s3) var(--s4);margin-bottom:var(--s4);}
-.notice p{margin:0;overflow-wrap:anywhere;}
-.notice strong{margin-right:var(--s1);}
-.notice.done{border-color:var(--accent);background:var(--accent-soft);}
-.notice.warning{border-color:var(--warn);background:var(--warn-soft);}
-.notice.error{border-color:var(--danger);background:var(--danger-soft);}
-.copy{position:relative;}
-.copy > code,.copy > pre{display:block;margin:var(--s2) 0;padding:var(--s3);background:var(--page);border:1px solid var(--line);border-radius:var(--radius);user-select:all;}
-.copy > code{font-size:0.875rem;padding-right:5.5rem;margin-bottom:var(--s4);}
-.copy > button{position:absolute;top:0.6rem;right:var(--s2);padding:0.1rem 0.6rem;font-size:0.8125rem;}
-.use{border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);}
-.use details{margin:0;padding:var(--s1) var(--s4);}
-.use details + details{border-top:1px solid var(--line);}
-.use summary{color:var(--text);}
-.use pre{white-space:pre;overflow-x:auto;}
-.use button{top:var(--s1);}
-.steps{margin:var(--s3) 0 0;padding-left:var(--s5);display:grid;gap:var(--s2);}
-.steps .use{margin-top:var(--s2);}
-.chips{display:flex;flex-wrap:wrap;gap:var(--s1);}
-.chip{display:inline-flex;align-items:center;gap:0.35em;font-size:0.8125rem;line-height:1.4;padding:0.05rem 0.55rem;border:1px solid var(--line);border-radius:99px;background:var(--raised);color:var(--text);text-decoration:none;overflow-wrap:anywhere;}
-a.chip:hover{border-color:var(--line-strong);}
-.chip.live{background:var(--accent-soft);border-color:transparent;color:var(--accent);}
-.chip.off{background:none;border-style:dashed;border-color:var(--line-strong);color:var(--muted);}
-.chip.bad{background:var(--danger-soft);border-color:transparent;color:var(--danger);}
-.chip b{font-weight:650;}
-.figures{display:grid;grid-template-columns:repeat(auto-fit, minmax(6rem, 1fr));gap:var(--s4);margin:0;}
-.figures div{display:flex;flex-direction:column-reverse;justify-content:flex-end;}
-.figures dt{color:var(--muted);font-size:0.8125rem;}
-.figures dd{margin:0;font-size:1.375rem;font-weight:600;letter-spacing:-0.015em;}
-.facts{margin:0;display:grid;grid-template-columns:repeat(auto-fill, minmax(10.5rem, 1fr));gap:var(--s3) var(--s4);}
-* + .facts,.facts + h3,pre + h3{margin-top:var(--s4);}
-h3 + pre{margin-top:var(--s2);}
-.facts dt{color:var(--muted);font-size:0.8125rem;}
-.facts dd{margin:0;overflow-wrap:anywhere;}
-@container page (min-width: 22rem){.facts div:last-child:has(> dd > code){grid-column:span 2;}
-}
-table{width:100%;border-collapse:separate;border-spacing:0;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
-th,td{text-align:left;vertical-align:top;padding:0.55rem 0.8rem;border-top:1px solid var(--line);font-weight:400;min-width:5rem;overflow-wrap:anywhere;}
-thead th{border-top:0;color:var(--muted);font-size:0.8125rem;white-space:nowrap;}
-tbody th{font-weight:600;}
-tbody tr:hover{background:color-mix(in oklab, var(--surface), var(--raised) 55%);}
-th.number,td.number{text-align:right;white-space:nowrap;}
-td.main{width:45%;}
-td .hint,th .hint{margin:0;font-weight:400;}
-td .whole{white-space:nowrap;}
-td:has(> .chip){min-width:7rem;}
-.pager{margin-top:var(--s4);}
-pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;line-height:1.6;font-size:0.8125rem;}
-.message{border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);margin-bottom:var(--s3);}
-.message h3{font-size:0.75rem;font-family:var(--mono);font-weight:600;letter-spacing:0;color:var(--muted);padding:var(--s2) var(--s4);border-bottom:1px solid var(--line);}
-.message > pre + pre{border-top:1px solid var(--line);}
-.message pre{padding:var(--s3) var(--s4);}
-.message.assistant{border-left:3px solid var(--accent);}
-.message.system h3::after{content:" · instructions";font-family:system-ui, sans-serif;font-weight:400;}
-details{margin-top:var(--s3);}
-td summary{white-space:nowrap;}
-summary{cursor:pointer;color:var(--muted);font-size:0.8125rem;padding:var(--s1) 0;}
-.diff{font-family:var(--mono);font-size:0.8125rem;line-height:1.6;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s2) 0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:75vh;overflow-y:auto;}
-.diff ins,.diff del,.diff .same,.diff .hunk{display:block;text-decoration:none;padding:0 var(--s4) 0 2.25rem;text-indent:-1.25rem;unicode-bidi:plaintext;}
-.diff .sign{display:inline-block;width:1.25rem;text-indent:0;font-weight:700;}
-.diff ins{background:var(--accent-soft);}
-.diff del{background:var(--danger-soft);}
-.diff b{font-weight:inherit;border-radius:3px;padding:0.1em 0;text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:3px;}
-.diff ins b{background:color-mix(in oklab, var(--accent-soft), var(--accent) 22%);}
-.diff del b{background:color-mix(in oklab, var(--danger-soft), var(--danger) 20%);}
-.diff .hunk{color:var(--muted);margin:var(--s1) 0;}
-.tree,.tree ul{list-style:none;margin:0;padding:0;}
-.tree .folder{color:var(--muted);font-size:0.8125rem;padding:var(--s4) 0 var(--s1);}
-.tree .leaf{display:grid;grid-template-columns:minmax(0, 1fr) auto;gap:var(--s1) var(--s4);align-items:center;padding:var(--s3) var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);margin-bottom:var(--s2);}
-.tree .leaf p{margin:0;}
-.versions{list-style:none;margin:0;padding:0;border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);}
-.versions li{padding:var(--s3) var(--s4);}
-.versions li + li{border-top:1px solid var(--line);}
-.versions li[aria-current]{background:var(--accent-soft);border-radius:inherit;}
-.versions li[aria-current] .chip.live{background:var(--surface);}
-.versions p{margin:0;}
-.versions .hint{margin-top:0.15rem;}
-.chart{container:chart / inline-size;margin:0;padding:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);}
-.plot{overflow-x:auto;}
-.chart svg{display:block;direction:ltr;width:100%;height:auto;overflow:visible;}
-.chart text{fill:var(--muted);font-size:12px;font-variant-numeric:tabular-nums;}
-@container chart (min-width: 58rem){.chart text{font-size:10.5px;}
-}
-@container chart (max-width: 42rem){.chart text{font-size:16px;}
-.labels text:nth-of-type(even){display:none;}
-}
+    hash: "22bb7afae003d973",
+    text: `:root{color-scheme:light dark;--page:light-dark(#f7f7f4,#121413);--surface:light-dark(#ffffff,#1a1d1c);--raised:light-dark(#f1f1ec,#232726);--line:light-dark(#e0e0d9,#303635);--line-strong:light-dark(#8b8f88,#6f7774);--text:light-dark(#1b1e1d,#e9ebe8);--muted:light-dark(#5a605c,#a3aaa6);--accent:light-dark(#0f6653,#6fcfb3);--accent-text:light-dark(#ffffff,#0c1613);--accent-soft:light-dark(#e2f1ec,#1b322b);--danger:light-dark(#b3261e,#ff9a91);--danger-soft:light-dark(#fcebe9,#3a1f1d);--warn:light-dark(#7a5200,#e9bd6c);--warn-soft:light-dark(#fbf1dc,#33290f);--blue:light-dark(#2459a9,#93b9f5);--s1:.25rem;--s2:.5rem;--s3:.75rem;--s4:1rem;--s5:1.5rem;--s6:2.25rem;--radius:.5rem;--mono:ui-monospace,"SF Mono","Cascadia Code","Roboto Mono",Menlo,Consolas,monospace;--shadow:0 1px 2px light-dark(rgb(0 0 0 / 5%),rgb(0 0 0 / 40%))}*{box-sizing:border-box}html{font:100%/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;background:var(--page);color:var(--text);scrollbar-color:var(--line-strong) transparent}body{margin:0;min-height:100vh;display:grid;grid-template-columns:14.5rem minmax(0,1fr);font-size:.9375rem}a{color:var(--accent);text-underline-offset:.2em;text-decoration-thickness:.06em}a:hover{text-decoration-thickness:.12em}:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:4px}main:focus{outline:none}.hide:not(:focus){position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}.skip{position:absolute;left:var(--s4);top:-5rem;background:var(--surface);padding:var(--s2) var(--s4);border-radius:var(--radius);z-index:3}.skip:focus{top:var(--s2)}.side{border-right:1px solid var(--line);background:var(--surface);padding:var(--s5) var(--s4);display:flex;flex-direction:column;gap:var(--s4);position:sticky;top:0;height:100vh;overflow-y:auto}.brand{display:inline-flex;align-items:center;gap:var(--s2);color:var(--text);font-weight:650;letter-spacing:-.01em;text-decoration:none}.top{display:flex}.brand .ink{fill:var(--accent)}.brand .paper{fill:none;stroke:var(--surface);stroke-width:1.8;stroke-linecap:round}.switch{display:flex;justify-content:space-between;align-items:baseline;gap:var(--s2);padding:var(--s2) var(--s3);border:1px solid var(--line);border-radius:var(--radius);background:var(--page);color:var(--text);font-weight:600;text-decoration:none;overflow-wrap:anywhere}.switch bdi{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}.switch:hover{border-color:var(--line-strong)}.switch .hint{margin:0;font-weight:400;white-space:nowrap}.finder{display:flex;align-items:center;gap:var(--s2);padding:.3rem var(--s3);border:1px solid var(--line);border-radius:var(--radius);color:var(--muted);text-decoration:none}.finder:hover{border-color:var(--line-strong)}.finder svg{flex:none;fill:none;stroke:currentcolor;stroke-width:1.6;stroke-linecap:round}.finder kbd{margin-left:auto}.side nav ul{list-style:none;margin:0;padding:0}.side nav ul + ul{margin-top:var(--s3);padding-top:var(--s3);border-top:1px solid var(--line)}.side nav a{display:block;padding:.34rem var(--s3);border-radius:var(--radius);color:var(--text);text-decoration:none}.side nav a:hover{background:var(--raised)}.side nav a[aria-current]{background:var(--accent-soft);color:var(--accent);font-weight:600}.account{margin-top:auto;font-size:.8125rem;display:grid;gap:var(--s2)}.account p{margin:0;overflow-wrap:anywhere}.account .role{color:var(--muted)}.account .role::before{content:" · "}.account .version{color:var(--muted)}main{padding:var(--s6);width:100%;max-width:74rem;min-width:0;container:page / inline-size}main.wide{max-width:100rem}main.bare{container-type:normal;grid-column:1 / -1;justify-self:center;align-self:start;max-width:27rem;margin:10vh var(--s4) var(--s5);padding:var(--s6);background:var(--surface);border:1px solid var(--line);border-radius:.75rem;box-shadow:var(--shadow)}main.bare h1{margin-top:var(--s5)}.waiting:has(+ *),.step:has(+ .step){display:none}.step progress{display:block;width:100%;accent-color:var(--accent)}h1,h2,h3{line-height:1.25;letter-spacing:-.012em;margin:0;font-weight:650;overflow-wrap:anywhere}h1{font-size:1.5rem}h2{font-size:1.0625rem}h3{font-size:.9375rem}p{margin:0 0 var(--s3)}section{margin-top:var(--s6)}section>.line{margin-bottom:var(--s3)}.heading{margin-bottom:var(--s5)}.line{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:var(--s2) var(--s4)}.lede{color:var(--muted);margin:var(--s2) 0 0;max-width:46rem}.trail ol{list-style:none;display:flex;flex-wrap:wrap;gap:var(--s1);margin:0 0 var(--s1);padding:0;font-size:.8125rem;color:var(--muted)}.trail li + li::before{content:"/";margin-right:var(--s1)}.trail a{color:var(--muted)}.hint,.none,.aside,.lack{color:var(--muted)}.hint,.aside,.lack{font-size:.8125rem}section + .hint,.facts + .hint{margin-top:var(--s5)}.lack{border-left:3px solid var(--line-strong);padding:var(--s1) var(--s3);margin:var(--s2) 0}code,pre,kbd,textarea.code,.mono{font-family:var(--mono);font-size:.84em}code{overflow-wrap:anywhere}time{white-space:nowrap}time.exact{white-space:normal}data{font-variant-numeric:tabular-nums}mark{background:var(--warn-soft);color:var(--warn);border-radius:3px;padding:0 .15em;font-weight:600}button,.button{display:inline-flex;align-items:center;justify-content:center;font:inherit;font-size:.875rem;font-weight:550;line-height:1.25rem;padding:.4rem .85rem;border-radius:var(--radius);border:1px solid var(--line-strong);background:var(--surface);color:var(--text);cursor:pointer;text-decoration:none}button:hover,.button:hover{background:var(--raised)}.primary{background:var(--accent);border-color:var(--accent);color:var(--accent-text)}.primary:hover{background:color-mix(in oklab,var(--accent) 88%,var(--text))}.danger{border-color:var(--danger);color:var(--danger)}.danger:hover{background:var(--danger-soft)}.plain{border-color:transparent;background:none;color:var(--accent);padding-inline:var(--s2)}.account .plain{justify-self:start;margin-left:calc(-1 * var(--s2));padding-block:.1rem}.small{font-size:.8125rem;padding:.15rem .55rem}[aria-busy="true"]{opacity:.65;cursor:progress}[aria-disabled="true"]{color:var(--muted);cursor:default}.button[aria-disabled="true"]{border-color:var(--line);background:none}.actions{display:flex;flex-wrap:wrap;align-items:center;gap:var(--s2);margin:0}.stack{display:grid;gap:var(--s4);max-width:36rem}.stack.wide{max-width:none}.field{display:grid;align-content:start;gap:var(--s1);min-width:0}.field>.hint{margin:0}label,legend{font-size:.8125rem;font-weight:600}input:not([type="checkbox"]),select{height:2.25rem}input:not([type="checkbox"]),select,textarea{font:inherit;font-size:.875rem;width:100%;min-width:0;padding:.4rem .6rem;border:1px solid var(--line-strong);border-radius:var(--radius);background:var(--surface);color:var(--text)}textarea{resize:vertical;line-height:1.55;field-sizing:content;min-height:3.5rem;max-height:70vh}textarea.code{font-family:var(--mono);font-size:.8125rem}.check{display:flex;align-items:center;gap:var(--s2)}.check label{font-weight:400;font-size:.875rem}input[type="checkbox"]{width:1.05rem;height:1.05rem;accent-color:var(--accent);margin:0;flex:none}fieldset{border:0;margin:0;padding:0;min-width:0}.row{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:0 var(--s3)}.row:has([type="datetime-local"]){grid-template-columns:repeat(auto-fit,minmax(min(13rem,100%),1fr))}.row>.field{grid-row:span 3;grid-template-rows:subgrid;margin-bottom:var(--s3)}.row>.field>label{align-self:end}.filters{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:var(--s2);margin-bottom:var(--s3)}.filters>.field{display:flex;flex-wrap:wrap;align-items:center;gap:var(--s1) var(--s2)}.filters>.field:not(.check)>label{font-weight:400;color:var(--muted)}.filters>.field>select{width:auto;max-width:15rem}.filters>.field>input:not([type="checkbox"]){width:10rem}.filters>.field>input[type="number"]{width:5rem}.filters>.long{flex:1 1 11rem}.filters>.long>:is(input,select):not([type="checkbox"]){flex:1;width:8rem;max-width:none}.filters>.check{padding:0 var(--s1)}.menu{margin:0}.menu:not(.wide){position:relative}.menu>summary{height:2.25rem;list-style:none;color:var(--text);font-weight:400}.menu>summary::-webkit-details-marker{display:none}.menu>summary::after{content:"";width:.4em;height:.4em;margin:-.2em 0 0 .6em;border:solid currentcolor;border-width:0 1.5px 1.5px 0;rotate:45deg}.menu>.panel{position:absolute;z-index:2;top:calc(100% + var(--s1));left:0;min-width:10rem;box-shadow:0 .5rem 1.5rem rgb(0 0 0 / 15%)}.menu.wide>.panel{left:auto;right:0;width:min(46rem,100%);padding-bottom:var(--s1)}.menu .check + .check{margin-top:var(--s2)}.set{list-style:none;align-items:baseline;gap:var(--s2);margin:0 0 var(--s3);padding:0;font-size:.8125rem}.set .chip{background:var(--surface)}@media (scripting: enabled){.unscripted{display:none}}
+.card,.empty,.panel{background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s4);min-width:0}.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:var(--s4);list-style:none;margin:0;padding:0}.split{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:var(--s5);align-items:start}.halves{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:var(--s5)}.empty{text-align:center;padding:var(--s6) var(--s4);border-style:dashed}.empty p{margin:0 auto;max-width:34rem;color:var(--muted)}.empty .title{color:var(--text);font-weight:600;margin-bottom:var(--s1)}.notice{border:1px solid var(--line-strong);border-left-width:4px;border-radius:var(--radius);background:var(--surface);padding:var(--s3) var(--s4);margin-bottom:var(--s4)}.notice p{margin:0;overflow-wrap:anywhere}.notice strong{margin-right:var(--s1)}.notice.done{border-color:var(--accent);background:var(--accent-soft)}.notice.warning{border-color:var(--warn);background:var(--warn-soft)}.notice.error{border-color:var(--danger);background:var(--danger-soft)}.copy{position:relative}.copy>code,.copy>pre{display:block;margin:var(--s2) 0;padding:var(--s3);background:var(--page);border:1px solid var(--line);border-radius:var(--radius);user-select:all}.copy>code{font-size:.875rem;padding-right:5.5rem;margin-bottom:var(--s4)}.copy>button{position:absolute;top:.6rem;right:var(--s2);padding:.1rem .6rem;font-size:.8125rem}.use{border:1px solid var(--line);border-radius:var(--radius);background:var(--surface)}.use details{margin:0;padding:var(--s1) var(--s4)}.use details + details{border-top:1px solid var(--line)}.use summary{color:var(--text)}.use pre{white-space:pre;overflow-x:auto}.use button{top:var(--s1)}.steps{margin:var(--s3) 0 0;padding-left:var(--s5);display:grid;gap:var(--s2)}.steps .use{margin-top:var(--s2)}.chips{display:flex;flex-wrap:wrap;gap:var(--s1)}.chip{display:inline-flex;align-items:center;gap:.35em;font-size:.8125rem;line-height:1.4;padding:.05rem .55rem;border:1px solid var(--line);border-radius:99px;background:var(--raised);color:var(--text);text-decoration:none;overflow-wrap:anywhere}a.chip:hover{border-color:var(--line-strong)}.chip.live{background:var(--accent-soft);border-color:transparent;color:var(--accent)}.chip.off{background:none;border-style:dashed;border-color:var(--line-strong);color:var(--muted)}.chip.bad{background:var(--danger-soft);border-color:transparent;color:var(--danger)}.chip b{font-weight:650}.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(6rem,1fr));gap:var(--s4);margin:0}.figures div{display:flex;flex-direction:column-reverse;justify-content:flex-end}.figures dt{color:var(--muted);font-size:.8125rem}.figures dd{margin:0;font-size:1.375rem;font-weight:600;letter-spacing:-.015em}.facts{margin:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(10.5rem,1fr));gap:var(--s3) var(--s4)}* + .facts,.facts + h3,pre + h3{margin-top:var(--s4)}h3 + pre{margin-top:var(--s2)}.facts dt{color:var(--muted);font-size:.8125rem}.facts dd{margin:0;overflow-wrap:anywhere}@container page (min-width: 22rem){.facts div:last-child:has(> dd>code){grid-column:span 2}}
+table{width:100%;border-collapse:separate;border-spacing:0;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius)}th,td{text-align:left;vertical-align:top;padding:.55rem .8rem;border-top:1px solid var(--line);font-weight:400;max-width:22rem;overflow-wrap:break-word}thead th{border-top:0;color:var(--muted);font-size:.8125rem;white-space:nowrap}tbody th{font-weight:600}tbody tr:hover{background:color-mix(in oklab,var(--surface),var(--raised) 55%)}th.number,td.number{text-align:right;white-space:nowrap}td.main{width:40%;max-width:none;overflow-wrap:anywhere}td .hint,th .hint{margin:0;font-weight:400}.whole{white-space:nowrap}.whole>.hint{white-space:normal}.dense{font-size:.8125rem}.dense:not(:has(.main)){width:auto;min-width:min(44rem,100%)}.dense thead th{font-size:.75rem}.dense :is(th,td){padding:.4rem .45rem;max-width:15rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;vertical-align:middle}.dense :is(th,td):first-child{padding-left:.8rem}.dense :is(th,td):last-child{padding-right:.8rem}.dense td.main{width:50%;max-width:0}.dense .chip{font-size:.75rem}.dense tbody tr{position:relative}.dense tbody th{font-weight:500}.dense a{text-decoration:none}.dense a:hover{text-decoration:underline}.dense th a::after{content:"";position:absolute;inset:0}.dense th a:focus-visible{outline:none}.dense tr:has(th a:focus-visible){outline:2px solid var(--accent);outline-offset:-2px}.dense td a{position:relative;z-index:1;color:inherit}.scroller{overflow-x:auto}.scroller tbody th{position:sticky;left:0;background:var(--surface)}.pager{margin-top:var(--s4)}pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;line-height:1.6;font-size:.8125rem}.message{border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);margin-bottom:var(--s3)}.message h3{font-size:.75rem;font-family:var(--mono);font-weight:600;letter-spacing:0;color:var(--muted);padding:var(--s2) var(--s4);border-bottom:1px solid var(--line)}.message>pre + pre{border-top:1px solid var(--line)}.message pre{padding:var(--s3) var(--s4)}.message.assistant{border-left:3px solid var(--accent)}.message.system h3::after{content:" · instructions";font-family:system-ui,sans-serif;font-weight:400}details{margin-top:var(--s3)}td>details{margin:0}td summary{white-space:nowrap}summary{cursor:pointer;color:var(--muted);font-size:.8125rem;padding:var(--s1) 0}.diff{font-family:var(--mono);font-size:.8125rem;line-height:1.6;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s2) 0;white-space:pre-wrap;overflow-wrap:anywhere;max-height:75vh;overflow-y:auto}.diff ins,.diff del,.diff .same,.diff .hunk{display:block;text-decoration:none;padding:0 var(--s4) 0 2.25rem;text-indent:-1.25rem;unicode-bidi:plaintext}.diff .sign{display:inline-block;width:1.25rem;text-indent:0;font-weight:700}.diff ins{background:var(--accent-soft)}.diff del{background:var(--danger-soft)}.diff b{font-weight:inherit;border-radius:3px;padding:.1em 0;text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:3px}.diff ins b{background:color-mix(in oklab,var(--accent-soft),var(--accent) 22%)}.diff del b{background:color-mix(in oklab,var(--danger-soft),var(--danger) 20%)}.diff .hunk{color:var(--muted);margin:var(--s1) 0}.tree,.tree ul{list-style:none;margin:0;padding:0}.tree .folder{color:var(--muted);font-size:.8125rem;padding:var(--s4) 0 var(--s1)}.tree .leaf{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:var(--s1) var(--s4);align-items:center;padding:var(--s3) var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);margin-bottom:var(--s2)}.tree .leaf p{margin:0}.versions{list-style:none;margin:0;padding:0;border:1px solid var(--line);border-radius:var(--radius);background:var(--surface)}.versions li{padding:var(--s3) var(--s4)}.versions li + li{border-top:1px solid var(--line)}.versions li[aria-current]{background:var(--accent-soft);border-radius:inherit}.versions li[aria-current] .chip.live{background:var(--surface)}.versions p{margin:0}.versions .hint{margin-top:.15rem}.chart{container:chart / inline-size;margin:0;padding:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius)}.plot{overflow-x:auto}.chart svg{display:block;direction:ltr;width:100%;height:auto;overflow:visible}.chart text{fill:var(--muted);font-size:12px;font-variant-numeric:tabular-nums}@container chart (min-width: 58rem){.chart text{font-size:10.5px}}
+@container chart (max-width: 42rem){.chart text{font-size:16px}.labels text:nth-of-type(even){display:none}}
 @container chart (max-width: 29rem){.plot{direction:rtl;background:
-linear-gradient(to right, var(--surface) 40%, transparent) left / 2.5rem 100% no-repeat local,linear-gradient(to left, var(--surface) 40%, transparent) right / 2.5rem 100% no-repeat local,linear-gradient(to right, var(--line), transparent) left / 0.9rem 100% no-repeat scroll,linear-gradient(to left, var(--line), transparent) right / 0.9rem 100% no-repeat scroll;}
-.chart svg{min-width:30rem;overflow:hidden;}
-.chart text{font-size:17px;}
-.chart .heads text{text-anchor:end;transform:translateX(792px);}
-.totals{display:none;}
-.heads:has(~ .points a:is(:hover, :focus-visible)){opacity:0;}
-}
-.chart .title{fill:var(--text);font-weight:600;}
-.ink-1{color:var(--accent);}
-.ink-2{color:var(--blue);}
-.ink-3{color:var(--danger);}
-.chart path,.spark path{stroke:currentColor;fill:none;}
-.chart tspan{fill:currentColor;}
-.hatched{stroke-dasharray:2 2;}
-.line{stroke-width:2;}
-.dashed{stroke-dasharray:5 3;}
-.chart .grid{stroke:var(--line);}
-.chart .axis{stroke:var(--line-strong);}
-.chart .mark{stroke:var(--line-strong);stroke-dasharray:3 3;}
-.chart .mark-label{fill:var(--text);font-weight:600;paint-order:stroke;stroke:var(--surface);stroke-width:4px;}
-.points text,.totals text{text-anchor:end;transform:translateX(792px);}
-.points path{stroke:transparent;pointer-events:stroke;}
-.points text{fill:var(--text);opacity:0;pointer-events:none;}
-.points a:focus-visible{outline:none;}
-.points a:hover path{stroke:color-mix(in oklab, var(--text) 10%, transparent);}
-.points a:focus-visible path{stroke:color-mix(in oklab, var(--accent) 40%, transparent);}
-.points a:is(:hover, :focus-visible) text{opacity:1;}
-.points:has(a:is(:hover, :focus-visible)) + .totals{display:none;}
-.fill-1{fill:var(--accent);}
-.fill-2{fill:var(--blue);}
-.fill-3{fill:var(--danger);}
-.fill-rest{fill:var(--line);}
-.spark{display:block;width:5.25rem;height:1.375rem;}
-.spark path{stroke-width:4;}
-.scroll{overflow-x:auto;}
-.costs{align-items:start;}
-.costs h3{margin-bottom:var(--s2);}
-.panel > p:last-child{margin-bottom:0;}
-@container page (max-width: 46rem){.health table:not(.series) tr{grid-template-columns:repeat(auto-fill, minmax(7.5rem, 1fr));}
-.health td :is(a, data, .hint){white-space:nowrap;}
-}
-.series td,.series thead th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;}
-.series tbody th{white-space:nowrap;}
-.series :is(th, td){min-width:0;padding:0.35rem 0.6rem;}
-.series thead th:first-child{text-align:left;}
-.session{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:minmax(0, 1fr);gap:var(--s2);}
-.session .session{margin-top:var(--s2);padding-left:var(--s5);border-left:2px solid var(--line);}
-.session .deep{padding-left:0;border-left:0;}
-.entry{display:grid;gap:var(--s2);}
-.entry p{margin:0;}
-.entry .output{border-left:3px solid var(--accent);padding-left:var(--s3);}
-.bar{display:block;width:100%;height:0.5rem;margin:var(--s2) 0;border-radius:99px;}
-dialog{border:1px solid var(--line);border-radius:0.75rem;background:var(--surface);color:var(--text);padding:var(--s5);max-width:min(32rem, calc(100vw - 2rem));box-shadow:0 1rem 3rem rgb(0 0 0 / 25%);}
-dialog::backdrop{background:rgb(0 0 0 / 45%);}
-dialog h2{margin-bottom:var(--s3);}
-.shortcuts{display:grid;grid-template-columns:repeat(2, max-content minmax(0, 1fr));gap:var(--s2) var(--s3);margin:0 0 var(--s5);}
-.shortcuts dd{margin:0;}
-.palette{margin-top:12vh;width:38rem;max-width:calc(100vw - 2rem);padding:0;overflow:hidden;}
-.palette input{height:3rem;padding:0 var(--s4);border:0;border-bottom:1px solid var(--line);border-radius:0;font-size:1rem;}
-.palette input:focus-visible{outline:none;}
-.palette > div{max-height:55vh;overflow-y:auto;}
-.palette > .hint{margin:0;padding:var(--s2) var(--s4);border-top:1px solid var(--line);}
-.palette .empty,.palette .hits{border:0;}
-.hits{list-style:none;margin:0;padding:var(--s1);border:1px solid var(--line);border-radius:var(--radius);background:var(--surface);}
-.hits a{display:grid;grid-template-columns:6rem minmax(0, max-content) minmax(0, 1fr);gap:0 var(--s3);align-items:baseline;padding:0.4rem var(--s3);border-radius:calc(var(--radius) - var(--s1) / 2);color:var(--text);text-decoration:none;overflow-wrap:anywhere;}
-.hits a:hover{background:var(--raised);}
-.hits a:focus-visible,.palette:has(input:focus) li:first-child a{background:var(--accent-soft);outline:none;}
-.hits .kind{color:var(--muted);font-size:0.8125rem;}
-kbd{border:1px solid var(--line-strong);border-bottom-width:2px;border-radius:4px;padding:0 0.35em;}
-@media (max-width: 62rem){.split,.halves{grid-template-columns:minmax(0, 1fr);}
-main{padding:var(--s5);}
-}
-@media (max-width: 48rem){body{display:block;}
-.side{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:var(--s3) var(--s4) 0;gap:var(--s2);display:grid;grid-template-columns:auto minmax(0, 1fr) auto;align-items:center;}
-.switch{padding:var(--s1) var(--s3);}
-.switch .hint,.finder kbd{display:none;}
-.finder{padding:0.4rem;}
-.finder span{position:absolute;width:1px;overflow:hidden;clip-path:inset(50%);}
-.account > .plain{display:none;}
-.hits a{grid-template-columns:5.5rem minmax(0, 1fr);}
-.hits .hint{grid-column:2;}
-.palette > .hint{display:none;}
-.side nav{grid-column:1 / -1;display:flex;overflow-x:auto;margin:0 calc(-1 * var(--s4));padding:0 var(--s3) var(--s2);scrollbar-width:thin;}
-.side nav ul,.side nav ul + ul{display:flex;margin:0;padding:0;border:0;}
-.account{grid-column:1 / -1;grid-row:3;display:flex;align-items:center;gap:var(--s3);margin:0;border-top:1px solid var(--line);padding:var(--s2) 0;}
-.account form{margin-left:auto;}
-.account .version{display:none;}
-main{padding:var(--s4);}
-.session .session{padding-left:var(--s2);}
-.session .deep{padding-left:0;}
-.tree .leaf{grid-template-columns:minmax(0, 1fr);}
-}
-@container page (max-width: 46rem){table:not(.series){border:0;background:none;}
-table:not(.series) thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;}
-table:not(.series),table:not(.series) tbody,table:not(.series) tr,table:not(.series) td,table:not(.series) tbody th{display:block;width:auto;}
-table:not(.series) td:empty{display:none;}
-table:not(.series) tr{display:grid;grid-template-columns:repeat(auto-fill, minmax(min(12rem, 100%), 1fr));column-gap:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s2) var(--s4);margin-bottom:var(--s2);}
-table:not(.series) tbody th,table:not(.series) td.main{grid-column:1 / -1;}
-td .chips,td form{display:inline-flex;}
-td details{display:inline-block;margin:0;}
-table:not(.series) td,table:not(.series) tbody th,table:not(.series) td.number,table:not(.series) td.main{border:0;padding:var(--s1) 0;width:auto;text-align:left;white-space:normal;}
-table:not(.series) td[data-label]:not([data-label=""])::before{content:attr(data-label) ": ";color:var(--muted);font-size:0.8125rem;}
-}
-@media (prefers-reduced-motion: no-preference){button,.button,.chip,.side nav a{transition:background-color 0.12s, border-color 0.12s;}
-}
-@media print{.side,.filters,.actions{display:none;}
-}
+linear-gradient(to right,var(--surface) 40%,transparent) left / 2.5rem 100% no-repeat local,linear-gradient(to left,var(--surface) 40%,transparent) right / 2.5rem 100% no-repeat local,linear-gradient(to right,var(--line),transparent) left / .9rem 100% no-repeat scroll,linear-gradient(to left,var(--line),transparent) right / .9rem 100% no-repeat scroll}.chart svg{min-width:30rem;overflow:hidden}.chart text{font-size:17px}.chart .heads text{text-anchor:end;transform:translateX(792px)}.totals{display:none}.heads:has(~ .points a:is(:hover,:focus-visible)){opacity:0}}
+.chart .title{fill:var(--text);font-weight:600}.ink-1{color:var(--accent)}.ink-2{color:var(--blue)}.ink-3{color:var(--danger)}.chart path,.spark path{stroke:currentColor;fill:none}.chart tspan{fill:currentColor}.hatched{stroke-dasharray:2 2}.line{stroke-width:2}.dashed{stroke-dasharray:5 3}.chart .grid{stroke:var(--line)}.chart .axis{stroke:var(--line-strong)}.chart .mark{stroke:var(--line-strong);stroke-dasharray:3 3}.chart .mark-label{fill:var(--text);font-weight:600;paint-order:stroke;stroke:var(--surface);stroke-width:4px}.points text,.totals text{text-anchor:end;transform:translateX(792px)}.points path{stroke:transparent;pointer-events:stroke}.points text{fill:var(--text);opacity:0;pointer-events:none}.points a:focus-visible{outline:none}.points a:hover path{stroke:color-mix(in oklab,var(--text) 10%,transparent)}.points a:focus-visible path{stroke:color-mix(in oklab,var(--accent) 40%,transparent)}.points a:is(:hover,:focus-visible) text{opacity:1}.points:has(a:is(:hover,:focus-visible)) + .totals{display:none}.fill-1{fill:var(--accent)}.fill-2{fill:var(--blue)}.fill-3{fill:var(--danger)}.fill-rest{fill:var(--line)}.spark{display:block;width:5.25rem;height:1.375rem}.spark path{stroke-width:4}.scroll{overflow-x:auto}.costs{align-items:start}.costs h3{margin-bottom:var(--s2)}.panel>p:last-child{margin-bottom:0}@container page (max-width: 46rem){.health table:not(.series) tr{grid-template-columns:repeat(auto-fill,minmax(7.5rem,1fr))}.health td :is(a,data,.hint){white-space:nowrap}}
+.series td,.series thead th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.series tbody th{white-space:nowrap}.series :is(th,td){min-width:0;padding:.35rem .6rem}.series thead th:first-child{text-align:left}.session{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:minmax(0,1fr);gap:var(--s2)}.session .session{margin-top:var(--s2);padding-left:var(--s5);border-left:2px solid var(--line)}.session .deep{padding-left:0;border-left:0}.entry{display:grid;gap:var(--s2)}.entry p{margin:0;overflow-wrap:anywhere}.entry .output{border-left:3px solid var(--accent);padding-left:var(--s3)}.bar{display:block;width:100%;height:.5rem;margin:var(--s2) 0;border-radius:99px}dialog{border:1px solid var(--line);border-radius:.75rem;background:var(--surface);color:var(--text);padding:var(--s5);max-width:min(32rem,calc(100vw - 2rem));box-shadow:0 1rem 3rem rgb(0 0 0 / 25%)}dialog::backdrop{background:rgb(0 0 0 / 45%)}dialog h2{margin-bottom:var(--s3)}.shortcuts{display:grid;grid-template-columns:repeat(2,max-content minmax(0,1fr));gap:var(--s2) var(--s3);margin:0 0 var(--s5)}.shortcuts dd{margin:0}.palette{margin-top:12vh;width:38rem;max-width:calc(100vw - 2rem);padding:0;overflow:hidden}.palette input{height:3rem;padding:0 var(--s4);border:0;border-bottom:1px solid var(--line);border-radius:0;font-size:1rem}.palette input:focus-visible{outline:none}.palette>div{max-height:55vh;overflow-y:auto}.palette>.hint{margin:0;padding:var(--s2) var(--s4);border-top:1px solid var(--line)}.palette .empty,.palette .hits{border:0}.hits{list-style:none;margin:0;padding:var(--s1);border:1px solid var(--line);border-radius:var(--radius);background:var(--surface)}.hits a{display:grid;grid-template-columns:6rem minmax(0,max-content) minmax(0,1fr);gap:0 var(--s3);align-items:baseline;padding:.4rem var(--s3);border-radius:calc(var(--radius) - var(--s1) / 2);color:var(--text);text-decoration:none;overflow-wrap:anywhere}.hits a:hover{background:var(--raised)}.hits a:focus-visible,.palette:has(input:focus) li:first-child a{background:var(--accent-soft);outline:none}.hits .kind{color:var(--muted);font-size:.8125rem}kbd{border:1px solid var(--line-strong);border-bottom-width:2px;border-radius:4px;padding:0 .35em}@media (min-width: 62.01rem){main.wide{padding-inline:var(--s5)}}
+@media (max-width: 62rem){.split,.halves{grid-template-columns:minmax(0,1fr)}main{padding:var(--s5)}}
+@media (max-width: 48rem){body{display:block}.side{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:var(--s3) var(--s4) 0;gap:var(--s2);display:grid;grid-template-columns:auto minmax(0,1fr) auto;align-items:center}.switch{padding:var(--s1) var(--s3)}.switch .hint,.finder kbd{display:none}.finder{padding:.4rem}.finder span{position:absolute;width:1px;overflow:hidden;clip-path:inset(50%)}.account>.plain{display:none}.hits a{grid-template-columns:5.5rem minmax(0,1fr)}.hits .hint{grid-column:2}.palette>.hint{display:none}.side nav{grid-column:1 / -1;display:flex;overflow-x:auto;margin:0 calc(-1 * var(--s4));padding:0 var(--s3) var(--s2);scrollbar-width:thin}.side nav ul,.side nav ul + ul{display:flex;margin:0;padding:0;border:0}.account{grid-column:1 / -1;grid-row:3;display:flex;align-items:center;gap:var(--s3);margin:0;border-top:1px solid var(--line);padding:var(--s2) 0}.account form{margin-left:auto}.account .version{display:none}main{padding:var(--s4)}.session .session{padding-left:var(--s2)}.session .deep{padding-left:0}.tree .leaf{grid-template-columns:minmax(0,1fr)}}
+@container page (max-width: 46rem){table:not(.series,.scroller>table){border:0;background:none;& thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}&,& tbody,& tr,& td,& tbody th{display:block;width:auto}& td:empty{display:none}& tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(12rem,100%),1fr));column-gap:var(--s4);background:var(--surface);border:1px solid var(--line);border-radius:var(--radius);padding:var(--s2) var(--s4);margin-bottom:var(--s2)}& tbody th,& td.main{grid-column:1 / -1}& td,& tbody th,& td.number,& td.main{border:0;padding:var(--s1) 0;width:auto;text-align:left;white-space:normal}& td[data-label]::before{content:attr(data-label) ": ";color:var(--muted);font-size:.8125rem}}
+td .chips,td form{display:inline-flex}td details{display:inline-block;margin:0}}
+@container page (max-width: 46rem){table.dense tbody tr{display:flex;flex-wrap:wrap;align-items:baseline;gap:0 var(--s3);padding:var(--s2) var(--s3)}table.dense tbody :is(th,td):nth-child(n){max-width:100%;padding:.1rem 0;white-space:nowrap}table.dense tbody tr td.main{flex:0 0 100%;max-width:100%;white-space:nowrap}.menu:not(.wide){position:static}.menu>.panel{right:0}.filters>.field>select{max-width:10.5rem}.filters>.long{flex-basis:100%}.scroller :is(th,td){padding:.4rem .5rem;font-size:.8125rem}}
+@media (prefers-reduced-motion: no-preference){button,.button,.chip,.side nav a{transition:background-color .12s,border-color .12s}}
+@media print{.side,.filters,.actions{display:none}}
 `,
   },
   "console.js": {
-    hash: "f5cdcab18ae44bb7",
+    hash: "08ddcb0e58d90481",
     text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000]];
-function ago(ms) {
-const past = Date.now() - ms;
-if (past < 0 || past > 7 * 86_400_000) return undefined;
-const [unit, size] = units.find(([, size]) => past >= size) ?? ["minute", 60_000];
-return relative.format(-Math.floor(past / size), unit);
+const units = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000]];
+function ago(at) {
+const past = Date.now() - at.getTime(), away = Math.abs(past);
+if (away >= 7 * 86_400_000) {
+const year = at.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+return at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year });
+}
+const [unit, size] = units.find(([, size]) => away >= size) ?? [];
+if (!size) return "just now";
+const words = \`\${Math.floor(away / size)} \${unit}\`;
+return past < 0 ? \`in \${words}\` : \`\${words} ago\`;
 }
 function showTimes(part) {
-for (const element of part.querySelectorAll("time[datetime]:not([title])")) {
-const time = /** @type {HTMLTimeElement} */ (element);
-const at = new Date(time.dateTime);
-time.title = [time.textContent, ago(at.getTime())].filter(Boolean).join(", ");
+for (const element of part.querySelectorAll("time[datetime]")) {
+const time = element, at = new Date(time.dateTime);
+if (time.className === "ago") {
+time.title = exact.format(at);
+time.textContent = ago(at);
+} else if (!time.title) {
+time.title = time.textContent ?? "";
 time.textContent = (time.className === "exact" ? exact : zoned).format(at);
 }
 }
+}
+setInterval(() => showTimes(document), 60_000);
 showTimes(document);
-const current = /** @type {HTMLElement | null} */ (document.querySelector(".side [aria-current]"));
+const current = (document.querySelector(".side [aria-current]"));
 const bar = current?.closest("nav");
 if (current && bar) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
 for (const element of document.querySelectorAll("[data-address]")) {
@@ -337,9 +62,8 @@ element.textContent = href.replace(/\\/$/, "").replaceAll("'", "%27");
 }
 for (const secret of document.querySelectorAll(".copy > code, .copy > pre")) {
 if (!navigator.clipboard) break;
-const button = document.createElement("button");
+const button = (make("button", "Copy"));
 button.type = "button";
-button.textContent = "Copy";
 button.addEventListener("click", async () => {
 await navigator.clipboard.writeText(secret.textContent ?? "");
 button.textContent = "Copied";
@@ -347,7 +71,7 @@ button.textContent = "Copied";
 secret.after(button);
 }
 document.addEventListener("submit", (event) => {
-const form = /** @type {HTMLFormElement} */ (event.target);
+const form = event.target;
 if (form.method !== "post") return;
 if (form.dataset.sent) return void event.preventDefault();
 form.dataset.sent = "yes";
@@ -363,6 +87,22 @@ try {
 storage = localStorage;
 } catch {
 }
+const focused = "pl-field";
+const filters = (document.querySelector("form.filters"));
+for (const type of ["change", "focusout"]) {
+filters?.addEventListener(type, ({ target }) => {
+const field = target, isDate = field.type === "datetime-local";
+if (isDate ? type === "focusout" && field.value !== field.defaultValue : type === "change") filters.requestSubmit();
+});
+}
+filters?.addEventListener("submit", () => storage?.setItem(focused, document.activeElement?.id ?? ""));
+filters?.addEventListener("formdata", ({ formData }) => {
+for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
+const changed = (filters?.elements.namedItem(storage?.getItem(focused) ?? ""));
+storage?.removeItem(focused);
+changed?.closest("details")?.setAttribute("open", "");
+changed?.focus();
 const isMac = /Mac|iP/.test(navigator.platform), modified = isMac ? "⌘ K" : "Ctrl K";
 let isGoing = false;
 const isWriting = (target) =>
@@ -389,7 +129,7 @@ goals().get(event.key)?.click();
 });
 function goals() {
 const found = new Map();
-for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"))) {
+for (const link of (document.querySelectorAll(".side nav a"))) {
 const key = [...link.text.toLowerCase()].find((letter) => !found.has(letter));
 if (key) found.set(key, link);
 }
@@ -406,7 +146,7 @@ dialog.addEventListener("close", () => dialog.remove());
 document.body.append(dialog);
 dialog.showModal();
 }
-const finder = /** @type {HTMLAnchorElement | null} */ (document.querySelector(".finder"));
+const finder = (document.querySelector(".finder"));
 finder?.append(make("kbd", modified));
 finder?.addEventListener("click", (event) => {
 if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -414,12 +154,12 @@ event.preventDefault();
 openSearch();
 });
 function openSearch() {
-const template = /** @type {HTMLTemplateElement | null} */ (document.querySelector("#palette"));
+const template = (document.querySelector("#palette"));
 if (!template) return;
-const dialog = /** @type {HTMLDialogElement} */ (template.content.firstElementChild?.cloneNode(true));
-const form = /** @type {HTMLFormElement} */ (dialog.querySelector("form"));
-const input = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
-const results = /** @type {HTMLElement} */ (dialog.querySelector("div"));
+const dialog = (template.content.firstElementChild?.cloneNode(true));
+const form = (dialog.querySelector("form"));
+const input = (dialog.querySelector("input"));
+const results = (dialog.querySelector("div"));
 let request = new AbortController(), shown = "";
 let waiting;
 const find = async () => {
@@ -470,7 +210,7 @@ button.addEventListener("click", showShortcuts);
 account.before(button);
 }
 function showShortcuts() {
-const dialog = /** @type {HTMLDialogElement} */ (make("dialog", make("h2", "Keyboard shortcuts")));
+const dialog = (make("dialog", make("h2", "Keyboard shortcuts")));
 dialog.setAttribute("aria-label", "Keyboard shortcuts");
 const list = make("dl"), close = make("button", "Close"), isOff = storage?.getItem(off);
 const rows = [["Search", "/"], ["Search", modified], ["Keyboard shortcuts", "?"]];
@@ -493,48 +233,14 @@ show(dialog);
 `,
   },
   "editor.css": {
-    hash: "17e608b04144a28b",
-    text: `fieldset.message{border:1px solid var(--line);overflow:clip;scroll-margin-top:var(--s4);}
-fieldset.message:focus-within{border-color:var(--line-strong);}
-.message > .line{flex-wrap:nowrap;padding:var(--s1) var(--s2);border-bottom:1px solid var(--line);}
-.message > .line > div{flex:0 1 9rem;min-width:0;}
-.message > .line > .actions{flex:none;}
-.message > .line input{height:1.75rem;padding:0 var(--s2);border-color:transparent;background:none;font-family:var(--mono);font-size:0.75rem;font-weight:600;}
-.message > .line input:is(:hover, :focus){border-color:var(--line-strong);}
-.message .actions{gap:0;}
-.message .plain{color:var(--muted);font-weight:400;}
-.message .plain:is(:hover, :focus-visible){color:var(--accent);}
-.message > .field > label{padding:var(--s2) var(--s4) 0;}
-.message textarea,.lit > div{min-height:2.75rem;border:0;border-radius:0;padding:var(--s3) var(--s4);font:0.8125rem / 1.6 var(--mono);white-space:pre-wrap;overflow-wrap:anywhere;}
-.message textarea:focus-visible{outline-offset:-2px;}
-.message details{margin:0;padding:0 var(--s4);}
-.message details .field{margin:0 calc(-1 * var(--s4)) var(--s2);border-top:1px solid var(--line);}
-.message .fault,.message details .hint{padding:0 var(--s4);}
-textarea.code{max-height:none;}
-.lit{display:grid;}
-.lit > *{grid-area:1 / 1;min-width:0;}
-.lit > div{color:transparent;}
-.lit mark{color:transparent;font-weight:inherit;padding:0;box-shadow:0 0 0 2px var(--warn-soft);}
-.lit:not(.long) > textarea{position:relative;background:none;overflow:hidden;resize:none;}
-.long > textarea{max-height:70vh;}
-.fault{margin:0;color:var(--danger);font-size:0.8125rem;}
-.fault:empty{display:none;}
-[aria-invalid="true"]{border-color:var(--danger);}
-.publish{position:sticky;bottom:0;z-index:1;display:grid;grid-template-columns:minmax(0, 1fr) auto;gap:var(--s3);align-items:end;padding:var(--s3) 0;background:var(--page);border-top:1px solid var(--line);}
-.publish textarea{min-height:2.25rem;max-height:30vh;}
-#draft > .row{margin-bottom:calc(-1 * var(--s3));}
-#preview > section:first-child{margin-top:0;}
-@media (max-width: 48rem){.message .small{padding-inline:0.3rem;}
-}
-@media (scripting: enabled){.unscripted{display:none;}
-}
-@media (min-width: 62.01rem){#preview{position:sticky;top:var(--s4);max-height:calc(100vh - 2 * var(--s4));overflow-y:auto;}
-}
+    hash: "449f929910cfb0d9",
+    text: `fieldset.message{border:1px solid var(--line);overflow:clip;scroll-margin-top:var(--s4)}fieldset.message:focus-within{border-color:var(--line-strong)}.message>.line{flex-wrap:nowrap;padding:var(--s1) var(--s2);border-bottom:1px solid var(--line)}.message>.line>div{flex:0 1 9rem;min-width:0}.message>.line>.actions{flex:none}.message>.line input{height:1.75rem;padding:0 var(--s2);border-color:transparent;background:none;font-family:var(--mono);font-size:.75rem;font-weight:600}.message>.line input:is(:hover,:focus){border-color:var(--line-strong)}.message .actions{gap:0}.message .plain{color:var(--muted);font-weight:400}.message .plain:is(:hover,:focus-visible){color:var(--accent)}.message>.field>label{padding:var(--s2) var(--s4) 0}.message textarea,.lit>div{min-height:2.75rem;border:0;border-radius:0;padding:var(--s3) var(--s4);font:.8125rem / 1.6 var(--mono);white-space:pre-wrap;overflow-wrap:anywhere}.message textarea:focus-visible{outline-offset:-2px}.message details{margin:0;padding:0 var(--s4)}.message details .field{margin:0 calc(-1 * var(--s4)) var(--s2);border-top:1px solid var(--line)}.message .fault,.message details .hint{padding:0 var(--s4)}textarea.code{max-height:none}.lit{display:grid}.lit>*{grid-area:1 / 1;min-width:0}.lit>div{color:transparent}.lit mark{color:transparent;font-weight:inherit;padding:0;box-shadow:0 0 0 2px var(--warn-soft)}.lit:not(.long)>textarea{position:relative;background:none;overflow:hidden;resize:none}.long>textarea{max-height:70vh}.fault{margin:0;color:var(--danger);font-size:.8125rem}.fault:empty{display:none}[aria-invalid="true"]{border-color:var(--danger)}.publish{position:sticky;bottom:0;z-index:1;display:grid;grid-template-columns:minmax(0,1fr) auto;gap:var(--s3);align-items:end;padding:var(--s3) 0;background:var(--page);border-top:1px solid var(--line)}.publish textarea{min-height:2.25rem;max-height:30vh}#draft>.row{margin-bottom:calc(-1 * var(--s3))}#preview>section:first-child{margin-top:0}@media (max-width: 48rem){.message .small{padding-inline:.3rem}}
+@media (min-width: 62.01rem){#preview{position:sticky;top:var(--s4);max-height:calc(100vh - 2 * var(--s4));overflow-y:auto}}
 `,
   },
   "editor.js": {
-    hash: "220de849c298191d",
-    text: `const draft = /** @type {HTMLFormElement} */ (document.querySelector("#draft"));
+    hash: "5e6016d8f9a73021",
+    text: `const draft = (document.querySelector("#draft"));
 const placeholder = new RegExp(draft.dataset.placeholder ?? "", "gu");
 const mostLit = 50_000; // characters. A longer text takes too long to draw with each key
 function lightUp(area) {
@@ -561,13 +267,13 @@ addEventListener("pageshow", draw);
 draw();
 }
 for (const area of draft.querySelectorAll("textarea[name^=content-], textarea[name^=more-]")) {
-lightUp(/** @type {HTMLTextAreaElement} */ (area));
+lightUp(area);
 }
 let waiting;
 let isEdited = false, newest = 0;
 async function preview() {
 const number = ++newest;
-const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(draft)]));
+const body = new URLSearchParams(([...new FormData(draft)]));
 body.set("do", "preview");
 const response = await fetch(location.href, { method: "POST", body }).catch(() => undefined);
 if (!response || number !== newest) return;
@@ -588,7 +294,7 @@ fresh.scrollTop = scrollTop;
 if (focused) document.getElementById(focused)?.focus();
 }
 document.addEventListener("input", (event) => {
-if (/** @type {HTMLInputElement} */ (event.target).form !== draft) return;
+if (event.target.form !== draft) return;
 isEdited = true;
 clearTimeout(waiting);
 waiting = setTimeout(preview, 500);

@@ -84,6 +84,33 @@ export function time(at: number | null | undefined): Part {
   return <time datetime={iso}>{iso.replace(/T(..:..).*/, " $1")} UTC</time>;
 }
 
+const recent = 7 * 86_400_000; // ms
+
+/**
+ * A moment as people speak of it: `3 min ago`, or its day if it is more than a week away. The exact one is the title, which the
+ * script shows in the reader's zone. It also keeps the words up to date.
+ */
+export function ago(at: number | null | undefined, now: number): Part {
+  if (at === null || at === undefined) return dash;
+  if (Math.abs(at) > mostOfDate) return String(at);
+  const iso = new Date(at).toISOString();
+  return <time datetime={iso} class="ago" title={`${iso.slice(0, 19).replace("T", " ")} UTC`}>{agoText(at, now)}</time>;
+}
+
+/** The words of `ago`. */
+export function agoText(at: number, now: number): string {
+  const away = Math.abs(now - at);
+  if (away >= recent) {
+    const isThisYear = new Date(at).getUTCFullYear() === new Date(now).getUTCFullYear();
+    const options = { day: "numeric", month: "short", timeZone: "UTC" } as const;
+    return new Intl.DateTimeFormat("en-GB", isThisYear ? options : { ...options, year: "numeric" }).format(at);
+  }
+  const [size, unit] = spans.find(([size]) => away >= size && size > 1_000) ?? [];
+  if (size === undefined) return "just now";
+  const words = `${Math.floor(away / size)} ${unit}`;
+  return at > now ? `in ${words}` : `${words} ago`;
+}
+
 /** A day of UTC as people write it: `24 November 2026`. */
 export const dayText = (at: number): string =>
   new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(at);

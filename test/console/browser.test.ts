@@ -224,14 +224,14 @@ if (currentRuntime === "Node") {
     const context = await openContext(browser, { timezoneId: "Asia/Tokyo", locale: "en-GB" });
     const page = await context.newPage();
     await enter(page, place);
-    const time = page.locator("main time").first();
-    const [iso, shown] = [await time.getAttribute("datetime"), await time.innerText()];
+    const time = page.locator("main time.ago").first();
+    const [iso, title] = [await time.getAttribute("datetime"), await time.getAttribute("title")];
     const wanted = new Intl.DateTimeFormat("en-GB", {
-      dateStyle: "medium",
-      timeStyle: "short",
-      timeZone: "Asia/Tokyo",
+      ...{ year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit" },
+      ...{ fractionalSecondDigits: 3, timeZone: "Asia/Tokyo" },
     });
-    assert.is(shown, wanted.format(new Date(iso!)));
+    assert.is(title, wanted.format(new Date(iso!)));
+    assert.match(await time.innerText(), /^(just now|\d+ (min|h|d) ago|\d+ \w{3})$/);
     // No time passes between two keys.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);

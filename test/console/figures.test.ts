@@ -2,7 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { dollarText, priceText } from "../../src/common/dollars.ts";
-import { durationText, time } from "../../src/console/format.tsx";
+import { agoText, durationText, time } from "../../src/console/format.tsx";
 import { toHtml } from "../../src/console/html.ts";
 import { compareStats } from "../../src/management/compare.ts";
 import { createToken } from "../../src/management/tokens.ts";
@@ -47,6 +47,15 @@ test("a duration has two units from two minutes on", () => {
   );
   assert.equal(texts.map((text) => text.replaceAll("\u00a0", " ")), [
     ...["0 ms", "999 ms", "1.2 s", "119.9 s", "2 min 30 s", "14 min 23 s", "1 h", "1 d 10 h", "2 d"],
+  ]);
+});
+
+test("a moment is told by how far it is away, and from a week on by its day", () => {
+  const now = Date.UTC(2026, 10, 24, 12), minute = 60_000, day = 1_440 * minute;
+  const away = [0, 59_999, minute, 90 * minute, 3 * day, 7 * day - 1, 7 * day, 400 * day, -minute, -2 * day];
+  assert.equal(away.map((ms) => agoText(now - ms, now)), [
+    ...["just now", "just now", "1 min ago", "1 h ago", "3 d ago", "6 d ago", "17 Nov", "20 Oct 2025", "in 1 min"],
+    "in 2 d",
   ]);
 });
 

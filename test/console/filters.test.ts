@@ -3,8 +3,8 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readStats } from "../../src/management/stats.ts";
 import { createToken } from "../../src/management/tokens.ts";
-import { call, createApiKey, updateWorkspace } from "../actions.ts";
-import { createVisit, linksIn, tableIn } from "./visitor.ts";
+import { call, createApiKey, createDeployment, updateWorkspace } from "../actions.ts";
+import { createVisit, linksIn, origin, tableIn } from "./visitor.ts";
 
 const test = suite("filters");
 
@@ -24,13 +24,17 @@ for (const status of [0, 1, 2, 2]) {
 }
 await world.submit({ sessionId: "s", status: 1, content: { output: "x" } }, deployId, key);
 
+/** Where a link of the page of records leads. */
+const pathOf = (href: string): string =>
+  new URL(href, `${origin}/console/${workspaceId}/records`).href.slice(`${origin}/console/`.length);
+
 /** How many records the page and its export have with a filter. */
 async function count(query: string): Promise<number> {
   const page = await visitor.see(`/records?deployment=${deployId}&${query}`);
   const found = tableIn(page, "Records").length;
   const exported = linksIn(page).find((href) => href.includes("format=ndjson"));
   if (found === 0) return 0;
-  const { text } = await visitor.open(`${workspaceId}/${exported!}`);
+  const { text } = await visitor.open(pathOf(exported!));
   assert.is(text.trim().split("\n").length, found, query);
   return found;
 }
@@ -58,6 +62,49 @@ test("the form keeps what was chosen", async () => {
   assert.equal(checked, ["ok", "cut"]);
   assert.match(page, new RegExp(`<option value="${keyId}"  ?selected>nightly<`));
   assert.match(page, ">\na=1\r\nb=2</textarea>");
+});
+
+test("records of all deployments show by default, and a chip takes each filter away", async () => {
+  const staging = await createDeployment(admin, workspaceId, { name: "staging", promptId });
+  await world.submit({ sessionId: "elsewhere", status: 0, content: { output: "x" } }, staging.id);
+  assert.is(tableIn(await visitor.see("/records"), "Records").length, 6);
+  const page = await visitor.see("/records?failures=yes&session=elsewhere&cursor=");
+  assert.is(tableIn(page, "Records").length, 1);
+  assert.match(page, "greeting@staging");
+  const [, chips = ""] = /<ul class="chips set".*?>(.*?)<\/ul>/s.exec(page)!;
+  assert.equal(linksIn(chips).map((href) => href.split("?")[1]), ["session=elsewhere", "failures=yes", undefined]);
+  const sessions = await visitor.see("/sessions?failures=yes&contains=ELSE");
+  assert.is(tableIn(sessions, "Sessions").length, 1);
+});
+
+test("a record leads to those beside it, in the order and with the filter of the list", async () => {
+  const links = (page: string, pattern: RegExp) =>
+    Array.from(page.matchAll(pattern), ([, href]) => /records\/(diag_.*)/.exec(href!)![1]!.replaceAll("&amp;", "&"));
+  for (const query of ["status=cut", "status=cut&order=oldest", "failures=yes", ""]) {
+    const paths = links(await visitor.see(`/records?${query}`), /<th scope="row"><a href="([^"]*)"/g);
+    assert.ok(paths.length >= 2, query);
+    for (const [nth, path] of paths.entries()) {
+      const page = await visitor.see(`/records/${path}`);
+      const [previous] = links(page, /rel="prev" href="([^"]*)"/g), [next] = links(page, /rel="next" href="([^"]*)"/g);
+      assert.equal([previous, next], [paths[nth - 1], paths[nth + 1]], path);
+    }
+  }
+});
+
+test("a record has its tokens, its cost and its model", async () => {
+  const additional_properties = { prompt_tokens: 1_200, completion_tokens: 34 };
+  const body = {
+    sessionId: "s",
+    status: 1,
+    content: { output: "x" },
+    additional_properties,
+    cost: "0.5",
+    model: "m-1",
+  };
+  const { json } = await world.submit(body);
+  const page = await visitor.see(`/records/${(json as { id: string }).id}`);
+  assert.match(page.replace(/<[^>]*>/g, ""), "Tokens1,200 in, 34 outCost$0.50Modelm-1");
+  assert.match(await visitor.see("/records?model=m-1"), /<data value="1234">1,234<.*<data value="0.5">/s);
 });
 
 test("statistics take the same filter", async () => {

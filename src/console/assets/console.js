@@ -5,28 +5,37 @@ const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 /** @type {Intl.DateTimeFormatOptions} */
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
-const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000]];
+/** @type {[string, number][]} */
+const units = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000]];
 
-/** How long ago a moment was, for the last week. @param {number} ms */
-function ago(ms) {
-  const past = Date.now() - ms;
-  if (past < 0 || past > 7 * 86_400_000) return undefined;
-  const [unit, size] = units.find(([, size]) => past >= size) ?? ["minute", 60_000];
-  return relative.format(-Math.floor(past / size), unit);
+/** How long ago a moment was, or its day, in the words of the pages. @param {Date} at */
+function ago(at) {
+  const past = Date.now() - at.getTime(), away = Math.abs(past);
+  if (away >= 7 * 86_400_000) {
+    const year = at.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+    return at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year });
+  }
+  const [unit, size] = units.find(([, size]) => away >= size) ?? [];
+  if (!size) return "just now";
+  const words = `${Math.floor(away / size)} ${unit}`;
+  return past < 0 ? `in ${words}` : `${words} ago`;
 }
 
 /** Shows the times of a part of the page in the zone of its reader. @param {ParentNode} part */
 function showTimes(part) {
-  for (const element of part.querySelectorAll("time[datetime]:not([title])")) {
-    const time = /** @type {HTMLTimeElement} */ (element);
-    const at = new Date(time.dateTime);
-    time.title = [time.textContent, ago(at.getTime())].filter(Boolean).join(", ");
-    time.textContent = (time.className === "exact" ? exact : zoned).format(at);
+  for (const element of part.querySelectorAll("time[datetime]")) {
+    const time = /** @type {HTMLTimeElement} */ (element), at = new Date(time.dateTime);
+    if (time.className === "ago") {
+      time.title = exact.format(at);
+      time.textContent = ago(at);
+    } else if (!time.title) {
+      time.title = time.textContent ?? "";
+      time.textContent = (time.className === "exact" ? exact : zoned).format(at);
+    }
   }
 }
 
+setInterval(() => showTimes(document), 60_000);
 showTimes(document);
 
 // On a narrow screen the navigation scrolls, and shows where one is.
@@ -43,9 +52,8 @@ for (const element of document.querySelectorAll("[data-address]")) {
 // A button that copies the text before it.
 for (const secret of document.querySelectorAll(".copy > code, .copy > pre")) {
   if (!navigator.clipboard) break;
-  const button = document.createElement("button");
+  const button = /** @type {HTMLButtonElement} */ (make("button", "Copy"));
   button.type = "button";
-  button.textContent = "Copy";
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(secret.textContent ?? "");
     button.textContent = "Copied";
@@ -76,6 +84,25 @@ try {
 } catch {
   // The person has forbidden it. The shortcuts stay on.
 }
+
+// Filters apply as they change, a date once it is left. The field that was changed has the focus again on the next page.
+const focused = "pl-field";
+const filters = /** @type {HTMLFormElement | null} */ (document.querySelector("form.filters"));
+for (const type of ["change", "focusout"]) {
+  filters?.addEventListener(type, ({ target }) => {
+    const field = /** @type {HTMLInputElement} */ (target), isDate = field.type === "datetime-local";
+    if (isDate ? type === "focusout" && field.value !== field.defaultValue : type === "change") filters.requestSubmit();
+  });
+}
+filters?.addEventListener("submit", () => storage?.setItem(focused, document.activeElement?.id ?? ""));
+filters?.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
+const changed = /** @type {HTMLInputElement | null} */ (filters?.elements.namedItem(storage?.getItem(focused) ?? ""));
+storage?.removeItem(focused);
+changed?.closest("details")?.setAttribute("open", "");
+changed?.focus();
+
 const isMac = /Mac|iP/.test(navigator.platform), modified = isMac ? "⌘ K" : "Ctrl K";
 let isGoing = false;
 

@@ -7,12 +7,13 @@ import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts"
 import type { AuditEntry } from "../../management/audit.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
-import { dash, time } from "../format.tsx";
+import { ago, dash } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
+import { FilterChips, queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
@@ -33,7 +34,7 @@ export const auditPage: Page = {
       findNames(visit),
     ]);
     const { items = [], nextCursor = null } = found ?? {};
-    const query = Object.fromEntries(visit.query);
+    const { cursor: _, ...query } = queryOf(visit);
     return {
       title: "Audit",
       isWide: true,
@@ -48,16 +49,29 @@ export const auditPage: Page = {
               </>
             }
             actions={
-              <a class="button" href={link(visit, ["audit", "export"], { ...query, cursor: "" })} download>
+              <a class="button" href={link(visit, ["audit", "export"], query)} download>
                 Export JSON
               </a>
             }
           />
-          <Filters clear={visit.query.size > 0 ? link(visit, ["audit"]) : undefined}>
-            <Field label="Action" name="action" value={asked(visit, "action")} placeholder="deployment.promoted" />
-            <Field label="Who" name="actor" value={asked(visit, "actor")} />
-            <Field label="Id of what changed" name="target" value={asked(visit, "target")} />
-            <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
+          <Filters chips={<FilterChips visit={visit} path="audit" filters={filtersOf(visit)} />}>
+            <Field
+              label="Action"
+              name="action"
+              value={asked(visit, "action")}
+              placeholder="Action, as in deployment.promoted"
+              isLabelHidden
+              isLong
+            />
+            <Field label="Who" name="actor" value={asked(visit, "actor")} placeholder="Who" isLabelHidden />
+            <Field
+              label="Id of what changed"
+              name="target"
+              value={asked(visit, "target")}
+              placeholder="Id of what changed"
+              isLabelHidden
+            />
+            <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} isLabelHidden />
             {visit.caller.workspaceId === undefined && (
               <Checkbox label="All workspaces" name="everywhere" isChecked={asked(visit, "everywhere") === "yes"} />
             )}
@@ -90,6 +104,14 @@ const filterIn = (visit: Visit) => ({
   ...rangeOf(visit),
 });
 
+const filtersOf = (visit: Visit) => [
+  { name: "action", label: "Action" },
+  { name: "actor", label: "Who" },
+  { name: "target", label: "Id" },
+  { name: "last", label: "Time", text: spanOptions.find(([span]) => span === asked(visit, "last"))?.[1] },
+  { name: "everywhere", label: "All workspaces", text: "" },
+];
+
 /**
  * The names of prompts and deployments by their ids, for the log of changes, which has ids alone. Of very many, those of the
  * newest are found. The others show without a name.
@@ -116,8 +138,8 @@ export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps
     caption="Changes"
     rows={entries}
     columns={[
-      { label: "When", cell: ({ createdAt }) => time(createdAt) },
-      { label: "What", isHead: true, cell: (entry) => actionOf(visit, entry, names) },
+      { label: "When", cell: ({ createdAt }) => ago(createdAt, visit.now) },
+      { label: "What", isHead: true, isWhole: true, cell: (entry) => actionOf(visit, entry, names) },
       { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
       { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
       ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),

@@ -47,7 +47,7 @@ export const comparePage: Page = {
             ]}
           />
           <Filters>
-            <Field label="Version" name="from" type="number" value={from} />
+            <Field label="Compare version" name="from" type="number" value={from} />
             <Field label={`with (1 to ${newest.version})`} name="to" type="number" value={to} />
             {deployments.length > 0 && numbersFields(visit, deployments)}
           </Filters>
@@ -67,9 +67,9 @@ function numbersFields(visit: Visit, deployments: readonly Deployment[]): Html {
   const options = deployments.map(({ id, name }) => [id, name] as const);
   return (
     <>
-      <Select label="Numbers of" name="deployment" value={chosen(visit, deployments)?.id} options={options} />
+      <Select label="in" name="deployment" value={chosen(visit, deployments)?.id} options={options} />
       <Select label="and" name="other" value={asked(visit, "other")} options={[["", "the same"], ...options]} />
-      <Select label="Records of" name="last" value={asked(visit, "last")} options={spanOptions} />
+      <Select label="over" name="last" value={asked(visit, "last")} options={spanOptions} />
     </>
   );
 }

@@ -109,7 +109,7 @@ export const mainOf = (deployments: readonly Deployment[]): Deployment | undefin
 const mostOptions = 200;
 
 /** The deployments that a form offers. Of very many they are the newest, and the form takes a name instead. */
-type Offered = { deployments: Deployment[]; isWhole: boolean };
+export type Offered = { deployments: Deployment[]; isWhole: boolean };
 
 export async function findOffered(visit: Visit, archived = false): Promise<Offered> {
   const { id: workspaceId } = workspaceOf(visit);
@@ -146,20 +146,22 @@ type DeploymentFieldProps = {
   /** Offers that there is none, in these words. */
   none?: string;
   offered: Offered;
+  isLabelHidden?: boolean;
 };
 
 /** A field for a deployment: a choice, or a text if there are too many to choose from. */
-export function DeploymentField({ label, name, value, none, offered }: DeploymentFieldProps): Html {
+export function DeploymentField({ value, none, offered, ...given }: DeploymentFieldProps): Html {
   const isKnown = typeof value === "object" && value !== null;
   if (!offered.isWhole) {
     const hint = `An id, or a reference such as support/assistant@production.${none ? ` If empty: ${none}.` : ""}`;
     const text = isKnown ? value.reference : value;
-    return <Field label={label} name={name} value={text} hint={hint} isRequired={none === undefined} />;
+    if (given.isLabelHidden) return <Field {...given} value={text} placeholder={none ?? "NAME@DEPLOYMENT"} />;
+    return <Field {...given} value={text} hint={hint} isRequired={none === undefined} />;
   }
   const options = offered.deployments.map(({ id, reference, archivedAt }) =>
     [id, archivedAt === null ? reference : `${reference} (archived)`] as const
   );
   const all = none === undefined ? options : [["", none] as const, ...options];
   const id = isKnown ? value.id : value;
-  return <Select label={label} name={name} value={id} isLong={none === undefined} options={all} />;
+  return <Select {...given} value={id} isLong={none === undefined} options={all} />;
 }

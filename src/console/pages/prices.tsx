@@ -5,7 +5,7 @@
 import type { PriceId } from "../../common/ids.ts";
 import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
 import type { Price } from "../../management/prices.ts";
-import { dash, price, time } from "../format.tsx";
+import { ago, price } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
@@ -76,15 +76,15 @@ const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
     rows={prices}
     columns={[
       { label: "Model", isHead: true, cell: ({ model }) => isolated(model) },
-      { label: "Provider", cell: ({ provider }) => provider === "*" ? "any" : isolated(provider) },
+      { label: "Provider", cell: ({ provider }) => provider === "*" ? "Any provider" : isolated(provider) },
       { label: "Input", isNumber: true, cell: ({ input }) => price(input) },
       {
         label: "Cached input",
         isNumber: true,
-        cell: ({ cachedInput }) => cachedInput === null ? dash : price(cachedInput),
+        cell: ({ cachedInput }) => cachedInput === null ? "Same as input" : price(cachedInput),
       },
       { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
-      { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "always" : time(validFrom) },
+      { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "Always" : ago(validFrom, visit.now) },
       ...findLack(visit, removePrice) === undefined
         ? [{ label: "Remove", isAction: true as const, cell: removeForm }]
         : [],
@@ -120,7 +120,7 @@ function newForm({ form }: Visit): Html {
           placeholder="gpt-4o*"
           hint="* stands for any text."
         />
-        <Field label="Provider" name="provider" value={value("provider")} hint="Any provider, if empty." />
+        <Field label="Provider" name="provider" value={value("provider")} hint="Any provider if empty." />
       </div>
       <div class="row">
         <Field label="Input (USD)" name="input" value={value("input")} isRequired placeholder="0.15" />
@@ -128,7 +128,7 @@ function newForm({ form }: Visit): Html {
           label="Cached input (USD)"
           name="cachedInput"
           value={value("cachedInput")}
-          hint="As other input, if empty."
+          placeholder="Same as input"
         />
         <Field label="Output (USD)" name="output" value={value("output")} isRequired placeholder="0.60" />
       </div>

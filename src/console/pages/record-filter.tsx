@@ -7,13 +7,16 @@ import type { Refusal } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
+import type { Deployment } from "../../management/deployments.ts";
 import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { Area, Checkbox, Field, Select } from "../parts/form.tsx";
+import { FilterChips } from "../parts/filter-chips.tsx";
+import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { rangeOf, spanOptions } from "./inputs.tsx";
+import { DeploymentField, findDeployment, findOffered, rangeOf, spanOptions } from "./inputs.tsx";
+import type { Offered } from "./inputs.tsx";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */
 export const filterIn = (visit: Visit) => ({
@@ -31,11 +34,27 @@ export const filterIn = (visit: Visit) => ({
   ...checkedRange(visit),
 });
 
-/** The query of the page for links, in which each name stands once. */
-export const queryOf = (visit: Visit): Record<string, string> => ({
-  ...Object.fromEntries(visit.query),
-  status: statusesIn(visit).join(","),
-});
+/** What the filter of a workspace offers to choose from, and the deployment that the query names, if there is one. */
+type Choices = { offered: Offered; keys: ApiKey[]; deployment: Deployment | undefined };
+
+export async function findChoices(visit: Visit): Promise<Choices> {
+  const ref = asked(visit, "deployment");
+  const [offered, keys, deployment] = await Promise.all([
+    findOffered(visit, true),
+    findKeys(visit),
+    ref === undefined ? undefined : findDeployment(visit, ref),
+  ]);
+  return { offered, keys, deployment };
+}
+
+/** The filter of a workspace. Throws too if the query names a deployment that there is not. */
+export function workspaceFilterIn(visit: Visit, { deployment }: Pick<Choices, "deployment">) {
+  const ref = asked(visit, "deployment");
+  if (ref !== undefined && deployment === undefined) {
+    throw invalid(`There is no deployment ${ref} in this workspace`);
+  }
+  return { workspaceId: workspaceOf(visit).id, deployId: deployment?.id, ...filterIn(visit) };
+}
 
 /** Several statuses are several parameters, or one list. */
 const statusesIn = ({ query }: Visit): string[] =>
@@ -60,6 +79,11 @@ function checkedRange(visit: Visit) {
 
 /** The labels of fields, by the names that refusals use. */
 const labels = {
+  text: "Text",
+  sessionContains: "Session",
+  last: "Time",
+  status: "Status",
+  failures: "Only failures",
   sessionId: "Session",
   promptVersion: "Version",
   keyId: "Key",
@@ -68,14 +92,75 @@ const labels = {
   moreTokensThan: "More tokens than",
   costlierThan: "Costlier than (USD)",
   where: "Properties",
-  text: "Text",
-  failures: "Only failures",
-  last: "Time",
-  interval: "Interval",
-  order: "Order",
   from: "From (UTC)",
   to: "To (UTC)",
+  order: "Order",
+  interval: "Interval",
 };
+
+/** Their names in the query, where these are others. */
+const names: Partial<Record<keyof typeof labels, string>> = {
+  sessionContains: "contains",
+  sessionId: "session",
+  promptVersion: "version",
+  keyId: "key",
+  slowerThan: "slower",
+  moreTokensThan: "tokens",
+  costlierThan: "costlier",
+};
+
+type WorkspaceFiltersProps = {
+  visit: Visit;
+  path: "records" | "sessions";
+  choices: Choices;
+  ofSessions?: boolean;
+  children?: Part;
+};
+
+/** The filter of a workspace, with chips for what is set. */
+export function WorkspaceFilters({ visit, path, choices, ...given }: WorkspaceFiltersProps): Html {
+  const { offered, keys, deployment } = choices;
+  const filters = [
+    { name: "deployment", label: "Deployment", text: deployment?.reference },
+    ...filtersOf(visit, keys),
+  ];
+  return (
+    <Filters chips={<FilterChips visit={visit} path={path} filters={filters} />}>
+      <FilterFields
+        visit={visit}
+        keys={keys}
+        {...given}
+        deployment={
+          <DeploymentField
+            label="Deployment"
+            name="deployment"
+            value={deployment ?? asked(visit, "deployment")}
+            none="All deployments"
+            offered={offered}
+            isLabelHidden
+          />
+        }
+      />
+    </Filters>
+  );
+}
+
+/** The other filters with their values in words. */
+function filtersOf(visit: Visit, keys: readonly ApiKey[]) {
+  const value = (name: string) => asked(visit, name);
+  const texts: Partial<Record<keyof typeof labels, string | undefined>> = {
+    failures: "",
+    status: statusesIn(visit).join(", "),
+    last: spanOptions.find(([span]) => span === value("last"))?.[1],
+    keyId: keyOptions(keys, value("key")).find(([id]) => id === value("key"))?.[1],
+    order: "oldest first",
+  };
+  return (Object.keys(labels) as (keyof typeof labels)[]).map((member) => ({
+    name: names[member] ?? member,
+    label: labels[member],
+    text: texts[member],
+  }));
+}
 
 /** Why a filter was refused, in the words of its fields. */
 export function filterNotice({ message }: Refusal): Html {
@@ -92,30 +177,38 @@ const mostKeys = 100;
 export const findKeys = async (visit: Visit): Promise<ApiKey[]> =>
   (await visit.call(listApiKeys, { workspaceId: workspaceOf(visit).id, limit: mostKeys })).items;
 
-const more = ["session", "version", "key", "model", "slower", "tokens", "costlier", "where", "from", "to", "order"];
-
 type FilterFieldsProps = {
   visit: Visit;
   keys: readonly ApiKey[];
   times?: readonly (readonly [value: string, label: string])[];
+  /** The field for the deployment, where a page has all of them. */
+  deployment?: Part;
+  /** Looks for sessions by a part of their ids. */
+  ofSessions?: boolean;
   /** Fields that the page has beside these. */
   children?: Part;
 };
 
-/** The fields of the filter. Those that are rarely used are folded away unless one of them is set. */
-export function FilterFields({ visit, keys, times = spanOptions, children }: FilterFieldsProps): Html {
+/** The fields of the filter. Those that are rarely used open from a menu. */
+export function FilterFields(
+  { visit, keys, times = spanOptions, deployment, ofSessions, children }: FilterFieldsProps,
+): Html {
   const value = (name: string) => asked(visit, name);
   const hasFailures = workspaceOf(visit).statuses.some(({ isFailure }) => isFailure);
+  const contains = { label: labels.sessionContains, name: "contains", placeholder: "Part of a session's id" };
+  const text = { label: labels.text, name: "text", placeholder: "Text in input or output" };
+  const session = { label: labels.sessionId, name: "session" };
+  const [search, other] = ofSessions ? [contains, text] : [text, session];
   return (
     <>
-      <Field label={labels.text} name="text" type="search" value={value("text")} placeholder="In input or output" />
-      <Select label={labels.last} name="last" value={value("last")} options={times} />
+      <Field {...search} type="search" value={value(search.name)} isLabelHidden isLong />
+      {deployment}
+      <Select label={labels.last} name="last" value={value("last")} options={times} isLabelHidden />
       {statusFields(visit)}
       {hasFailures && <Checkbox label={labels.failures} name="failures" isChecked={value("failures") === "yes"} />}
-      <details class="more" open={more.some((name) => value(name) !== undefined)}>
-        <summary>More filters</summary>
+      <Menu label="More filters" isWide>
         <div class="row">
-          <Field label={labels.sessionId} name="session" value={value("session")} />
+          <Field {...other} value={value(other.name)} />
           <Field label={labels.promptVersion} name="version" type="number" value={value("version")} />
           <Select label={labels.keyId} name="key" value={value("key")} options={keyOptions(keys, value("key"))} />
           <Field label={labels.model} name="model" value={value("model")} />
@@ -133,7 +226,7 @@ export function FilterFields({ visit, keys, times = spanOptions, children }: Fil
           <Field label={labels.to} name="to" type="datetime-local" value={value("to")} />
           {children}
         </div>
-      </details>
+      </Menu>
     </>
   );
 }
@@ -142,14 +235,24 @@ export function FilterFields({ visit, keys, times = spanOptions, children }: Fil
 function statusFields(visit: Visit): Html {
   const { statuses } = workspaceOf(visit);
   const chosen = statusesIn(visit);
-  if (statuses.length === 0) return <Field label="Status" name="status" value={chosen.join(",")} placeholder="0,1" />;
+  if (statuses.length === 0) {
+    return (
+      <Field
+        label={labels.status}
+        name="status"
+        value={chosen.join(",")}
+        placeholder="Status, as in 0,1"
+        isLabelHidden
+      />
+    );
+  }
   const all = new Set([...statuses.map(({ name }) => name), ...chosen]);
   return (
-    <fieldset class="field">
-      <legend>Status</legend>
-      <div class="chips">
+    <Menu label={labels.status}>
+      <fieldset>
+        <legend class="hide">{labels.status}</legend>
         {[...all].map((name, nth) => (
-          <span class="check">
+          <div class="check">
             <input
               type="checkbox"
               id={`status-${nth}`}
@@ -158,10 +261,10 @@ function statusFields(visit: Visit): Html {
               checked={chosen.includes(name)}
             />
             <label for={`status-${nth}`}>{isolated(name)}</label>
-          </span>
+          </div>
         ))}
-      </div>
-    </fieldset>
+      </fieldset>
+    </Menu>
   );
 }
 

@@ -9,11 +9,13 @@ import { indent, stringify } from "../../common/json-text.ts";
 import { findConversation } from "../../management/conversation.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
+import { listRecordFigures } from "../../management/record-figures.ts";
+import type { RecordFigures } from "../../management/record-figures.ts";
 import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
 import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { dash, duration, sizeText } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
+import { dash, duration, number, sizeText, usd } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
@@ -22,12 +24,14 @@ import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
 import { exactTime } from "../parts/exact-time.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { rawTextHeaders } from "../safety.ts";
 import { statusOf } from "../../http/respond.ts";
+import { findNeighbours } from "./records.tsx";
 
 // What stands above, or is of the service.
 const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
@@ -39,12 +43,16 @@ export const recordPage: Page = {
   section: "records",
   async show(visit) {
     const { record, deployment } = await findRecord(visit);
-    const { id, deployId, keyId, promptVersion, createdAt } = record;
+    const { id, keyId, promptVersion, createdAt } = record;
     const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
     const { content, ...others } = record;
     const more = without(others, shownMembers);
     const { id: workspaceId } = workspaceOf(visit), { promptId } = deployment;
-    const served = await visit.call(getPromptVersion, { id: promptId, workspaceId, version: promptVersion });
+    const [served, { items: [figures] }, neighbours] = await Promise.all([
+      visit.call(getPromptVersion, { id: promptId, workspaceId, version: promptVersion }),
+      visit.call(listRecordFigures, { workspaceId, ids: id }),
+      findNeighbours(visit, id as RecordId),
+    ]);
     return {
       title: `Record ${id}`,
       isWide: true,
@@ -56,15 +64,24 @@ export const recordPage: Page = {
                 Record <span class="mono">…{id.slice(-10)}</span>
               </>
             }
-            trail={[{ label: "Records", href: link(visit, ["records"], { deployment: deployId }) }]}
+            trail={[{ label: "Records", href: link(visit, ["records"], queryOf(visit)) }]}
+            actions={
+              <nav class="actions" aria-label="Records">
+                {neighbourLink(visit, "Previous", "prev", neighbours.previous)}
+                {neighbourLink(visit, "Next", "next", neighbours.next)}
+              </nav>
+            }
           />
           <Facts>
-            <Fact label="Recorded">{exactTime(createdAt)}</Fact>
             <Fact label="Status">{statusChip(visit, status)}</Fact>
+            <Fact label="Recorded">{exactTime(createdAt)}</Fact>
             <Fact label="Latency">{duration(latency)}</Fact>
+            <Fact label="Tokens">{tokensOf(figures)}</Fact>
+            <Fact label="Cost">{usd(figures?.cost ?? null)}</Fact>
+            <Fact label="Model">{figures?.model ? isolated(figures.model) : dash}</Fact>
             <Fact label="Version">{versionLink(visit, deployment.promptId, promptVersion)}</Fact>
             <Fact label="Deployment">
-              <a href={link(visit, ["deployments", deployment.id])}>{isolated(deployment.reference)}</a>
+              <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
             </Fact>
             <Fact label="Session">
               <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
@@ -111,9 +128,25 @@ export const recordPage: Page = {
   async act(visit) {
     const { record: { id } } = await findRecord(visit);
     await visit.call(deleteDiagnosis, { id: id as RecordId });
-    return { redirect: link(visit, ["records"], { deployment: asked(visit, "deployment") }) };
+    return { redirect: link(visit, ["records"], queryOf(visit)) };
   },
 };
+
+/** A link to the record beside this one, which keeps the filter, or its place if there is none. */
+const neighbourLink = (visit: Visit, label: string, rel: string, id: RecordId | undefined): Html =>
+  id === undefined
+    ? <span class="button" aria-disabled="true">{label}</span>
+    : <a class="button" rel={rel} href={link(visit, ["records", id], queryOf(visit))}>{label}</a>;
+
+function tokensOf(figures: RecordFigures | undefined): Part {
+  if (!figures?.tokens) return dash;
+  const { prompt, completion, cached } = figures.tokens;
+  return (
+    <>
+      {number(prompt ?? 0)} in{cached > 0 && <>{` (`}{number(cached)} cached)</>}, {number(completion ?? 0)} out
+    </>
+  );
+}
 
 /** A part of a record as plain text, whole. */
 export const recordText: Resource = {

@@ -1,27 +1,29 @@
-// The records of a deployment with filters, and their export.
+// The records of a workspace with filters, and their export.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
-import type { DeploymentId } from "../../common/ids.ts";
+import type { RecordId } from "../../common/ids.ts";
 import { exportFormats } from "../../management/export.ts";
-import { exportDiagnoses, listDiagnoses } from "../../management/records.ts";
+import { listRecordFigures } from "../../management/record-figures.ts";
+import type { RecordFigures } from "../../management/record-figures.ts";
+import { exportWorkspaceDiagnoses, listWorkspaceDiagnoses } from "../../management/records.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { dash, duration, excerpt, time } from "../format.tsx";
-import { Fragment, h } from "../html.ts";
+import { ago, dash, duration, excerpt, number, usd } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Filters, Select } from "../parts/form.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
+import { Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { lastMessage } from "../conversation.ts";
-import { DeploymentField, findDeployment, findOffered, findWith, mainOf } from "./inputs.tsx";
-import { FilterFields, filterIn, filterNotice, findKeys, queryOf } from "./record-filter.tsx";
+import { findWith } from "./inputs.tsx";
+import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 
 const pageSize = 25;
 const orders = [["", "Newest first"], ["oldest", "Oldest first"]] as const;
@@ -30,39 +32,20 @@ export const recordsPage: Page = {
   path: "/:workspaceId/records",
   section: "records",
   async show(visit) {
-    const offered = await findOffered(visit, true), asking = asked(visit, "deployment");
-    const chosen = asking === undefined ? undefined : await findDeployment(visit, asking);
-    const deployment = chosen ?? mainOf(offered.deployments);
-    if (deployment === undefined) {
-      return {
-        title: "Records",
-        body: (
-          <>
-            <Heading title="Records" />
-            <Empty title="No record yet">
-              Applications send records to a deployment, and there is none yet.
-            </Empty>
-          </>
-        ),
-      };
-    }
-    const [{ found, refusal }, keys] = await Promise.all([
-      findWith(async () => {
-        if (asking !== undefined && chosen === undefined) {
-          throw invalid(`There is no deployment ${asking} in this workspace`);
-        }
-        const cursor = asked(visit, "cursor");
-        return await visit.call(listDiagnoses, { ...inDeployment(visit, deployment.id), limit: pageSize, cursor });
-      }),
-      findKeys(visit),
-    ]);
+    const { id: workspaceId } = workspaceOf(visit);
+    const choices = await findChoices(visit), { deployment } = choices;
+    const { found, refusal } = await findWith(async () => {
+      const input = { ...requestIn(visit, choices), limit: pageSize, cursor: asked(visit, "cursor") };
+      return await visit.call(listWorkspaceDiagnoses, input);
+    });
     const { items = [], nextCursor = null } = found ?? {};
-    const query = queryOf(visit);
-    const isFiltered = [...visit.query.keys()].some((name) => name !== "deployment");
-    const exported = (format: string) =>
-      link(visit, ["records", "export"], { ...query, deployment: deployment.id, cursor: "", format });
+    const { items: figures } = items.length === 0
+      ? { items: [] }
+      : await visit.call(listRecordFigures, { workspaceId, ids: items.map(({ id }) => id).join() });
+    const { cursor: _, ...query } = queryOf(visit);
+    const exported = (format: string) => link(visit, ["records", "export"], { ...query, format });
     return {
-      title: `Records of ${deployment.reference}`,
+      title: deployment === undefined ? "Records" : `Records of ${deployment.reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
       body: (
@@ -72,26 +55,25 @@ export const recordsPage: Page = {
             lede={`What applications submitted, ${orderIn(visit)} first.`}
             actions={items.length > 0 && (
               <>
-                <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>
+                {deployment && (
+                  <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>
+                )}
                 <a class="button" href={exported("ndjson")} download>Export JSON</a>
                 <a class="button" href={exported("csv")} download>Export CSV</a>
               </>
             )}
           />
-          <Filters clear={isFiltered ? link(visit, ["records"], { deployment: deployment.id }) : undefined}>
-            <DeploymentField label="Deployment" name="deployment" value={deployment} offered={offered} />
-            <FilterFields visit={visit} keys={keys}>
-              <Select label="Order" name="order" value={asked(visit, "order")} options={orders} />
-            </FilterFields>
-          </Filters>
+          <WorkspaceFilters visit={visit} path="records" choices={choices}>
+            <Select label="Order" name="order" value={asked(visit, "order")} options={orders} />
+          </WorkspaceFilters>
           {refusal !== undefined
             ? filterNotice(refusal)
             : items.length > 0
-            ? recordsTable(visit, items)
+            ? recordsTable(visit, items, new Map(figures.map((each) => [each.id, each])), deployment === undefined)
             : noneFound(visit, nextCursor !== null)}
           <Pager
             next={nextCursor}
-            href={(cursor) => link(visit, ["records"], { ...query, deployment: deployment.id, cursor })}
+            href={(cursor) => link(visit, ["records"], { ...query, cursor })}
             label={orderIn(visit) === "oldest" ? "Newer" : "Older"}
           />
         </>
@@ -100,36 +82,63 @@ export const recordsPage: Page = {
   },
 };
 
-/** Records as a table, with a link to each. */
-const recordsTable = (visit: Visit, records: readonly Diagnosis[]): Html => (
-  <Table
-    caption="Records"
-    rows={records}
-    columns={[
-      {
-        label: "When",
-        isHead: true,
-        cell: (record) => <a href={link(visit, ["records", record.id])}>{time(record.createdAt)}</a>,
-      },
-      { label: "Version", cell: ({ promptVersion }) => `v${promptVersion}` },
-      { label: "Status", cell: (record) => statusChip(visit, valuesOf(record).status) },
-      { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
-      { label: "Session", cell: (record) => sessionLink(visit, record) },
-      { label: "Input", isMain: true, cell: (record) => excerptOf(record, "input") },
-      { label: "Output", isMain: true, cell: (record) => excerptOf(record, "output") },
-    ]}
-  />
-);
+/** Records as a table, with a link to each, which keeps the filter for the links between them. */
+function recordsTable(
+  visit: Visit,
+  records: readonly Diagnosis[],
+  figures: ReadonlyMap<string, RecordFigures>,
+  hasDeployments: boolean,
+): Html {
+  const { cursor: _, ...query } = queryOf(visit);
+  const figuresOf = ({ id }: Diagnosis) => figures.get(id);
+  return (
+    <Table
+      caption="Records"
+      rows={records}
+      isDense
+      columns={[
+        {
+          label: "Time",
+          isHead: true,
+          cell: ({ id, createdAt }) => <a href={link(visit, ["records", id], query)}>{ago(createdAt, visit.now)}</a>,
+        },
+        ...hasDeployments
+          ? [{
+            label: "Deployment",
+            isEvident: true as const,
+            cell: ({ reference, deployId }: Diagnosis) => isolated(reference ?? deployId),
+          }]
+          : [],
+        { label: "Version", isEvident: true, cell: ({ promptVersion }) => `v${promptVersion}` },
+        { label: "Status", isEvident: true, cell: (record) => statusChip(visit, valuesOf(record).status) },
+        { label: "Session", isEvident: true, cell: (record) => sessionLink(visit, record) },
+        { label: "Input", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "input") },
+        { label: "Output", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "output") },
+        { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
+        { label: "Tokens", isNumber: true, cell: (record) => tokensOf(figuresOf(record)) },
+        { label: "Cost", isNumber: true, cell: (record) => usd(figuresOf(record)?.cost ?? null) },
+      ]}
+    />
+  );
+}
+
+/** Input and output tokens together. */
+function tokensOf(figures: RecordFigures | undefined): Part {
+  if (!figures?.tokens) return dash;
+  return number((figures.tokens.prompt ?? 0) + (figures.tokens.completion ?? 0));
+}
+
+const maxSession = 40, maxExcerpt = 100; // characters
 
 function sessionLink(visit: Visit, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);
-  return <a href={link(visit, ["session"], { id })}>{excerpt(id, 40)}</a>;
+  return <a href={link(visit, ["session"], { id })}>{excerpt(id, maxSession)}</a>;
 }
 
 /** The beginning of an input or output. Of a conversation it is the last message. */
 function excerptOf(record: Diagnosis, name: PartName): Part {
   const text = textOf(record, name);
-  return text === undefined ? dash : excerpt(lastMessage(text) ?? text);
+  return text === undefined ? dash : excerpt(lastMessage(text) ?? text, maxExcerpt);
 }
 
 function noneFound(visit: Visit, goesOn: boolean): Html {
@@ -137,9 +146,7 @@ function noneFound(visit: Visit, goesOn: boolean): Html {
     const words = "The search stopped after a part of the log. Go on with the older part.";
     return <Empty title="Nothing found so far">{words}</Empty>;
   }
-  if (asked(visit, "deployment") !== undefined) {
-    return <Empty title="No record matches">Widen the time, or take a filter away.</Empty>;
-  }
+  if (visit.query.size > 0) return <Empty title="No record matches">Widen the time, or take a filter away.</Empty>;
   return (
     <Empty title="No record yet">
       Applications send them with POST /v1/diagnosis, or with call.done() of the client.
@@ -150,19 +157,31 @@ function noneFound(visit: Visit, goesOn: boolean): Html {
 /** The order that the page shows. An unknown one is refused with the filter. */
 const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" : "newest";
 
-const inDeployment = (visit: Visit, deployId: DeploymentId) => ({
-  deployId,
-  workspaceId: workspaceOf(visit).id,
+/** What the query asks for. Throws if a value is not allowed. */
+const requestIn = (visit: Visit, choices: Parameters<typeof workspaceFilterIn>[1]) => ({
+  ...workspaceFilterIn(visit, choices),
   order: askedWord(visit, "order", ["newest", "oldest"]),
-  ...filterIn(visit),
 });
+
+/** The records beside one, in the order and with the filter of the query. */
+export async function findNeighbours(visit: Visit, id: RecordId): Promise<{ previous?: RecordId; next?: RecordId }> {
+  const { order = "newest", ...request } = requestIn(visit, await findChoices(visit));
+  const find = async (order: "newest" | "oldest", part: readonly [number, number]) => {
+    const { items } = await visit.call(listWorkspaceDiagnoses, { ...request, order, after: id, limit: 1 }, part);
+    return items[0]?.id as RecordId | undefined;
+  };
+  const [next, previous] = await Promise.all([
+    find(order, [0, 0.5]),
+    find(order === "newest" ? "oldest" : "newest", [0.5, 1]),
+  ]);
+  return { ...next && { next }, ...previous && { previous } };
+}
 
 export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",
   section: "records",
   async answer(visit) {
-    const filter = inDeployment(visit, (asked(visit, "deployment") ?? "") as DeploymentId);
-    const format = askedWord(visit, "format", exportFormats);
-    return visit.download(await visit.call(exportDiagnoses, { ...filter, format }));
+    const request = requestIn(visit, await findChoices(visit)), format = askedWord(visit, "format", exportFormats);
+    return visit.download(await visit.call(exportWorkspaceDiagnoses, { ...request, format }));
   },
 };

@@ -22,7 +22,7 @@ import { Fact, Facts, Pager } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 
-const pageSize = 30; // so that a page of short records stays light
+const pageSize = 25; // so that a page of short records stays light
 const mostIndented = 5; // levels of the tree
 
 export const sessionPage: Page = {

@@ -4,17 +4,17 @@
 /** @jsxFrag Fragment */
 import { listSessions } from "../../management/sessions.ts";
 import type { Session } from "../../management/sessions.ts";
-import { dash, excerpt, number, time, usd } from "../format.tsx";
+import { ago, dash, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
+import { asked, link } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
-import { Filters, Select } from "../parts/form.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
-import { findWith, spanOf, spanOptions } from "./inputs.tsx";
-import { filterNotice } from "./record-filter.tsx";
+import { findWith } from "./inputs.tsx";
+import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 
 const pageSize = 25;
 
@@ -22,10 +22,10 @@ export const sessionsPage: Page = {
   path: "/:workspaceId/sessions",
   section: "sessions",
   async show(visit) {
-    const { id: workspaceId } = workspaceOf(visit);
+    const choices = await findChoices(visit);
     const { found, refusal } = await findWith(async () => {
-      const cursor = asked(visit, "cursor");
-      return await visit.call(listSessions, { workspaceId, ...spanOf(visit), limit: pageSize, cursor });
+      const filter = { ...workspaceFilterIn(visit, choices), sessionContains: asked(visit, "contains") };
+      return await visit.call(listSessions, { ...filter, limit: pageSize, cursor: asked(visit, "cursor") });
     });
     const { items = [], nextCursor = null } = found ?? {};
     return {
@@ -37,19 +37,17 @@ export const sessionsPage: Page = {
             title="Sessions"
             lede="What applications did under one session id, across all deployments."
           />
-          <Filters>
-            <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
-          </Filters>
+          <WorkspaceFilters visit={visit} path="sessions" choices={choices} ofSessions />
           {refusal !== undefined
             ? filterNotice(refusal)
             : items.length > 0
             ? sessionsTable(visit, items)
             : nextCursor === null
-            ? <Empty title="No session">A record names its session. There is none in this time.</Empty>
+            ? noneFound(visit)
             : <Empty title="Nothing found so far">Go on with the older part.</Empty>}
           <Pager
             next={nextCursor}
-            href={(cursor) => link(visit, ["sessions"], { last: asked(visit, "last"), cursor })}
+            href={(cursor) => link(visit, ["sessions"], { ...queryOf(visit), cursor })}
           />
         </>
       ),
@@ -57,9 +55,15 @@ export const sessionsPage: Page = {
   },
 };
 
+const noneFound = ({ query }: Visit): Html =>
+  query.size > 0
+    ? <Empty title="No session matches">Widen the time, or take a filter away.</Empty>
+    : <Empty title="No session yet">A record names its session, and there is no record yet.</Empty>;
+
 const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
   <Table
     caption="Sessions"
+    isDense
     rows={sessions}
     columns={[
       {
@@ -74,8 +78,8 @@ const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
         isNumber: true,
         cell: ({ cost, records, unpriced }) => unpriced === records ? dash : usd(cost),
       },
-      { label: "First", cell: ({ firstAt }) => time(firstAt) },
-      { label: "Last", cell: ({ lastAt }) => time(lastAt) },
+      { label: "First", cell: ({ firstAt }) => ago(firstAt, visit.now) },
+      { label: "Last", cell: ({ lastAt }) => ago(lastAt, visit.now) },
     ]}
   />
 );

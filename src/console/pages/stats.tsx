@@ -15,11 +15,12 @@ import type { Page, Visit } from "../page.ts";
 import { drawChart, numbersTable } from "../parts/chart.tsx";
 import type { Chart } from "../parts/chart.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
 import { Filters, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { panelsOf, statsTable } from "../parts/stats.tsx";
 import { findWith, momentText, rangeOf, spanOptions } from "./inputs.tsx";
-import { FilterFields, filterIn, filterNotice, findKeys, queryOf } from "./record-filter.tsx";
+import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.tsx";
 
 const lengthOf: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
 const mostVersions = 4; // beside each other

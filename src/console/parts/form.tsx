@@ -173,21 +173,37 @@ export const Form = ({ submit, kind = "primary", action = "", children }: FormPr
 );
 
 type FiltersProps = {
-  /** The page without a filter, if one is set. */
+  /** The page without a filter, if one is set and no chips say so. */
   clear?: string | undefined;
+  /** What is set. */
+  chips?: Part;
   submit?: string;
   children?: Part;
 };
 
-/** Filters, which become the query of the page, so that it can be sent to a colleague. */
-export const Filters = ({ clear, submit = "Apply", children }: FiltersProps): Html => (
-  <form method="get" class="filters" role="search">
-    {children}
-    <p class="actions">
-      <button>{submit}</button>
+/**
+ * Filters, which become the query of the page, so that it can be sent to a colleague. They apply as they change; without scripts
+ * there is a button.
+ */
+export const Filters = ({ clear, chips, submit = "Apply", children }: FiltersProps): Html => (
+  <>
+    <form method="get" class="filters" role="search">
+      {children}
+      <button class="unscripted">{submit}</button>
       {clear !== undefined && <a class="button plain" href={clear}>Clear</a>}
-    </p>
-  </form>
+    </form>
+    {chips}
+  </>
+);
+
+type MenuProps = { label: string; isWide?: boolean; children?: Part };
+
+/** Fields of a filter that open below their label. */
+export const Menu = ({ label, isWide, children }: MenuProps): Html => (
+  <details class={isWide ? "menu wide" : "menu"} name="menu">
+    <summary class="button">{label}</summary>
+    <div class="panel">{children}</div>
+  </details>
 );
 
 type GuardedProps = { visit: Visit; operation: { role: Role }; isProtected?: boolean; children?: Part };

@@ -75,7 +75,7 @@ export function statsTable(columns: readonly Labelled[], differences?: Differenc
       cell: ({ difference }) => difference?.(differences) ?? "",
     });
   }
-  return <Table caption="Statistics" rows={rows} columns={shown} />;
+  return <Table caption="Statistics" rows={rows} columns={shown} isCompared />;
 }
 
 /** Two sides beside each other, and the sentence that says what they show. */

@@ -7,33 +7,52 @@ import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { mostItems } from "../page.ts";
 
-/** A column. `isHead` marks the one that names the row, `isAction` one of buttons, which say what they do. */
+/**
+ * A column. `isHead` marks the one that names the row, `isMain` one of longer texts, `isWhole` one that never wraps,
+ * `isAction` one of buttons, and `isEvident` one of other values that need no label where rows are cards. A dense table cuts the texts of those with `isMain`.
+ */
 export type Column<T> = {
   label: string;
   cell(row: T): Part;
   isNumber?: true;
   isHead?: true;
   isMain?: true;
+  isWhole?: true;
   isAction?: true;
+  isEvident?: true;
 };
 
-type TableProps<T> = { caption: string; rows: readonly T[]; columns: readonly Column<T>[] };
+type TableProps<T> = {
+  caption: string;
+  rows: readonly T[];
+  columns: readonly Column<T>[];
+  /** A row has one line, all of which leads where the link of its head does. */
+  isDense?: boolean;
+  /** Its columns are compared, so that it stays a table on a narrow screen too, and scrolls there. */
+  isCompared?: boolean;
+};
 
 /** A row for each of `rows`. The caption is for who cannot see the table. */
-export const Table = <T,>({ caption, rows, columns }: TableProps<T>): Html => (
-  <table>
-    <caption class="hide">{caption}</caption>
-    <thead>
-      <tr>{columns.map(({ label, isNumber }) => <th scope="col" class={isNumber && "number"}>{label}</th>)}</tr>
-    </thead>
-    <tbody>{rows.map((row) => <tr>{columns.map((column) => cellOf(column, row))}</tr>)}</tbody>
-  </table>
-);
+export function Table<T>({ caption, rows, columns, isDense, isCompared }: TableProps<T>): Html {
+  const table = (
+    <table class={isDense && "dense"}>
+      <caption class="hide">{caption}</caption>
+      <thead>
+        <tr>{columns.map(({ label, isNumber }) => <th scope="col" class={isNumber && "number"}>{label}</th>)}</tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => <tr>{columns.map((column) => cellOf(column, row, !isCompared))}</tr>)}
+      </tbody>
+    </table>
+  );
+  return isCompared ? <div class="scroller" role="region" aria-label={caption} tabindex="0">{table}</div> : table;
+}
 
-function cellOf<T>({ label, cell, isNumber, isHead, isMain, isAction }: Column<T>, row: T): Html {
+function cellOf<T>(column: Column<T>, row: T, isLabelled: boolean): Html {
+  const { label, cell, isNumber, isHead, isMain, isWhole, isAction, isEvident } = column;
   const attributes = {
-    class: [isNumber && "number", isMain && "main"].filter((kind) => kind).join(" ") || undefined,
-    "data-label": isAction ? "" : label,
+    class: [isNumber && "number", isMain && "main", isWhole && "whole"].filter((kind) => kind).join(" ") || undefined,
+    "data-label": isLabelled && !isHead && !isAction && !isEvident && label,
   };
   return isHead ? <th scope="row" {...attributes}>{cell(row)}</th> : <td {...attributes}>{cell(row)}</td>;
 }
