@@ -11,7 +11,9 @@ import type { RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
 import { extremes, usually } from "../extremes.ts";
 import { createWorld, noon, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { createDeployment, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
+import { listRecordFigures } from "../../src/management/record-figures.ts";
+import type { RecordFigures } from "../../src/management/record-figures.ts";
+import { call, createDeployment, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { numberAt, tableIn, valuesIn, visit } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
 
@@ -203,18 +205,32 @@ test(
   }),
 );
 
+const tokenCounts = (
+  { prompt, completion, cached }: NonNullable<RecordFigures["tokens"]>,
+) => [prompt ?? 0, cached || null, completion ?? 0];
+
 type Listed = { id: string; promptVersion: number; latency?: number; sessionId: string };
 type Session = { sessionId: string; records: number; failures: number; cost: string; unpriced: number };
 
 test(
   "of records and sessions, in lists and on their pages",
-  forHistories(async ({ world: { deployId, workspaceId }, visitor, cli }) => {
+  forHistories(async ({ world: { admin, deployId, workspaceId }, visitor, cli }) => {
     const records = await cli<Listed[]>("record", "list", "--deploy", deployId);
+    const ids = records.map(({ id }) => id).join(",");
+    const { items } = ids === "" ? { items: [] } : await call(listRecordFigures, admin, { workspaceId, ids });
+    const figures = new Map<string, RecordFigures>(items.map((each) => [each.id, each]));
     const rows = tableIn(await visitor.see(`/records?deployment=${deployId}`), "Records");
-    assert.equal(rows.map((cells) => cells.flat()), records.map(({ latency }) => exact(latency)));
+    assert.equal(
+      rows.map((cells) => cells.flat()),
+      records.map(({ id, latency }) => {
+        const { tokens, cost } = figures.get(id)!;
+        return exact(latency, tokens && (tokens.prompt ?? 0) + (tokens.completion ?? 0), cost);
+      }),
+    );
     for (const { id, latency, promptVersion } of records.slice(0, 3)) {
       const page = await visitor.see(`/records/${id}`);
-      assert.equal(valuesIn(page), exact(latency));
+      const { tokens, cost } = figures.get(id)!;
+      assert.equal(valuesIn(page), exact(latency, ...tokens === null ? [] : tokenCounts(tokens), cost));
       assert.match(page, `>v${promptVersion}</a>`);
     }
     const sessions = await cli<Session[]>("session", "list", "--workspace", workspaceId);
