@@ -1,5 +1,5 @@
 // The database file is removed, replaced or overwritten while it is served.
-import { copyFile, rename, rm, truncate } from "node:fs/promises";
+import { copyFile, readFile, rename, rm, truncate } from "node:fs/promises";
 import { send } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { adminToken, createTenant, managementOf } from "../helpers.ts";
@@ -24,6 +24,16 @@ const mishaps: Record<string, { happen(file: string): Promise<unknown>; leavesFi
   // What follows the first page may be left from before a checkpoint, and nobody misses that.
   "with less than the first page of its log": { happen: (file) => truncate(`${file}-wal`, 2_000), leavesFile: false },
 };
+
+/**
+ * Whether the log of a file has pages that no checkpoint has taken to the file. Nobody misses others, so that a log without any
+ * may be emptied. The index of the log says where it ends, and up to where it was taken.
+ */
+async function holdsCommits(file: string): Promise<boolean> {
+  const { buffer } = Uint8Array.from(await readFile(`${file}-shm`));
+  const [end, taken] = [16, 96].map((offset) => new Uint32Array(buffer, offset, 1)[0]!);
+  return end! - taken! >= 16;
+}
 
 /** Makes a sound database that is not the service's. */
 async function makeBackup(url: string, backup: string): Promise<void> {
@@ -52,6 +62,7 @@ export const lostFile: Fault = {
           const lookers = startLookers(service.url, seeded.tenant);
           const before = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
           await sleep(500);
+          await becomesTrue(() => holdsCommits(file));
           await happen(file);
           const after = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant });
           const start = performance.now();
