@@ -90,7 +90,7 @@ async function listRecords(
 /** The cursor of a record. It may have been deleted since, but must be of the workspace. */
 async function positionOf(store: Store, { workspace }: Scope, id: RecordId): Promise<string> {
   const { position, workspaceId } = await requirePosition(store, id);
-  if (workspaceId !== workspace.id) throw notFound("Diagnosis", id);
+  if (workspaceId !== workspace.id) throw notFound("Record", id);
   return String(position);
 }
 

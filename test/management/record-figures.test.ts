@@ -50,8 +50,8 @@ test("records of another workspace have no figures, and nothing follows them", a
   const { id } = taken<{ id: string }>(await world.submit(goodBody, other.deployId, other.key), 201);
   assert.equal(await figuresOf(world, [id]), []);
   for (const path of [`/workspaces/${world.workspaceId}`, `/deployments/${world.deployId}`]) {
-    refused(await world.manage("GET", `${path}/diagnoses?after=${id}`), 404, `Diagnosis ${id} not found`);
-    refused(await world.manage("GET", `${path}/diagnoses?after=diag_x`), 404, "Diagnosis diag_x not found");
+    refused(await world.manage("GET", `${path}/diagnoses?after=${id}`), 404, `Record ${id} not found`);
+    refused(await world.manage("GET", `${path}/diagnoses?after=diag_x`), 404, "Record diag_x not found");
   }
   await world.close();
 });
