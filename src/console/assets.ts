@@ -23,7 +23,7 @@ td .chips,td form{display:inline-flex}td details{display:inline-block;margin:0}}
 `,
   },
   "console.js": {
-    hash: "08ddcb0e58d90481",
+    hash: "36c50d6eb70aeb1c",
     text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
@@ -89,12 +89,9 @@ storage = localStorage;
 }
 const focused = "pl-field";
 const filters = (document.querySelector("form.filters"));
-for (const type of ["change", "focusout"]) {
-filters?.addEventListener(type, ({ target }) => {
-const field = target, isDate = field.type === "datetime-local";
-if (isDate ? type === "focusout" && field.value !== field.defaultValue : type === "change") filters.requestSubmit();
+filters?.addEventListener("change", ({ target }) => {
+if (!(target.closest("details.wide"))) filters.requestSubmit();
 });
-}
 filters?.addEventListener("submit", () => storage?.setItem(focused, document.activeElement?.id ?? ""));
 filters?.addEventListener("formdata", ({ formData }) => {
 for (const [name, value] of [...formData]) if (value === "") formData.delete(name);

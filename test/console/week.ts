@@ -91,6 +91,12 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   // Thursday: a bad record, found by its text, its session, and two versions beside each other.
   await clickLink(page, "Records");
   await filter("Text", "refunded 249");
+  await page.getByText("More filters").click();
+  await page.getByLabel("More tokens than").fill("1");
+  await page.getByLabel("Slower than (ms)").fill("1");
+  await clickButton(page, "Apply");
+  assert.match(page.url(), /slower=1/);
+  assert.match(page.url(), /tokens=1/);
   await follow(page, page.locator("tbody th a"));
   assert.match(await page.locator("main:visible").innerText(), "you may keep the lamp");
   await follow(page, page.locator(".facts a[href*='session']"));

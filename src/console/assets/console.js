@@ -85,15 +85,13 @@ try {
   // The person has forbidden it. The shortcuts stay on.
 }
 
-// Filters apply as they change, a date once it is left. The field that was changed has the focus again on the next page.
+// Filters apply as they change, but for those that have a button of their own. The field that was changed has the focus again on
+// the next page.
 const focused = "pl-field";
 const filters = /** @type {HTMLFormElement | null} */ (document.querySelector("form.filters"));
-for (const type of ["change", "focusout"]) {
-  filters?.addEventListener(type, ({ target }) => {
-    const field = /** @type {HTMLInputElement} */ (target), isDate = field.type === "datetime-local";
-    if (isDate ? type === "focusout" && field.value !== field.defaultValue : type === "change") filters.requestSubmit();
-  });
-}
+filters?.addEventListener("change", ({ target }) => {
+  if (!(/** @type {HTMLElement} */ (target).closest("details.wide"))) filters.requestSubmit();
+});
 filters?.addEventListener("submit", () => storage?.setItem(focused, document.activeElement?.id ?? ""));
 filters?.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of [...formData]) if (value === "") formData.delete(name);

@@ -198,11 +198,18 @@ export const Filters = ({ clear, chips, submit = "Apply", children }: FiltersPro
 
 type MenuProps = { label: string; isWide?: boolean; children?: Part };
 
-/** Fields of a filter that open below their label. */
+/** Fields of a filter that open below their label. Those of a wide one are many, and apply together by a button. */
 export const Menu = ({ label, isWide, children }: MenuProps): Html => (
   <details class={isWide ? "menu wide" : "menu"} name="menu">
     <summary class="button">{label}</summary>
-    <div class="panel">{children}</div>
+    <div class="panel">
+      {children}
+      {isWide && (
+        <p class="actions">
+          <button class="primary">Apply</button>
+        </p>
+      )}
+    </div>
   </details>
 );
 
