@@ -69,8 +69,8 @@ export function normalizeNumber(text: string): string {
   return plainInteger.test(text) || !isSameNumber(text, number) ? text : String(number);
 }
 
-/** A number's digits without the zeros at their ends, and the power of ten of the last one. */
-function toDecimal(text: string): string {
+/** The digits of a JSON number without the zeros at their ends, and the power of ten of the last one: `15e-1` for 1.50. */
+export function toDecimal(text: string): string {
   const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!;
   const digits = whole + fraction;
   let start = 0, end = digits.length;

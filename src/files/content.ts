@@ -1,0 +1,35 @@
+// What a prompt file holds, whatever its format.
+import { jsonText, readItems, readMembers, stringify, toDecimal } from "../common/json-text.ts";
+import type { LlmConfig, Messages } from "../schema/serving.ts";
+
+/** The content of a file. `name` is that of the prompt if it is not the path of the file. Without a title it has that name. */
+export type FileContent = {
+  name?: string | undefined;
+  title?: string | undefined;
+  description?: string | undefined;
+  messages: Messages;
+  llmConfig: LlmConfig;
+};
+
+export type Message = { role: string; content: string };
+
+export const toMessages = (messages: readonly object[]): Messages => jsonText(stringify(messages));
+
+/**
+ * A text that is the same for contents that mean the same: JSON may differ in the order of members, in white space and
+ * escapes, and in how a number is written.
+ */
+export const canonicalOf = ({ title = "", description = "", messages, llmConfig }: FileContent): string =>
+  JSON.stringify([title, description, canonicalJson(messages.text), canonicalJson(llmConfig.text)]);
+
+/** The same for any JSON text. */
+export function canonicalJson(source: string): string {
+  const text = source.trim(), first = text[0];
+  if (first === "{") {
+    const members = [...readMembers(text)].sort(([a], [b]) => a < b ? -1 : 1);
+    return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${canonicalJson(value)}`).join(",")}}`;
+  }
+  if (first === "[") return `[${readItems(text).map(canonicalJson).join(",")}]`;
+  if (first === '"') return JSON.stringify(JSON.parse(text));
+  return /^[tfn]/.test(text) ? text : toDecimal(text);
+}

@@ -1,0 +1,20 @@
+// What is wrong with files, and where. All faults of all files are found before anything is done.
+
+/** A place in a text, both counted from 1. */
+export type Place = { line: number; column: number };
+
+/** A fault of a file. `file` is its path as people know it, and `message` a sentence without a period. */
+export type Fault = Place & { file: string; message: string };
+
+/** Receives the faults of a file, each at an offset of its text. */
+export type Report = (offset: number, message: string) => void;
+
+/** Gives the place of an offset in a text. Columns count characters. */
+export function placeOf(text: string, offset: number): Place {
+  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
+  return { line: before.length, column: [...before.at(-1)!].length + 1 };
+}
+
+/** `prompts/chat.md:3:1: title must be a name …` */
+export const describeFault = ({ file, line, column, message }: Fault): string =>
+  `${file}:${line}:${column}: ${message}`;

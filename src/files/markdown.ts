@@ -1,0 +1,154 @@
+// A prompt as Markdown: YAML front matter, and its messages under headings that name their roles.
+import { Document, isMap } from "yaml";
+import type { Node, YAMLMap } from "yaml";
+import { jsonText, readMembers } from "../common/json-text.ts";
+import { soleVariable } from "../common/template.ts";
+import { canonicalJson, canonicalOf, toMessages } from "./content.ts";
+import type { FileContent, Message } from "./content.ts";
+import type { Report } from "./faults.ts";
+import { nameOfKey, readYaml, textOfNode, toNode } from "./yaml.ts";
+import type { Yaml } from "./yaml.ts";
+
+const roles = "system|developer|user|assistant|tool";
+/** A line that begins a message, or would if it had no backslashes. A placeholder may have its variable in the heading. */
+const heading = new RegExp(String.raw`^(\\*)# (${roles}|placeholder)(?:(?<=placeholder)[ \t]+(\{\{.*\}\}))?[ \t]*$`);
+
+type Parts = { yaml: string; start: number; body: string; bodyStart: number };
+
+/** Reads a prompt. Returns undefined if it reported a fault. `role` is that of a file without headings. */
+export function readMarkdown(source: string, report: Report, role = "user"): FileContent | undefined {
+  const parts = splitSource(source);
+  if (parts === undefined) return void report(0, "The front matter has no end: a line that is ---");
+  const yaml = readYaml(parts.yaml, parts.start, report);
+  const head = yaml && readHead(yaml, report);
+  const messages = readBody(parts, role, report);
+  return head && messages && { ...head, messages: toMessages(messages) };
+}
+
+const frontMatter = /^---[ \t]*\n(?:([^]*?)\n)?---[ \t]*(?:\n|$)/;
+
+function splitSource(source: string): Parts | undefined {
+  const [whole, yaml = ""] = frontMatter.exec(source) ?? [];
+  if (whole === undefined) {
+    return /^---[ \t]*\n/.test(source) ? undefined : { yaml: "", start: 0, body: source, bodyStart: 0 };
+  }
+  return { yaml, start: source.indexOf("\n") + 1, body: source.slice(whole.length), bodyStart: whole.length };
+}
+
+const members = ["name", "title", "description", "llmConfig"];
+
+/** The members of the front matter. */
+function readHead({ members: given }: Yaml, report: Report): Omit<FileContent, "messages"> | undefined {
+  let isGood = true;
+  const refuse = (offset: number, message: string) => {
+    report(offset, message);
+    isGood = false;
+  };
+  for (const [name, { offset }] of given) {
+    if (!members.includes(name)) refuse(offset, `Unknown field ${name}. Allowed: ${members.join(", ")}`);
+  }
+  const textOf = (name: string): string | undefined => {
+    const { text, offset } = given.get(name) ?? {};
+    if (text === undefined) return undefined;
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "string") refuse(offset!, `Field ${name} must be a text`);
+    return value as string;
+  };
+  const [name, title, description] = ["name", "title", "description"].map(textOf);
+  const { text = "{}", offset } = given.get("llmConfig") ?? {};
+  if (!text.startsWith("{")) refuse(offset!, "Field llmConfig must be a mapping");
+  return isGood ? { name, title, description, llmConfig: jsonText(text) } : undefined;
+}
+
+/** The messages of a body. Without headings all of it is one message. */
+function readBody({ body, bodyStart }: Parts, role: string, report: Report): Message[] | undefined {
+  const messages: { role: string; lines: string[]; variable: string | undefined; at: number }[] = [];
+  const before: string[] = [];
+  let at = bodyStart;
+  for (const line of body.split("\n")) {
+    const [, slashes, name, variable] = heading.exec(line) ?? [];
+    if (slashes === "") messages.push({ role: name!, lines: [], variable, at });
+    else (messages.at(-1)?.lines ?? before).push(slashes === undefined ? line : line.slice(1));
+    at += line.length + 1;
+  }
+  const lead = textOf(before);
+  if (messages.length === 0) return lead === "" ? [] : [{ role, content: lead }];
+  if (lead.trim() !== "") return void report(bodyStart, "Text before the first heading belongs to no message");
+  const wrong = messages.find(({ variable, lines }) =>
+    variable !== undefined && (soleVariable(variable) === undefined || textOf(lines).trim() !== "")
+  );
+  if (wrong !== undefined) {
+    return void report(wrong.at, "A placeholder with a variable in its heading must be one variable, without a text");
+  }
+  return messages.map(({ role, lines, variable }) => ({ role, content: variable ?? textOf(lines) }));
+}
+
+/** Empty lines around a text are there for the reader of the file. */
+const textOf = (lines: readonly string[]): string => lines.join("\n").replace(/^\n+|\n+$/g, "");
+
+/**
+ * Writes a prompt, or gives undefined if Markdown cannot hold it. Of `existing`, the file as it is, comments and the order of
+ * members survive.
+ */
+export function writeMarkdown(content: FileContent, existing = ""): string | undefined {
+  const messages = readMessages(content);
+  const known = splitSource(existing);
+  const yaml = known && readYaml(known.yaml, 0, () => {});
+  if (messages === undefined) return undefined;
+  const document: Document = yaml?.document ?? new Document({});
+  setMembers(document, content);
+  const head = document.toString({ lineWidth: 0 });
+  const body = messages.map(({ role, content }) =>
+    role === "placeholder" && soleVariable(content) !== undefined
+      ? `# ${role} ${content}\n`
+      : `# ${role}\n${content === "" ? "" : `${escapeHeadings(content)}\n`}`
+  );
+  const text = `---\n${head}---\n${body.join("\n")}`;
+  // Whatever does not read back as it was is kept as JSON.
+  const read = readMarkdown(text, () => {});
+  return read !== undefined && canonicalOf(read) === canonicalOf(content) && read.name === content.name
+    ? text
+    : undefined;
+}
+
+const escapeHeadings = (text: string): string =>
+  text.split("\n").map((line) => heading.test(line) ? `\\${line}` : line).join("\n");
+
+/** The messages, if each is a role and a text. */
+function readMessages({ messages }: FileContent): Message[] | undefined {
+  const all = JSON.parse(messages.text) as Record<string, unknown>[];
+  const isPlain = all.every((message) =>
+    Object.keys(message).length === 2 && [message.role, message.content].every((text) => typeof text === "string")
+  );
+  return isPlain ? all as Message[] : undefined;
+}
+
+/** Brings front matter up to date. What is as it was is not touched. */
+function setMembers(document: Document, { name, title, description, llmConfig }: FileContent): void {
+  document.contents ??= document.createNode({});
+  const textOf = (value: string | undefined) => value === undefined ? undefined : JSON.stringify(value);
+  const wanted: [string, string | undefined][] = [
+    ["name", textOf(name)],
+    ["title", textOf(title)],
+    ["description", textOf(description || undefined)],
+    ["llmConfig", llmConfig.text === "{}" ? undefined : llmConfig.text],
+  ];
+  for (const [member, text] of wanted) assign(document, document.contents as YAMLMap, member, text);
+}
+
+/** Gives a member of a mapping the value of a JSON text; undefined removes it. Mappings keep what they have in common. */
+function assign(document: Document, map: YAMLMap, name: string, text: string | undefined): void {
+  const pair = map.items.find(({ key }) => nameOfKey(key) === name), known = pair?.value as Node | null | undefined;
+  if (text === undefined) {
+    map.items = map.items.filter((item) => item !== pair);
+  } else if (pair === undefined) {
+    map.add(document.createPair(name, toNode(text)));
+  } else if (isMap(known) && text.startsWith("{")) {
+    const members = readMembers(text);
+    known.items = known.items.filter(({ key }) => members.has(nameOfKey(key) ?? ""));
+    for (const [own, member] of members) assign(document, known, own, member);
+  } else if (canonicalJson(textOfNode(document, known ?? null) ?? "null") !== canonicalJson(text)) {
+    const { comment, commentBefore, spaceBefore } = known ?? {};
+    pair.value = Object.assign(toNode(text), { comment, commentBefore, spaceBefore });
+  }
+}

@@ -1,0 +1,114 @@
+// YAML as JSON text, so that every digit of a number stays as it was written.
+import { isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import type { Document, Node } from "yaml";
+import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import type { Report } from "./faults.ts";
+
+/** A YAML document, and its top-level members as JSON text with the offset at which each begins. */
+export type Yaml = { document: Document.Parsed; members: Map<string, Member> };
+export type Member = { text: string; offset: number };
+
+const maxText = 4 * 1024 * 1024; // characters of JSON, because aliases can repeat a text without bound
+
+/**
+ * Reads YAML whose top level is a mapping. Returns undefined and reports why if it is something else. `start` is where it
+ * begins in its file.
+ */
+export function readYaml(source: string, start: number, report: Report): Yaml | undefined {
+  const document = parseDocument(source, { prettyErrors: false, intAsBigInt: true });
+  const [error] = [...document.errors, ...document.warnings];
+  if (error !== undefined) {
+    report(start + error.pos[0], sentenceOf(error.message));
+    return undefined;
+  }
+  const { contents } = document;
+  if (contents === null) return { document, members: new Map() };
+  if (!isMap(contents)) {
+    report(start + (contents.range?.[0] ?? 0), "The YAML must be a mapping of names to values");
+    return undefined;
+  }
+  const members = new Map<string, Member>();
+  const write = createWriter(document, (offset, message) => report(start + offset, message));
+  for (const { key, value } of contents.items) {
+    const name = write.key(key), text = write.value(value as Node | null);
+    if (name === undefined || text === undefined) return undefined;
+    members.set(name, { text, offset: start + ((key as Node).range?.[0] ?? 0) });
+  }
+  return { document, members };
+}
+
+/** The JSON text of a node; undefined if JSON cannot hold it. */
+export const textOfNode = (document: Document, node: Node | null): string | undefined =>
+  createWriter(document, () => {}).value(node);
+
+/** The name of a member, as it is written; undefined if it is not a scalar. */
+export const nameOfKey = (key: unknown): string | undefined =>
+  !isScalar(key) ? undefined : typeof key.value === "string" ? key.value : key.source ?? String(key.value);
+
+/** The node of a JSON text. Integers keep their digits. */
+export function toNode(text: string): Node {
+  if (text.startsWith("{")) {
+    const map = new YAMLMap();
+    for (const [name, value] of readMembers(text)) map.add(new Pair(new Scalar(name), toNode(value)));
+    return map;
+  }
+  if (text.startsWith("[")) {
+    const list = new YAMLSeq();
+    for (const item of readItems(text)) list.add(toNode(item));
+    return list;
+  }
+  return new Scalar(/^-?\d{16,}$/.test(text) ? BigInt(text) : JSON.parse(text));
+}
+
+/** The parser's message as a sentence of ours: its first line, without a period. */
+const sentenceOf = (message: string): string => message.split("\n")[0]!.replace(/[.:]$/, "");
+
+/** Makes functions that write nodes as JSON text. They return undefined for what JSON cannot hold, and report it. */
+function createWriter(document: Document, report: Report) {
+  let length = 0;
+
+  function value(node: Node | null): string | undefined {
+    if (node === null) return "null";
+    const at = node.range?.[0] ?? 0;
+    if (isAlias(node)) {
+      const target = node.resolve(document);
+      if (target === undefined) return void report(at, `Nothing is anchored as ${node.source}`);
+      return value(target as Node);
+    }
+    if (isSeq(node)) {
+      const items = node.items.map((item) => value(item as Node | null));
+      return items.includes(undefined) ? undefined : bounded(`[${items.join(",")}]`, at);
+    }
+    if (isMap(node)) {
+      const members = node.items.map((pair) => [key(pair.key), value(pair.value as Node | null)] as const);
+      if (members.some((member) => member.includes(undefined))) return undefined;
+      return bounded(stringifyMembers(members as [string, string][]), at);
+    }
+    return isScalar(node) ? bounded(scalarText(node), at) : void report(at, "Not a value");
+  }
+
+  function key(node: unknown): string | undefined {
+    return nameOfKey(node) ?? void report((node as Node | null)?.range?.[0] ?? 0, "A name must be a text");
+  }
+
+  function bounded(text: string | undefined, at: number): string | undefined {
+    length += text?.length ?? 0;
+    if (length > maxText) {
+      return void report(at, `The file must be at most ${maxText} characters when it is written as JSON`);
+    }
+    if (text === undefined) report(at, "Not a number that JSON can hold");
+    return text;
+  }
+
+  return { value, key };
+}
+
+const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** A number as it was written where JSON writes it so too. */
+function scalarText({ value, source = "" }: Scalar): string | undefined {
+  if (typeof value === "bigint") return jsonNumber.test(source) ? source : String(value);
+  if (typeof value !== "number") return JSON.stringify(typeof value === "string" ? value.toWellFormed() : value);
+  if (jsonNumber.test(source)) return source;
+  return Number.isFinite(value) ? String(value) : undefined;
+}
