@@ -3,11 +3,14 @@
 /** A place in a text, both counted from 1. */
 export type Place = { line: number; column: number };
 
-/** A fault of a file. `file` is its path as people know it, and `message` a sentence without a period. */
-export type Fault = Place & { file: string; message: string };
+/**
+ * A fault of a file, or with `isWarning` what people should know of it. `file` is its path as people know it, and `message` a
+ * sentence without a period.
+ */
+export type Fault = Place & { file: string; message: string; isWarning?: boolean };
 
-/** Receives the faults of a file, each at an offset of its text. */
-export type Report = (offset: number, message: string) => void;
+/** Receives the faults and warnings of a file, each at an offset of its text. */
+export type Report = (offset: number, message: string, isWarning?: boolean) => void;
 
 /** Gives the place of an offset in a text. Columns count characters. */
 export function placeOf(text: string, offset: number): Place {

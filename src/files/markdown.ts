@@ -6,6 +6,9 @@ import { soleVariable } from "../common/template.ts";
 import { canonicalJson, canonicalOf, toMessages } from "./content.ts";
 import type { FileContent, Message } from "./content.ts";
 import type { Report } from "./faults.ts";
+import { noEnd, splitFrontMatter } from "./front-matter.ts";
+import type { Parts } from "./front-matter.ts";
+import { readMembersOf } from "./members.ts";
 import { nameOfKey, readYaml, textOfNode, toNode } from "./yaml.ts";
 import type { Yaml } from "./yaml.ts";
 
@@ -13,51 +16,25 @@ const roles = "system|developer|user|assistant|tool";
 /** A line that begins a message, or would if it had no backslashes. A placeholder may have its variable in the heading. */
 const heading = new RegExp(String.raw`^(\\*)# (${roles}|placeholder)(?:(?<=placeholder)[ \t]+(\{\{.*\}\}))?[ \t]*$`);
 
-type Parts = { yaml: string; start: number; body: string; bodyStart: number };
-
 /** Reads a prompt. Returns undefined if it reported a fault. `role` is that of a file without headings. */
 export function readMarkdown(source: string, report: Report, role = "user"): FileContent | undefined {
-  const parts = splitSource(source);
-  if (parts === undefined) return void report(0, "The front matter has no end: a line that is ---");
+  const parts = splitFrontMatter(source);
+  if (parts === undefined) return void report(0, noEnd);
   const yaml = readYaml(parts.yaml, parts.start, report);
   const head = yaml && readHead(yaml, report);
   const messages = readBody(parts, role, report);
   return head && messages && { ...head, messages: toMessages(messages) };
 }
 
-const frontMatter = /^---[ \t]*\n(?:([^]*?)\n)?---[ \t]*(?:\n|$)/;
-
-function splitSource(source: string): Parts | undefined {
-  const [whole, yaml = ""] = frontMatter.exec(source) ?? [];
-  if (whole === undefined) {
-    return /^---[ \t]*\n/.test(source) ? undefined : { yaml: "", start: 0, body: source, bodyStart: 0 };
-  }
-  return { yaml, start: source.indexOf("\n") + 1, body: source.slice(whole.length), bodyStart: whole.length };
-}
-
 const members = ["name", "title", "description", "llmConfig"];
 
 /** The members of the front matter. */
 function readHead({ members: given }: Yaml, report: Report): Omit<FileContent, "messages"> | undefined {
-  let isGood = true;
-  const refuse = (offset: number, message: string) => {
-    report(offset, message);
-    isGood = false;
-  };
-  for (const [name, { offset }] of given) {
-    if (!members.includes(name)) refuse(offset, `Unknown field ${name}. Allowed: ${members.join(", ")}`);
-  }
-  const textOf = (name: string): string | undefined => {
-    const { text, offset } = given.get(name) ?? {};
-    if (text === undefined) return undefined;
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "string") refuse(offset!, `Field ${name} must be a text`);
-    return value as string;
-  };
-  const [name, title, description] = ["name", "title", "description"].map(textOf);
-  const { text = "{}", offset } = given.get("llmConfig") ?? {};
-  if (!text.startsWith("{")) refuse(offset!, "Field llmConfig must be a mapping");
-  return isGood ? { name, title, description, llmConfig: jsonText(text) } : undefined;
+  const { text, mapping, refuseOthers, isGood } = readMembersOf(given, report);
+  refuseOthers(members);
+  const [name, title, description] = ["name", "title", "description"].map(text);
+  const llmConfig = jsonText(mapping("llmConfig") ?? "{}");
+  return isGood() ? { name, title, description, llmConfig } : undefined;
 }
 
 /** The messages of a body. Without headings all of it is one message. */
@@ -92,7 +69,7 @@ const textOf = (lines: readonly string[]): string => lines.join("\n").replace(/^
  */
 export function writeMarkdown(content: FileContent, existing = ""): string | undefined {
   const messages = readMessages(content);
-  const known = splitSource(existing);
+  const known = splitFrontMatter(existing);
   const yaml = known && readYaml(known.yaml, 0, () => {});
   if (messages === undefined) return undefined;
   const document: Document = yaml?.document ?? new Document({});
