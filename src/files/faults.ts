@@ -18,6 +18,13 @@ export function placeOf(text: string, offset: number): Place {
   return { line: before.length, column: [...before.at(-1)!].length + 1 };
 }
 
+/** The offset of a place in a text. */
+export function offsetOf(text: string, { line, column }: Place): number {
+  let start = 0;
+  for (let nth = 1; nth < line; nth++) start = text.indexOf("\n", start) + 1;
+  return start + [...text.slice(start)].slice(0, column - 1).join("").length;
+}
+
 /** `prompts/chat.md:3:1: title must be a name …` */
 export const describeFault = ({ file, line, column, message }: Fault): string =>
   `${file}:${line}:${column}: ${message}`;

@@ -1,0 +1,81 @@
+// The prompts of a folder. All faults of all files are found at once.
+import { readItems } from "../common/json-text.ts";
+import { findPlaceholders } from "../common/template.ts";
+import type { PromptContent } from "../management/prompt-text.ts";
+import { name as titleRule } from "../management/values.ts";
+import { placeOf } from "./faults.ts";
+import type { Fault, Report } from "./faults.ts";
+import { formatOf, nameFault, nameOfFile } from "./formats.ts";
+import { findSecrets } from "./secrets.ts";
+
+/** A prompt in a file. `source` is the text of the file, and `path` is relative to the folder. */
+export type PromptFile = { path: string; source: string; name: string; content: PromptContent; isWritten: boolean };
+
+export type Folder = { prompts: PromptFile[]; faults: Fault[] };
+
+const maxFile = 1024 * 1024; // characters, as for a prompt that is pushed
+
+/** Reads the prompts among files, which are given as texts by their paths. Other files are no fault. */
+export function readFolder(files: ReadonlyMap<string, string>): Folder {
+  const faults: Fault[] = [];
+  const prompts = new Map<string, PromptFile>(); // by name
+  for (const [path, text] of [...files].sort(([a], [b]) => a < b ? -1 : 1)) {
+    const format = formatOf(path);
+    if (format === undefined || isOtherJson(path, text)) continue;
+    // A byte order mark and the line ends of Windows are no part of a prompt.
+    const source = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+    const report: Report = (offset, message, isWarning) =>
+      void faults.push({ file: path, ...placeOf(source, offset), message, ...(isWarning ? { isWarning } : {}) });
+    if (source.length > maxFile) {
+      report(0, `The file must be at most ${maxFile} characters`);
+      continue;
+    }
+    const content = format.read(source, report);
+    if (content === undefined) continue;
+    const name = content.name ?? nameOfFile(path, format);
+    const fault = nameFault(name), other = prompts.get(name);
+    if (fault !== undefined) report(0, `${fault}. Rename the file, or give it a name`);
+    else if (other !== undefined) report(0, `The name ${name} is that of ${other.path} too`);
+    else {
+      const { title = name, description = "", messages, llmConfig } = content;
+      if (!titleRule.is(title)) report(Math.max(0, source.indexOf("title")), `The title must be ${titleRule.type}`);
+      prompts.set(name, {
+        ...{ path, source, name, content: { title, description, messages, llmConfig } },
+        isWritten: format.isWritten,
+      });
+    }
+  }
+  return { prompts: [...prompts.values()], faults };
+}
+
+/** A JSON file without messages is no prompt, such as a package.json beside prompts. */
+const isOtherJson = (path: string, text: string): boolean => path.endsWith(".json") && !/"messages"\s*:/.test(text);
+
+/** What is wrong with prompts besides what keeps them from being read: variables that are none, and secrets. */
+export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
+  return prompts.flatMap(({ path, source, content }) => {
+    const faults: Fault[] = [];
+    const report: Report = (offset, message) => void faults.push({ file: path, ...placeOf(source, offset), message });
+    for (const { name, offset } of findSecrets(source)) {
+      report(offset, `This looks like ${name}. Keep secrets elsewhere`);
+    }
+    for (const tag of new Set(readItems(content.messages.text).flatMap(findBrokenVariables))) {
+      report(Math.max(0, source.indexOf(tag)), `${tag} is no variable: its name needs letters, digits, _ . $ or -`);
+    }
+    return faults;
+  });
+}
+
+/** What stands in double braces and is no variable, in the JSON text of a message. */
+function findBrokenVariables(message: string): string[] {
+  const texts: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(visit);
+  };
+  visit(JSON.parse(message));
+  return texts.flatMap((text) => {
+    const good = new Set(findPlaceholders(text).map(({ start }) => start));
+    return Array.from(text.matchAll(/\{\{[^{}\n]*\}\}/g)).filter(({ index }) => !good.has(index)).map(([tag]) => tag);
+  });
+}

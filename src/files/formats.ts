@@ -1,0 +1,54 @@
+// The formats of prompt files by how their names end, and the name of a prompt by the path of its file.
+import { Refusal } from "../common/errors.ts";
+import { jsonText } from "../common/json-text.ts";
+import { readPromptFile } from "../management/prompt-file.ts";
+import * as v from "../management/values.ts";
+import type { FileContent } from "./content.ts";
+import { offsetOf } from "./faults.ts";
+import type { Report } from "./faults.ts";
+import { readMarkdown } from "./markdown.ts";
+import { readDotprompt, readPrompty, readPromptYaml } from "./other-formats.ts";
+
+/** What becomes of a file of a format: read, or read and written. */
+type Format = { ending: string; read(source: string, report: Report): FileContent | undefined; isWritten: boolean };
+
+// A longer ending comes before those that it ends with.
+const formats: Format[] = [
+  { ending: ".prompt.md", read: readMarkdown, isWritten: true },
+  { ending: ".md", read: readMarkdown, isWritten: true },
+  { ending: ".json", read: readJson, isWritten: true },
+  { ending: ".prompt.yml", read: readPromptYaml, isWritten: false },
+  { ending: ".prompt.yaml", read: readPromptYaml, isWritten: false },
+  { ending: ".prompty", read: readPrompty, isWritten: false },
+  { ending: ".prompt", read: readDotprompt, isWritten: false },
+];
+
+/** The format of a file by its path; undefined if it is no prompt. Documents such as README.md are none. */
+export function formatOf(path: string): Format | undefined {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return /^[A-Z_-]+\.md$/.test(name)
+    ? undefined
+    : formats.find(({ ending }) => name.length > ending.length && name.endsWith(ending));
+}
+
+/** `support/chat.md` → `support/chat` */
+export const nameOfFile = (path: string, { ending }: Format): string => path.slice(0, -ending.length);
+
+/** Reads a prompt from JSON. */
+function readJson(source: string, report: Report): FileContent | undefined {
+  try {
+    const { llmConfig = jsonText("{}"), ...content } = readPromptFile(source, "The file");
+    return { ...content, llmConfig };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const [, line = "1", column = "1", fault = error.message] =
+      /line (\d+), column (\d+): (.*)$/s.exec(error.message) ?? [];
+    return void report(offsetOf(source, { line: Number(line), column: Number(column) }), upperFirst(fault));
+  }
+}
+
+const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Why a text cannot name a prompt; undefined if it can. */
+export const nameFault = (name: string): string | undefined =>
+  v.promptName.is(name) ? undefined : `The name of a prompt must be ${v.promptName.type}`;
