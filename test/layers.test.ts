@@ -26,6 +26,7 @@ const layers = [
   "runtime/",
   "node.ts",
   "worker.ts",
+  "files/",
   "cli/",
   "cli.ts",
 ];
@@ -91,6 +92,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["itty-router", "http/router.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
+  ["yaml", "files/yaml.ts"],
   ["diff", "management/prompt-text.ts"],
   ["d3-scale", "console/parts/chart.tsx"],
   ["d3-shape", "console/parts/chart.tsx"],

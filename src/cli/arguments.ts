@@ -38,14 +38,16 @@ export function readArguments(
 ): Arguments {
   const { values, positionals } = parse(argv, parameters.filter(({ isOption }) => isOption));
   const expected = parameters.filter(({ isOption }) => !isOption);
-  if (positionals.length > expected.length) throw invalid(`Unexpected argument ${positionals[expected.length]}`);
+  if (positionals.length > expected.length && !expected.at(-1)?.isRepeatable) {
+    throw invalid(`Unexpected argument ${positionals[expected.length]}`);
+  }
 
   const given = new Map<string, (string | number)[]>();
   for (const parameter of parameters) {
     const { name, label, placeholder, isOption, isRequired, isRepeatable } = parameter;
     const texts = isOption
       ? values[name] ?? (defaults[name] === undefined ? [] : [defaults[name]])
-      : positionals.slice(expected.indexOf(parameter)).slice(0, 1);
+      : positionals.slice(expected.indexOf(parameter)).slice(0, isRepeatable ? Infinity : 1);
     if (texts.length > 1 && !isRepeatable) throw invalid(`${label} was given ${texts.length} times`);
     if (texts.length === 0 && isRequired) throw invalid(`Missing ${isOption ? `${label} ${placeholder}` : label}`);
     given.set(name, texts.map((text) => read(parameter, text)));

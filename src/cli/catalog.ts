@@ -8,6 +8,7 @@ import type { DeploymentChange } from "../management/history.ts";
 import { listPrompts } from "../management/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
+import { shortCommit } from "./origin.ts";
 
 type ListInput = { workspaceId: WorkspaceId; archived?: boolean | undefined };
 type PromptListInput = ListInput & { text?: string | undefined };
@@ -48,8 +49,9 @@ export async function listHistory(call: Call, input: HistoryInput): Promise<Outc
     return version === live ? "is live" : version === previous ? "by default" : `with --to-version ${version}`;
   };
   const rows = changes.map((change) => {
-    const { revision, action, from, to, createdAt, actor, note, source } = change;
-    return { revision, action, from, to, "roll back to it": targetOf(change), createdAt, actor, note, source };
+    const { revision, action, from, to, createdAt, actor, note, source, origin } = change;
+    const why = { createdAt, actor, note, source, commit: shortCommit(origin) };
+    return { revision, action, from, to, "roll back to it": targetOf(change), ...why };
   });
   const data = changes.map((change) => ({ ...change, canRollBackTo: served.some((version) => version === change.to) }));
   return { data, rows };

@@ -11,11 +11,11 @@ export type Call = <Input extends object, Output>(operation: Operation<Input, Ou
 export type CommandContext = { args: Arguments; call: Call; terminal: Terminal };
 
 /** The context of a command that opens what it needs itself. */
-type LocalContext = Omit<CommandContext, "call">;
+export type LocalContext = Omit<CommandContext, "call">;
 
 /**
  * The outcome of a command: its data, the text or the rows of a table that people see in place of the default, a note, and
- * whether the command exits 1.
+ * whether the command exits 1, or 3 because something differs.
  */
 export type Outcome = {
   data?: object | undefined;
@@ -23,6 +23,7 @@ export type Outcome = {
   rows?: Record<string, unknown>[] | undefined;
   note?: string | undefined;
   failed?: boolean | undefined;
+  differs?: boolean | undefined;
 };
 
 /**

@@ -18,6 +18,11 @@ import { show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
+import { checkCommands } from "./check.ts";
+import { importCommands } from "./import.ts";
+import { pullCommands } from "./pull.ts";
+import { releaseCommands } from "./release.ts";
+import { typesCommands } from "./types.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { describeCreated, openLocal } from "./local.ts";
 import { format } from "./format.ts";
@@ -143,11 +148,18 @@ const operationCommands = commandsOf(operations, [
   ...auditPresentations,
 ]);
 
-const nouns = [...operationCommands, ...serviceCommands].map(({ name: [noun] }) => noun);
+const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];
+
+const nouns = [...operationCommands, ...folderCommands, ...serviceCommands].map(({ name: [noun] }) => noun);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 
 /** Commands of the same noun stand together. */
-export const commands: Command[] = [...promptCommands, ...operationCommands, ...serviceCommands]
+export const commands: Command[] = [
+  ...promptCommands,
+  ...operationCommands,
+  ...folderCommands,
+  ...serviceCommands,
+]
   .sort((a, b) => orderOf(a) - orderOf(b));
 
 /** The words of a command, with the name that its noun has now. */

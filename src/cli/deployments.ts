@@ -4,6 +4,8 @@ import type { PromptId } from "../common/ids.ts";
 import { readReference } from "../common/reference.ts";
 import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
+import { format, formatTime } from "./format.ts";
+import type { LiveVersion } from "../management/history.ts";
 import { createDeployment, listDeployments } from "../management/deployments.ts";
 import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
@@ -96,6 +98,15 @@ function showUnarchiving({ changed, ...deployment }: DeploymentResult): Outcome 
   return show(deployment, `${changed ? "Changed, but" : "Nothing to change: it is not archived itself;"} ${why}`);
 }
 
+function showLive(live: LiveVersion): Outcome {
+  const { reference, at, version, isActive, change } = live;
+  if (change === null) return { data: live, text: () => "", note: `${reference} did not exist yet at that time` };
+  const { action, createdAt, actor, source, note, origin } = change;
+  const times = { at: formatTime(at), since: formatTime(createdAt) };
+  const shown = { reference, ...times, version, active: isActive, action, actor, source, note, commit: origin?.commit };
+  return { data: live, text: () => format(shown) };
+}
+
 export const deploymentPresentations = [
   present(listDeployments, {
     run: ({ call }, input) => listDeploymentsWithPrompts(call, input),
@@ -117,5 +128,6 @@ export const deploymentPresentations = [
   present(changes.unarchiveDeployment, { show: showUnarchiving }),
   present(changes.protectDeployment, { show: showProtection }),
   present(changes.unprotectDeployment, { show: showProtection }),
+  present(changes.readLiveVersion, { show: showLive }),
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];

@@ -29,10 +29,11 @@ export function overview(columns = defaultWidth): string {
     const verbs = [...new Set(ofNoun.flatMap(({ name: [, verb] }) => verb ?? []))].join(", ");
     return [noun, ofNoun.some(({ name }) => name.length === 1) && verbs !== "" ? `[${verbs}]` : verbs];
   });
-  const alone = rows.filter(([, verbs]) => verbs === "").map(([noun]) => noun);
+  const hasSeveral = ([, verbs]: Row) => verbs.includes(",");
+  const others = rows.filter((row) => !hasSeveral(row)).map((row) => row.join(" ").trimEnd());
   return `Usage: promptledger NOUN [VERB] [OPTIONS]
 
-${layOutRows(rows.filter(([, verbs]) => verbs !== ""), columns)}${wrap(`  ${alone.join(", ")}`, columns, 2)}
+${layOutRows(rows.filter(hasSeveral), columns)}${wrap(`  ${others.join(", ")}`, columns, 2)}
 
 ${examples}
 ${wrap(more, columns)}

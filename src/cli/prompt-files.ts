@@ -1,8 +1,9 @@
 // Pushes prompts from files, and pulls them to files.
-import { invalid, Refusal } from "../common/errors.ts";
+import { conflict, invalid, Refusal } from "../common/errors.ts";
 import { indent, stringify } from "../common/json-text.ts";
 import { isId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
+import { readLiveVersion } from "../management/deployment-changes.ts";
 import { getDeployment } from "../management/deployments.ts";
 import { describeRole } from "../management/operation.ts";
 import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompt-file.ts";
@@ -17,6 +18,7 @@ import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive } from "./deployments.ts";
 import { format } from "./format.ts";
+import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
@@ -100,13 +102,24 @@ export async function findPrompt(
 ): Promise<PromptVersion & Partial<PromptDetails>> {
   const workspaceId = args.findText<WorkspaceId>("workspace");
   const reference = args.text("REF");
-  const version = args.findNumber("version");
+  const version = args.findNumber("version"), time = args.findNumber("time");
   if (isDeployment(reference)) {
     if (version !== undefined) throw invalid("--version is for prompts: a deployment has one live version");
+    if (time !== undefined) {
+      const { promptId, version } = await call(readLiveVersion, { id: reference, workspaceId, time });
+      if (version === null) throw conflict(`${reference} did not exist yet at that time`);
+      return await call(versions.getPromptVersion, { id: promptId as PromptId, version });
+    }
     const deployment = await call(getDeployment, { id: reference, workspaceId });
     return await call(versions.getPromptVersion, { id: deployment.promptId, version: deployment.currentVersion });
   }
   const id = reference as PromptId;
+  if (time !== undefined) {
+    const all = await readAll(call, versions.listPromptVersions, { id, workspaceId });
+    const found = all.find(({ createdAt }) => createdAt <= time);
+    if (found === undefined) throw conflict(`${reference} did not exist yet at that time`);
+    return await call(versions.getPromptVersion, { id, workspaceId, version: found.version });
+  }
   return version === undefined
     ? await call(versions.getPrompt, { id, workspaceId })
     : await call(versions.getPromptVersion, { id, workspaceId, version });
@@ -132,6 +145,7 @@ async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> 
 export const shownVersion = {
   REF: "The prompt whose newest version it is, or NAME@DEPLOYMENT, whose live version it is. Both may be ids",
   version: "Another version of the prompt",
+  time: "The version that was the newest at a time, or that the deployment served then",
 };
 
 const stream = "- is standard";
@@ -156,7 +170,7 @@ export const fileCommands: Command[] = [
   },
   {
     ...readUsage(
-      `prompt pull REF FILE [--version N] [--force]${remote}`,
+      `prompt pull REF FILE [--version N] [--time TIME] [--force]${remote}`,
       versions.getPromptVersion.input.schema,
       { ...shownVersion, FILE: `The file to write. ${stream} output` },
     ),

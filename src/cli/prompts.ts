@@ -4,13 +4,15 @@ import { describePrompt } from "../management/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
 import { diffVersions, renderPrompt } from "../management/renderings.ts";
 import type { PromptDiff } from "../management/renderings.ts";
-import { getPromptVersion } from "../management/versions.ts";
+import { getPromptVersion, listPromptVersions } from "../management/versions.ts";
 import type { PromptDetails, PromptVersion } from "../management/versions.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
+import { readAll } from "./lists.ts";
+import { shortCommit } from "./origin.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
 
@@ -38,6 +40,14 @@ function toText(
 ${describePrompt({ title, description, messages, llmConfig })}`);
 }
 
+async function listVersions(
+  { call }: CommandContext,
+  input: Parameters<typeof listPromptVersions.run>[1],
+): Promise<Outcome> {
+  const data = await readAll(call, listPromptVersions, input);
+  return { data, rows: data.map(({ origin, ...version }) => ({ ...version, commit: shortCommit(origin) })) };
+}
+
 function showDiff(data: PromptDiff, { terminal }: CommandContext): Outcome {
   return {
     data,
@@ -61,7 +71,7 @@ export const promptCommands: Command[] = [
   ...fileCommands,
   {
     ...readUsage(
-      `prompt show REF [--version N] [--render NAME=VALUE]...${remote}`,
+      `prompt show REF [--version N] [--time TIME] [--render NAME=VALUE]...${remote}`,
       getPromptVersion.input.schema,
       { ...shownVersion, render: "Fill in a variable. Give all of them" },
     ),
@@ -76,5 +86,6 @@ export const promptPresentations = [
   present(renamePrompt, { show: showRename }),
   present(archivePrompt, { show: showArchiving }),
   present(unarchivePrompt, { show: showArchiving }),
+  present(listPromptVersions, { run: listVersions }),
   present(diffVersions, { show: showDiff }),
 ];

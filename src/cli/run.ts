@@ -15,7 +15,7 @@ import { usageOf, wordForCommand } from "./parameters.ts";
 import { connectTo, readServer } from "./remote.ts";
 import { withWorkspace } from "./workspace.ts";
 
-const success = 0, failure = 1, badUsage = 2;
+const success = 0, failure = 1, badUsage = 2, difference = 3;
 
 /** Runs the command that the terminal's arguments name. Returns the exit code. */
 export async function run(terminal: Terminal): Promise<number> {
@@ -117,14 +117,14 @@ async function print(
   { json }: Arguments,
   { columns, report, say, write }: Terminal,
 ): Promise<number> {
-  const { data, text, rows, note, failed = false } = outcome;
+  const { data, text, rows, note, failed = false, differs = false } = outcome;
   const list = rows ?? data;
   report("");
   if (data !== undefined && json) await write(`${stringify(withIsoTimes(data))}\n`);
   else if (data !== undefined) await write(text?.() ?? format(rows ?? data, columns));
   if (note !== undefined) say(`${stripControls(note)}\n`);
   else if (Array.isArray(list) && list.length === 0 && Array.isArray(data)) say("Nothing to list\n");
-  return failed ? failure : success;
+  return failed ? failure : differs ? difference : success;
 }
 
 /** The message of an error, which may come from a remote service. */

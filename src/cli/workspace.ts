@@ -1,5 +1,6 @@
 // Finds the workspace of a command, before its operation is called.
 import { conflict, notFound } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import { listWorkspaces } from "../management/workspaces.ts";
 import type { Workspace } from "../management/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
@@ -19,8 +20,13 @@ export async function withWorkspace(parameters: Parameter[], args: Arguments, ca
   if (parameter === undefined) return args;
   const name = args.findText(parameter.name);
   if (name === undefined ? !isNeeded(parameter) : name.startsWith("ws_")) return args;
-  const { id } = name === undefined ? await findOnly(call) : await findByName(call, name);
-  return args.with(parameter.name, id);
+  return args.with(parameter.name, await findWorkspace(call, name));
+}
+
+/** The id of the workspace that has a name or an id, or of the only one. */
+export async function findWorkspace(call: Call, name: string | undefined): Promise<WorkspaceId> {
+  if (name?.startsWith("ws_")) return name as WorkspaceId;
+  return (name === undefined ? await findOnly(call) : await findByName(call, name)).id;
 }
 
 async function findOnly(call: Call): Promise<Workspace> {

@@ -6,7 +6,7 @@ import type { ClientEvents } from "./events.ts";
 import { flushTime } from "./limits.ts";
 import { readOptions } from "./options.ts";
 import type { ClientOptions } from "./options.ts";
-import type { Prompt } from "./prompt.ts";
+import type { KnownPrompt, Prompt, TypedPrompt } from "./prompt.ts";
 import { createPrompts } from "./prompts.ts";
 import type { PromptOptions } from "./prompts.ts";
 import { createQueue } from "./queue.ts";
@@ -24,13 +24,21 @@ export type ClientStats = Totals & Held & {
   reads: number;
 };
 
-/** A client of one service, with one key. */
-export type Client = {
+/** Reads prompts of which nothing is known, or those that `promptledger types` has described, by their references. */
+type ReadPrompt<Known> = unknown extends Known
+  ? <Config = Record<string, unknown>>(deployId: string, options?: PromptOptions) => Promise<Prompt<Config>>
+  : <Reference extends keyof Known & string>(
+    deployId: Reference,
+    options?: PromptOptions,
+  ) => Promise<Known[Reference] extends KnownPrompt ? TypedPrompt<Known[Reference]> : never>;
+
+/** A client of one service, with one key. `Known` is the type `Prompts` that `promptledger types` writes. */
+export type Client<Known = unknown> = {
   /**
    * The active prompt of a deployment, by its id or reference. With a `fallback` it never rejects. Otherwise it rejects with a
    * PromptLedgerError if there is neither a response nor a copy that may be served.
    */
-  prompt<Config = Record<string, unknown>>(deployId: string, options?: PromptOptions): Promise<Prompt<Config>>;
+  prompt: ReadPrompt<Known>;
   /** Stores a record and resolves with its id. Rejects with a PromptLedgerError. */
   submit(record: DiagnosisItem): Promise<{ id: string }>;
   /** Queues a record. Never throws. */

@@ -4,7 +4,8 @@ import { invalidArgument, MissingVariablesError } from "./errors.ts";
 import type { Message } from "./shapes.ts";
 
 /** Values of variables by their names. One that is undefined or null counts as missing. */
-export type Values = Readonly<Record<string, string | number | bigint | boolean | null | undefined>>;
+export type Values = Readonly<Record<string, Value | null | undefined>>;
+export type Value = string | number | bigint | boolean;
 
 /** Messages to put in the place of a message whose content is one variable and nothing else, by the variable's name. */
 export type MessageLists = Readonly<Record<string, readonly object[]>>;

@@ -18,7 +18,16 @@ export type { ErrorFacts } from "./errors.ts";
 export type { ClientEvents } from "./events.ts";
 export type { FillOptions, MessageLists, Values } from "./fill.ts";
 export type { ClientOptions } from "./options.ts";
-export type { CallOptions, Fallback, ModelCall, Outcome, Prompt, PromptSource } from "./prompt.ts";
+export type {
+  CallOptions,
+  Fallback,
+  KnownPrompt,
+  ModelCall,
+  Outcome,
+  Prompt,
+  PromptSource,
+  TypedPrompt,
+} from "./prompt.ts";
 export type { PromptOptions } from "./prompts.ts";
 export type { Held, Totals } from "./queue.ts";
 export type { Mask } from "./record.ts";
@@ -33,4 +42,5 @@ export type { SnapshotStore } from "./snapshot.ts";
  * const prompt = await ledger.prompt("support/assistant@production");
  * const messages = prompt.fill({ shop: "Acme" });
  */
-export const createClient = (options: ClientOptions = {}): Client => createClientOn(hostRuntime, options);
+export const createClient = <Known = unknown>(options: ClientOptions = {}): Client<Known> =>
+  createClientOn(hostRuntime, options) as Client<Known>;

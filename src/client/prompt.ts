@@ -1,6 +1,6 @@
 // A prompt as the application gets it: its content, its variables filled in, and the record of a call that is made with it.
 import { fillMessages } from "./fill.ts";
-import type { FillOptions, MessageLists, Values } from "./fill.ts";
+import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { Runtime } from "./runtime.ts";
 import { contentOf } from "./record.ts";
 import type { DiagnosisItem, Message, ServedPrompt } from "./shapes.ts";
@@ -17,6 +17,28 @@ export type Fallback = {
   /** The version of the deployment's prompt that this is a copy of. Its records count for that version. */
   version?: number;
 };
+
+/** What is known of a prompt when an application is compiled: `promptledger types` writes it. */
+export type KnownPrompt = {
+  /** The names of its variables, as a union. */
+  variables: string;
+  /** Those that are the whole content of a message, so that a list of messages may take its place. */
+  lists: string;
+  llmConfig: object;
+};
+
+/** A prompt whose variables are known: `fill` takes all of them, and no others. */
+export type TypedPrompt<Known extends KnownPrompt> = Omit<Prompt<Known["llmConfig"]>, "fill"> & {
+  /** As in `Prompt`. Each variable has a value, or a list of messages in the place of its message. */
+  fill<Listed extends Known["lists"] = never>(
+    ...given: [Exclude<Known["variables"], Listed>] extends [never]
+      ? [values?: Record<never, never>, lists?: Lists<Listed>, options?: FillOptions]
+      : [values: ValuesOf<Exclude<Known["variables"], Listed>>, lists?: Lists<Listed>, options?: FillOptions]
+  ): Message[];
+};
+
+type ValuesOf<Names extends string> = Readonly<Record<Names, Value>>;
+type Lists<Names extends string> = Readonly<Record<Names, readonly object[]>>;
 
 /** The active prompt of a deployment. Its content is frozen: `fill` gives messages of your own. */
 export type Prompt<Config = Record<string, unknown>> = {
@@ -81,7 +103,7 @@ export const freeze = <T>(value: T): T => {
 export const isPrompt = (value: unknown): unknown => {
   const { messages, deploy } = Object(value) as Partial<ServedPrompt>;
   // A text and an array of parts both have a length.
-  return messages?.every?.((message) => message?.role && message.content?.length >= 0) && deploy?.currentVersion! > 0;
+  return messages?.every?.((message) => message?.role && message.content?.length >= 0) && deploy?.currentVersion! >= 0;
 };
 
 /** Queues a record, which it makes itself, as that may fail. Never throws. */

@@ -62,7 +62,8 @@ export const createSnapshot = (
   return {
     async find(deployId) {
       if (store) await (loading ??= load().catch(tell));
-      const prompt = entries[owner + deployId]?.prompt;
+      // A bundle that was written for all clients has neither a service nor a key.
+      const prompt = (entries[owner + deployId] ?? entries[deployId])?.prompt;
       return isPrompt(prompt) ? prompt : undefined;
     },
     set(deployId, prompt, at) {

@@ -145,6 +145,8 @@ export const ambiguousReference = (noun: string, reference: string) =>
     "ambiguous_reference",
   );
 /** A change names a revision that is no longer the current one. */
+export const movedOn = (moved: readonly string[]) =>
+  new Refusal("outdated", `Changed since it was planned: ${moved.join("; ")}. Plan again`, "release_set_outdated");
 export const outdated = (noun: string, id: string) =>
   new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`, `${codeOf(noun)}_outdated`);
 /** A management request names something that was deleted. */

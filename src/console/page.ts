@@ -10,7 +10,7 @@ import type { Caller, Operation } from "../management/operation.ts";
 import type { Workspace } from "../management/workspaces.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
-import { groupBy } from "./group-by.ts";
+import { groupBy } from "../common/group-by.ts";
 import type { Html } from "./html.ts";
 
 /** The parts of the console, as its navigation names them. */

@@ -5,6 +5,8 @@ import type { LlmConfig, Messages } from "../schema/serving.ts";
 /** The content of a file. `name` is that of the prompt if it is not the path of the file. Without a title it has that name. */
 export type FileContent = {
   name?: string | undefined;
+  /** The name that the prompt had before. */
+  was?: string | undefined;
   title?: string | undefined;
   description?: string | undefined;
   messages: Messages;

@@ -9,7 +9,17 @@ import { formatOf, nameFault, nameOfFile } from "./formats.ts";
 import { findSecrets } from "./secrets.ts";
 
 /** A prompt in a file. `source` is the text of the file, and `path` is relative to the folder. */
-export type PromptFile = { path: string; source: string; name: string; content: PromptContent; isWritten: boolean };
+export type PromptFile = {
+  path: string;
+  source: string;
+  name: string;
+  /** The name as the file has it, if it is not its path. */
+  ownName: string | undefined;
+  /** The name that the prompt had before. */
+  was: string | undefined;
+  content: PromptContent;
+  isWritten: boolean;
+};
 
 export type Folder = { prompts: PromptFile[]; faults: Fault[] };
 
@@ -32,15 +42,15 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
     }
     const content = format.read(source, report);
     if (content === undefined) continue;
-    const name = content.name ?? nameOfFile(path, format);
-    const fault = nameFault(name), other = prompts.get(name);
+    const { was } = content, name = content.name ?? nameOfFile(path, format);
+    const fault = nameFault(name) ?? (was === undefined ? undefined : nameFault(was)), other = prompts.get(name);
     if (fault !== undefined) report(0, `${fault}. Rename the file, or give it a name`);
     else if (other !== undefined) report(0, `The name ${name} is that of ${other.path} too`);
     else {
       const { title = name, description = "", messages, llmConfig } = content;
       if (!titleRule.is(title)) report(Math.max(0, source.indexOf("title")), `The title must be ${titleRule.type}`);
       prompts.set(name, {
-        ...{ path, source, name, content: { title, description, messages, llmConfig } },
+        ...{ path, source, name, ownName: content.name, was, content: { title, description, messages, llmConfig } },
         isWritten: format.isWritten,
       });
     }

@@ -12,8 +12,8 @@ export type Target = "latest" | "pinned";
 export type Manifest = {
   /** The workspace by its id or name. */
   workspace?: string | undefined;
-  /** Where the prompts are, beside the manifest. */
-  folder: string;
+  /** Where the prompts are, beside the manifest. By default `prompts`, or where the manifest is if there is no such folder. */
+  folder?: string | undefined;
   /** What goes to the deployments of each prompt, by their names. */
   deploy: ReadonlyMap<string, Target>;
   /** The versions of prompts, by the name of a deployment and that of a prompt. */
@@ -22,7 +22,7 @@ export type Manifest = {
 
 export const manifestName = "promptledger.yml";
 
-export const defaultManifest: Manifest = { folder: ".", deploy: new Map(), pinned: new Map() };
+export const defaultManifest: Manifest = { deploy: new Map(), pinned: new Map() };
 
 const members = ["workspace", "folder", "deploy", "pinned"];
 
@@ -39,8 +39,8 @@ export function readManifest(source: string, report: Report): Manifest | undefin
   };
   const entriesOf = (name: string) => Object.entries(JSON.parse(mapping(name) ?? "{}") as Record<string, unknown>);
 
-  const folder = text("folder") ?? ".";
-  if (/^([/\\]|[a-z]:)|(^|[/\\])\.\.([/\\]|$)/i.test(folder)) {
+  const folder = text("folder");
+  if (folder !== undefined && /^([/\\]|[a-z]:)|(^|[/\\])\.\.([/\\]|$)/i.test(folder)) {
     refuse("folder", "Field folder must be a folder beside the manifest");
   }
   const deploy = new Map<string, Target>();

@@ -1,15 +1,13 @@
 // A prompt as Markdown: YAML front matter, and its messages under headings that name their roles.
-import { Document, isMap } from "yaml";
-import type { Node, YAMLMap } from "yaml";
-import { jsonText, readMembers } from "../common/json-text.ts";
+import { jsonText } from "../common/json-text.ts";
 import { soleVariable } from "../common/template.ts";
-import { canonicalJson, canonicalOf, toMessages } from "./content.ts";
+import { canonicalOf, toMessages } from "./content.ts";
 import type { FileContent, Message } from "./content.ts";
 import type { Report } from "./faults.ts";
 import { noEnd, splitFrontMatter } from "./front-matter.ts";
 import type { Parts } from "./front-matter.ts";
 import { readMembersOf } from "./members.ts";
-import { nameOfKey, readYaml, textOfNode, toNode } from "./yaml.ts";
+import { readYaml, writeYaml } from "./yaml.ts";
 import type { Yaml } from "./yaml.ts";
 
 const roles = "system|developer|user|assistant|tool";
@@ -26,15 +24,15 @@ export function readMarkdown(source: string, report: Report, role = "user"): Fil
   return head && messages && { ...head, messages: toMessages(messages) };
 }
 
-const members = ["name", "title", "description", "llmConfig"];
+const members = ["name", "was", "title", "description", "llmConfig"];
 
 /** The members of the front matter. */
 function readHead({ members: given }: Yaml, report: Report): Omit<FileContent, "messages"> | undefined {
   const { text, mapping, refuseOthers, isGood } = readMembersOf(given, report);
   refuseOthers(members);
-  const [name, title, description] = ["name", "title", "description"].map(text);
+  const [name, was, title, description] = ["name", "was", "title", "description"].map(text);
   const llmConfig = jsonText(mapping("llmConfig") ?? "{}");
-  return isGood() ? { name, title, description, llmConfig } : undefined;
+  return isGood() ? { name, was, title, description, llmConfig } : undefined;
 }
 
 /** The messages of a body. Without headings all of it is one message. */
@@ -72,9 +70,7 @@ export function writeMarkdown(content: FileContent, existing = ""): string | und
   const known = splitFrontMatter(existing);
   const yaml = known && readYaml(known.yaml, 0, () => {});
   if (messages === undefined) return undefined;
-  const document: Document = yaml?.document ?? new Document({});
-  setMembers(document, content);
-  const head = document.toString({ lineWidth: 0 });
+  const head = writeYaml(frontMatterOf(content), yaml);
   const body = messages.map(({ role, content }) =>
     role === "placeholder" && soleVariable(content) !== undefined
       ? `# ${role} ${content}\n`
@@ -100,32 +96,13 @@ function readMessages({ messages }: FileContent): Message[] | undefined {
   return isPlain ? all as Message[] : undefined;
 }
 
-/** Brings front matter up to date. What is as it was is not touched. */
-function setMembers(document: Document, { name, title, description, llmConfig }: FileContent): void {
-  document.contents ??= document.createNode({});
+/** The members of front matter. Undefined ones are to be absent. */
+function frontMatterOf({ name, title, description, llmConfig }: FileContent): [string, string | undefined][] {
   const textOf = (value: string | undefined) => value === undefined ? undefined : JSON.stringify(value);
-  const wanted: [string, string | undefined][] = [
+  return [
     ["name", textOf(name)],
     ["title", textOf(title)],
     ["description", textOf(description || undefined)],
     ["llmConfig", llmConfig.text === "{}" ? undefined : llmConfig.text],
   ];
-  for (const [member, text] of wanted) assign(document, document.contents as YAMLMap, member, text);
-}
-
-/** Gives a member of a mapping the value of a JSON text; undefined removes it. Mappings keep what they have in common. */
-function assign(document: Document, map: YAMLMap, name: string, text: string | undefined): void {
-  const pair = map.items.find(({ key }) => nameOfKey(key) === name), known = pair?.value as Node | null | undefined;
-  if (text === undefined) {
-    map.items = map.items.filter((item) => item !== pair);
-  } else if (pair === undefined) {
-    map.add(document.createPair(name, toNode(text)));
-  } else if (isMap(known) && text.startsWith("{")) {
-    const members = readMembers(text);
-    known.items = known.items.filter(({ key }) => members.has(nameOfKey(key) ?? ""));
-    for (const [own, member] of members) assign(document, known, own, member);
-  } else if (canonicalJson(textOfNode(document, known ?? null) ?? "null") !== canonicalJson(text)) {
-    const { comment, commentBefore, spaceBefore } = known ?? {};
-    pair.value = Object.assign(toNode(text), { comment, commentBefore, spaceBefore });
-  }
 }

@@ -9,7 +9,7 @@ export type Members = {
   mapping(name: string): string | undefined;
   list(name: string): string | undefined;
   /** JSON text of anything. */
-  any(name: string): string | undefined;
+  anything(name: string): string | undefined;
   /** Where a member begins. */
   offsetOf(name: string): number;
   /** Reports the members with none of these names. */
@@ -25,9 +25,9 @@ export function readMembersOf(members: ReadonlyMap<string, Member>, report: Repo
     isGood = false;
   };
   const offsetOf = (name: string) => members.get(name)?.offset ?? 0;
-  const any = (name: string) => members.get(name)?.text;
+  const anything = (name: string) => members.get(name)?.text;
   const startingWith = (start: string, what: string) => (name: string) => {
-    const text = any(name);
+    const text = anything(name);
     return text === undefined || text.startsWith(start) ? text : refuse(name, `Field ${name} must be ${what}`);
   };
   const asText = startingWith('"', "a text");
@@ -38,7 +38,7 @@ export function readMembersOf(members: ReadonlyMap<string, Member>, report: Repo
     },
     mapping: startingWith("{", "a mapping"),
     list: startingWith("[", "a list"),
-    any,
+    anything,
     offsetOf,
     refuseOthers(names) {
       for (const name of members.keys()) {

@@ -19,7 +19,7 @@ export function readPromptYaml(source: string, report: Report, options: ReadOpti
   const yaml = readYaml(source, 0, report);
   if (yaml === undefined) return undefined;
   const given = readMembersOf(yaml.members, report);
-  const { text, mapping, list, any, offsetOf, isGood } = given;
+  const { text, mapping, list, anything, offsetOf, isGood } = given;
   given.refuseOthers([...kept, "model", "modelParameters", "responseFormat", "jsonSchema", "messages", ...unused]);
   leaveOut(given, unused, report);
   const messages = readItems(list("messages") ?? "[]").map((item) => readMessage(item));
@@ -30,8 +30,8 @@ export function readPromptYaml(source: string, report: Report, options: ReadOpti
   const isPlain = options.keepsLogic ||
     all.every(({ content }) => checkLogic(content, "mustache", (_, message) => report(offsetOf("messages"), message)));
   const config = joined(modelOf(text("model")), mapping("modelParameters"), {
-    responseFormat: any("responseFormat"),
-    jsonSchema: any("jsonSchema"),
+    responseFormat: anything("responseFormat"),
+    jsonSchema: anything("jsonSchema"),
   });
   const [title, description] = kept.map(text);
   return isGood() && isPlain ? { title, description, messages: toMessages(all), llmConfig: config } : undefined;
@@ -48,8 +48,13 @@ function readMessage(item: string): Message | undefined {
 }
 
 /** Says what a prompt has no place for. */
-function leaveOut({ any, offsetOf }: Members, names: readonly string[], report: Report, why = "is left out"): void {
-  for (const name of names) if (any(name) !== undefined) report(offsetOf(name), `Field ${name} ${why}`, true);
+function leaveOut(
+  { anything, offsetOf }: Members,
+  names: readonly string[],
+  report: Report,
+  why = "is left out",
+): void {
+  for (const name of names) if (anything(name) !== undefined) report(offsetOf(name), `Field ${name} ${why}`, true);
 }
 
 /** `openai/gpt-4o` as a provider and a model. */
@@ -76,9 +81,9 @@ export function readPrompty(source: string, report: Report, options: ReadOptions
   const yaml = readYaml(parts.yaml, parts.start, report);
   if (yaml === undefined) return undefined;
   const given = readMembersOf(yaml.members, report);
-  const { text, any, isGood } = given;
+  const { text, anything, isGood } = given;
   leaveOut(given, ["authors", "tags", "version", "metadata", "sample", "outputs", "template"], report);
-  const model = any("model") ?? "{}", isName = model.startsWith('"');
+  const model = anything("model") ?? "{}", isName = model.startsWith('"');
   const members = isName ? new Map<string, string>() : readMembers(model);
   const configuration = readMembers(members.get("configuration") ?? "{}");
   const secret = ["connection", "configuration"].find((name) => members.has(name));
@@ -91,9 +96,9 @@ export function readPrompty(source: string, report: Report, options: ReadOptions
       model: isName ? model : members.get("id") ?? configuration.get("model") ?? configuration.get("azure_deployment"),
     },
     members.get("parameters") ?? members.get("options"),
-    { tools: any("tools") },
+    { tools: anything("tools") },
   );
-  const messages = readRoles(parts.body, parts.bodyStart, threadsOf(any("inputs")), report);
+  const messages = readRoles(parts.body, parts.bodyStart, threadsOf(anything("inputs")), report);
   const isPlain = options.keepsLogic || checkLogic(parts.body, "jinja", shifted(report, parts.bodyStart));
   const title = text("displayName") ?? text("name"), description = text("description");
   if (!isGood() || !isPlain || messages === undefined) return undefined;
@@ -138,9 +143,12 @@ export function readDotprompt(source: string, report: Report, options: ReadOptio
   const yaml = readYaml(parts.yaml, parts.start, report);
   if (yaml === undefined) return undefined;
   const given = readMembersOf(yaml.members, report);
-  const { text, mapping, any, isGood } = given;
+  const { text, mapping, anything, isGood } = given;
   leaveOut(given, ["variant", "version", "input", "ext", "metadata", "toolDefs"], report);
-  const config = joined(modelOf(text("model")), mapping("config"), { tools: any("tools"), output: any("output") });
+  const config = joined(modelOf(text("model")), mapping("config"), {
+    tools: anything("tools"),
+    output: anything("output"),
+  });
   const { messages, isPlain } = readTags(parts.body, shifted(report, parts.bodyStart), options);
   const title = text("name"), description = text("description");
   return isGood() && isPlain ? { title, description, messages: toMessages(messages), llmConfig: config } : undefined;

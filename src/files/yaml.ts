@@ -1,6 +1,7 @@
 // YAML as JSON text, so that every digit of a number stays as it was written.
-import { isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
-import type { Document, Node } from "yaml";
+import { Document, isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import type { Node } from "yaml";
+import { canonicalJson } from "./content.ts";
 import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { Report } from "./faults.ts";
 
@@ -37,16 +38,44 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
   return { document, members };
 }
 
+/**
+ * Writes YAML with these members, as JSON texts. Undefined ones are removed from `existing`, and what is in it as it should be
+ * is not touched, so that comments and the order survive.
+ */
+export function writeYaml(members: readonly [name: string, text: string | undefined][], existing?: Yaml): string {
+  const document: Document = existing?.document ?? new Document({});
+  document.contents ??= document.createNode({});
+  for (const [name, text] of members) assign(document, document.contents as YAMLMap, name, text);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Gives a member of a mapping the value of a JSON text; undefined removes it. Mappings keep what they have in common. */
+function assign(document: Document, map: YAMLMap, name: string, text: string | undefined): void {
+  const pair = map.items.find(({ key }) => nameOfKey(key) === name), known = pair?.value as Node | null | undefined;
+  if (text === undefined) {
+    map.items = map.items.filter((item) => item !== pair);
+  } else if (pair === undefined) {
+    map.add(document.createPair(name, toNode(text)));
+  } else if (isMap(known) && text.startsWith("{")) {
+    const members = readMembers(text);
+    known.items = known.items.filter(({ key }) => members.has(nameOfKey(key) ?? ""));
+    for (const [own, member] of members) assign(document, known, own, member);
+  } else if (canonicalJson(textOfNode(document, known ?? null) ?? "null") !== canonicalJson(text)) {
+    const { comment, commentBefore, spaceBefore } = known ?? {};
+    pair.value = Object.assign(toNode(text), { comment, commentBefore, spaceBefore });
+  }
+}
+
 /** The JSON text of a node; undefined if JSON cannot hold it. */
-export const textOfNode = (document: Document, node: Node | null): string | undefined =>
+const textOfNode = (document: Document, node: Node | null): string | undefined =>
   createWriter(document, () => {}).value(node);
 
 /** The name of a member, as it is written; undefined if it is not a scalar. */
-export const nameOfKey = (key: unknown): string | undefined =>
+const nameOfKey = (key: unknown): string | undefined =>
   !isScalar(key) ? undefined : typeof key.value === "string" ? key.value : key.source ?? String(key.value);
 
 /** The node of a JSON text. Integers keep their digits. */
-export function toNode(text: string): Node {
+function toNode(text: string): Node {
   if (text.startsWith("{")) {
     const map = new YAMLMap();
     for (const [name, value] of readMembers(text)) map.add(new Pair(new Scalar(name), toNode(value)));

@@ -23,7 +23,7 @@ export async function readInput(
   const { method, input: { schema } } = operation;
   const sent: Unchecked = method === "GET" || method === "DELETE"
     ? { value: readQueryMembers(operation, request) }
-    : parseObject(await readText(ctx, context, owner) || "{}");
+    : parseObject(await readText(ctx, roomFor(operation, context), owner) || "{}");
   const inUrl = pathMembers(operation);
   for (const name of inUrl) if (Object.hasOwn(sent.value, name)) throw fieldInUrl(name);
   if (Object.hasOwn(sent.value, "ifRevision")) throw revisionInBody();
@@ -34,6 +34,12 @@ export async function readInput(
     others.push(["ifRevision", readRevision(match)]);
   }
   return { ...sent, value: { ...sent.value, ...Object.fromEntries(others) } };
+}
+
+/** The context with the limit of bodies that an operation has. */
+function roomFor({ maxBodyBytes = 0 }: AnyOperation, context: Context): Context {
+  const { bodyLimit } = context;
+  return maxBodyBytes > bodyLimit.bytes ? { ...context, bodyLimit: { ...bodyLimit, bytes: maxBodyBytes } } : context;
 }
 
 function readQueryMembers({ input: { schema } }: AnyOperation, request: Request): object {

@@ -23,8 +23,10 @@ export type Change = {
   after?: object;
 };
 
-/** Who makes a change, how and why. */
-export type Origin = Pick<StoredEntry, "source" | "actor" | "tokenId" | "note" | "requestId">;
+/** Who makes a change, how and why, and the commit of a repository that it comes from. */
+export type Cause = Pick<StoredEntry, "source" | "actor" | "tokenId" | "note" | "requestId"> & {
+  origin?: object | undefined;
+};
 
 /**
  * Runs statements and adds changes to the audit log, in one transaction. Throws `overtaken` and writes nothing if another
@@ -43,21 +45,23 @@ export const overtaken = new Error("Another change was made first");
 export async function openCommit(
   database: Database,
   clock: Clock,
-  { actor, note, ...origin }: Origin,
+  { actor, note, origin, ...cause }: Cause,
   secrets: readonly string[] = [],
 ): Promise<Commit> {
   const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);
   const head = await readHead(database);
-  if (origin.tokenId !== null) await requireUnrevoked(database, origin.tokenId);
+  if (cause.tokenId !== null) await requireUnrevoked(database, cause.tokenId);
   let isCommitted = false;
   return async (changes, statements) => {
     if (isCommitted) throw new TypeError("An operation may commit only once");
     isCommitted = true;
     const createdAt = clock();
     const entries = changes.map(({ action, id: targetId, workspaceId, before, after }) => ({
-      ...{ ...origin, actor: mask(actor), note: mask(note), createdAt, action, targetId, workspaceId },
+      ...{ ...cause, actor: mask(actor), note: mask(note), createdAt, action, targetId, workspaceId },
       before: before === undefined ? null : toDifference(mask, before, after),
-      after: after === undefined ? null : toDifference(mask, after, before),
+      after: after === undefined
+        ? null
+        : toDifference(mask, origin === undefined ? after : { ...after, origin }, before),
     }));
     const added = await addEntries(database, head, entries);
     try {

@@ -15,7 +15,14 @@ import {
   sourceDeployment,
 } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
-import { DeploymentChange, findRollbackTargets, listChanges, listVersionChanges } from "./history.ts";
+import {
+  DeploymentChange,
+  findLiveAt,
+  findRollbackTargets,
+  listChanges,
+  listVersionChanges,
+  LiveVersion,
+} from "./history.ts";
 import { operation, pageOf, protectedRole } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { renamed } from "./prompts.ts";
@@ -227,7 +234,26 @@ export const listDeploymentChanges = operation({
   },
 });
 
+export const readLiveVersion = operation({
+  id: "readLiveVersion",
+  summary: "Show which version was live in a deployment at a time, and who had made it so",
+  method: "GET",
+  path: "/deployments/{id}/live",
+  role: "viewer",
+  command: "deploy at REF --time TIME",
+  input: { ...ofDeployment, time: described(v.timestamp, "The time, in Unix milliseconds") },
+  output: LiveVersion,
+  refusals: ["not_found", "conflict"],
+  async run(management, { id, time }): Promise<LiveVersion> {
+    const { promptId, reference } = await requireDeployment(management, id);
+    const found = await findLiveAt(management.database, id, time);
+    const version = found === undefined ? null : found.change.to as number;
+    return { deployId: id, reference, promptId, at: time, version, isActive: false, change: null, ...found };
+  },
+});
+
 export const deploymentChangeOperations = [
+  readLiveVersion,
   promoteDeployment,
   rollBackDeployment,
   activateDeployment,

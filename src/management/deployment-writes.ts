@@ -45,6 +45,12 @@ export function planChange(
   };
 }
 
+/** Plans to make a version live in a deployment, unless it is live already. */
+export const planPromotion = (before: Deployment, currentVersion: number): DeploymentPlan | undefined =>
+  before.currentVersion === currentVersion
+    ? undefined
+    : planChange(before, "promoted", { currentVersion }, { currentVersion });
+
 /** Changes members of a deployment. */
 export async function changeDeployment(
   management: Management,

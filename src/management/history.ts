@@ -9,6 +9,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
 import type { Deployment } from "./deployments.ts";
+import { knownOrigin, originIn } from "./origin.ts";
 import { sources } from "./operation.ts";
 import type { Source } from "./operation.ts";
 
@@ -39,6 +40,7 @@ export const DeploymentChange = named(
     source: described(oneOf(...sources), "How the change was made"),
     actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
     note: described(v.text, "The reason that was given. It may be empty"),
+    origin: knownOrigin,
     createdAt: v.timestamp,
   }),
 );
@@ -76,6 +78,38 @@ export async function listVersionChanges(
   }));
 }
 
+export const LiveVersion = named(
+  "LiveVersion",
+  exactly({
+    deployId: v.text,
+    reference: described(v.text, "The deployment as NAME@DEPLOYMENT, as it is called now"),
+    promptId: v.text,
+    at: v.timestamp,
+    version: described(nullable(v.positive), "The version that was live. Null if the deployment did not exist yet"),
+    isActive: described(v.isTrue, "Whether it was active and not archived then"),
+    change: described(nullable(DeploymentChange), "What had made the version live: by whom, when and why"),
+  }),
+);
+export type LiveVersion = Infer<typeof LiveVersion>;
+
+/** What was live in a deployment at a time (Unix ms): the change that made it so, and whether it accepted requests. */
+export async function findLiveAt(
+  database: Database,
+  id: DeploymentId,
+  time: number,
+): Promise<{ change: DeploymentChange; isActive: boolean } | undefined> {
+  const last = (member: string) =>
+    `(select max(position) ${ofDeployment} and created_at <= :time and after -> '${member}' is not null)`;
+  const [row] = await database.read({
+    sql: `select *,
+        (select after ->> 'isActive' from audit_log where position = ${last("isActive")}) as active,
+        (select after ->> 'archivedAt' from audit_log where position = ${last("archivedAt")}) as archived
+      from audit_log where position = ${last("currentVersion")}`,
+    args: { id, time },
+  });
+  return row && { change: toChange(row), isActive: integer(row, "active") === 1 && row.archived === null };
+}
+
 const actionOf = (row: Row): Action => text(row, "action").slice("deployment.".length) as Action;
 
 /** The member that each action changes. Archiving sets a time, which the history shows as true or false. */
@@ -103,7 +137,7 @@ function toChange(row: Row): DeploymentChange {
     ...member === "archivedAt"
       ? { from: action === "unarchived", to: action === "archived" }
       : { from: was && valueIn(was), to: valueIn(is) },
-    ...{ source: source as Source, actor, note, createdAt },
+    ...{ source: source as Source, actor, note, origin: originIn(is), createdAt },
   };
 }
 

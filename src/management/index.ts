@@ -1,6 +1,7 @@
 // Every operation of management, in the order in which OpenAPI and help show them. A noun is registered only here. HTTP
 // routes, the OpenAPI description and the commands, local and remote, follow from this list.
 import { apiKeyOperations } from "./api-keys.ts";
+import { applyPrompts } from "./apply.ts";
 import { auditOperations } from "./audit.ts";
 import { callOperations } from "./calls.ts";
 import { compareStats } from "./compare.ts";
@@ -11,6 +12,7 @@ import { deploymentOperations } from "./deployments.ts";
 import type { AnyOperation } from "./operation.ts";
 import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
+import { listPromptContents } from "./prompt-contents.ts";
 import { publishPrompt } from "./publications.ts";
 import { listRecordFigures } from "./record-figures.ts";
 import { recordOperations } from "./records.ts";
@@ -42,7 +44,14 @@ export const groups = [
   {
     tag: "Prompts",
     about: "Prompts and their versions, which never change.",
-    operations: [...promptOperations, ...versionOperations, ...renderingOperations, publishPrompt],
+    operations: [
+      ...promptOperations,
+      ...versionOperations,
+      ...renderingOperations,
+      publishPrompt,
+      listPromptContents,
+      applyPrompts,
+    ],
   },
   {
     tag: "Deployments",

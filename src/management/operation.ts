@@ -17,7 +17,7 @@ import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import { openCommit, overtaken } from "./commit.ts";
-import type { Commit, Origin } from "./commit.ts";
+import type { Cause, Commit } from "./commit.ts";
 import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
@@ -105,6 +105,8 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   refusals: OperationRefusal[];
   /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
   isLong?: true;
+  /** The largest body of its request in bytes, where that is more than the service takes otherwise. */
+  maxBodyBytes?: number;
   /** Whether it may name what belongs to a workspace that is being deleted. */
   seesDeleted?: true;
   run(management: Management, input: Input): Promise<Output>;
@@ -173,7 +175,7 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
   const { input, roleOverAll, isScoped, seesDeleted, run } = operation;
   const { database, clock, caller, secrets } = session;
   const bound = caller.workspaceId;
-  const open = () => openCommit(database, clock, originOf(caller, given), secrets);
+  const open = () => openCommit(database, clock, causeOf(caller, given), secrets);
   const commit = isRead(operation) ? refuseCommit : await open();
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
@@ -192,11 +194,11 @@ function refuseCommit(): never {
 }
 
 /** What the audit log stores about a caller. */
-const originOf = (
+const causeOf = (
   { source, actor: name, tokenId, requestId }: Caller,
-  { actor = name, note = "" }: { actor?: string; note?: string },
-): Origin => ({
-  ...{ source, actor, note, tokenId: tokenId ?? null, requestId: requestId ?? null },
+  { actor = name, note = "", origin }: { actor?: string; note?: string; origin?: object },
+): Cause => ({
+  ...{ source, actor, note, tokenId: tokenId ?? null, requestId: requestId ?? null, origin },
 });
 
 /** Describes the role that an operation requires. */

@@ -85,23 +85,34 @@ export const renamePrompt = operation({
   output: RenamedPrompt,
   refusals: ["not_found", "conflict"],
   async run(management, { id, name }): Promise<RenamedPrompt> {
-    const { database, caller, commit } = management;
     const before = await requirePrompt(management, id);
-    const sql = "select name, is_protected from deployments where prompt_id = ? order by name";
-    const deployments = await database.read({ sql, args: [id] });
-    const isProtected = deployments.some((row) => row.is_protected === 1);
-    if (isProtected && !hasRole(caller, protectedRole)) throw roleRequired(protectedRole);
+    const { after, deployments, change, statement } = await planRename(management, before, name);
     if (before.name === name) return { ...before, changed: false, references: [] };
-    await requireFreeName(management, before.workspaceId, name);
-    const after = { ...before, name };
-    await commit([{ action: "prompt.renamed", id, workspaceId: before.workspaceId, before, after }], [
-      updateOf("prompts", id, { name }),
-    ]);
-    const references = deployments.map((row) => text(row, "name"))
-      .map((deployment) => ({ from: `${before.name}@${deployment}`, to: `${name}@${deployment}` }));
+    await management.commit([change], [statement]);
+    const references = deployments.map((deployment) => ({
+      from: `${before.name}@${deployment}`,
+      to: `${name}@${deployment}`,
+    }));
     return { ...after, changed: true, references };
   },
 });
+
+/** Plans to rename a prompt. `deployments` has the names of its deployments, whose references change. */
+export async function planRename(management: Management, before: Prompt, name: string) {
+  const { id, workspaceId } = before;
+  const sql = "select name, is_protected from deployments where prompt_id = ? order by name";
+  const deployments = await management.database.read({ sql, args: [id] });
+  const isProtected = deployments.some((row) => row.is_protected === 1);
+  if (isProtected && !hasRole(management.caller, protectedRole)) throw roleRequired(protectedRole);
+  if (before.name !== name) await requireFreeName(management, workspaceId, name);
+  const after = { ...before, name };
+  return {
+    after,
+    deployments: deployments.map((row) => text(row, "name")),
+    change: { action: "prompt.renamed", id, workspaceId, before, after },
+    statement: updateOf("prompts", id, { name }),
+  };
+}
 
 export const archivePrompt = operation({
   id: "archivePrompt",
@@ -130,10 +141,18 @@ export const unarchivePrompt = operation({
   run: (management, { id }) => setArchived(management, false, id),
 });
 
-/** Archives or unarchives a prompt with its deployments, except those that are archived themselves. */
+/** Archives or unarchives a prompt. */
 async function setArchived(management: Management, isArchived: boolean, id: PromptId): Promise<PromptResult> {
   const before = await requirePrompt(management, id);
   if ((before.archivedAt !== null) === isArchived) return { ...before, changed: false };
+  const { after, changes, statements } = await planArchiving(management, before, isArchived);
+  await management.commit(changes, statements);
+  return { ...after, changed: true };
+}
+
+/** Plans to archive or unarchive a prompt with its deployments, except those that are archived themselves. */
+export async function planArchiving(management: Management, before: Prompt, isArchived: boolean) {
+  const { id } = before;
   const archivedAt = isArchived ? management.clock() : null;
   const after = { ...before, archivedAt };
   const { workspaceId } = before;
@@ -148,15 +167,18 @@ async function setArchived(management: Management, isArchived: boolean, id: Prom
       after: { archivedAt, revision: revision + 1 },
     };
   });
-  await management.commit([{ action: `prompt.${action}`, id, workspaceId, before, after }, ...changes], [
-    updateOf("prompts", id, { archivedAt }),
-    {
-      sql: `update deployments set prompt_archived_at = :archivedAt, revision = revision + (archived_at is null)
-        where prompt_id = :id`,
-      args: { id, archivedAt },
-    },
-  ]);
-  return { ...after, changed: true };
+  return {
+    after,
+    changes: [{ action: `prompt.${action}`, id, workspaceId, before, after }, ...changes],
+    statements: [
+      updateOf("prompts", id, { archivedAt }),
+      {
+        sql: `update deployments set prompt_archived_at = :archivedAt, revision = revision + (archived_at is null)
+          where prompt_id = :id`,
+        args: { id, archivedAt },
+      },
+    ],
+  };
 }
 
 /** Makes a name from a title. */

@@ -23,8 +23,8 @@ import {
   requireChangeable,
   toDeployment,
 } from "./deployments.ts";
-import type { Deployment, DeploymentPlan } from "./deployments.ts";
-import { planChange } from "./deployment-writes.ts";
+import type { Deployment } from "./deployments.ts";
+import { planPromotion } from "./deployment-writes.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { variablesOf } from "./prompt-text.ts";
@@ -124,12 +124,6 @@ export const publishPrompt = operation({
     };
   },
 });
-
-/** Plans to make a version live in a deployment, unless it is live already. */
-const planPromotion = (deployment: Deployment, currentVersion: number): DeploymentPlan | undefined =>
-  deployment.currentVersion === currentVersion
-    ? undefined
-    : planChange(deployment, "promoted", { currentVersion }, { currentVersion });
 
 type Target = { prompt?: Prompt | undefined; deployment?: Deployment | undefined };
 

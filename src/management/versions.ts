@@ -5,13 +5,16 @@ import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
+import { textOrNull } from "../database/row.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
 import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
 import { operation, pageOf, sources } from "./operation.ts";
-import type { Management, Store } from "./operation.ts";
+import type { Management, Source, Store } from "./operation.ts";
+import { knownOrigin } from "./origin.ts";
+import type { Origin } from "./origin.ts";
 import { variablesOf } from "./prompt-text.ts";
 import type { PromptContent } from "./prompt-text.ts";
 import { findFreeName, Prompt, requireOpenPrompt, requirePrompt } from "./prompts.ts";
@@ -32,7 +35,7 @@ const stored = {
 };
 const StoredVersion = exactly(stored);
 const version = { ...stored, variables: described(listOf(v.text), "The names of the {{variables}} in its messages") };
-const PromptVersion = named("PromptVersion", exactly(version));
+export const PromptVersion = named("PromptVersion", exactly(version));
 export type PromptVersion = Infer<typeof PromptVersion>;
 
 const PromptDetails = named(
@@ -46,16 +49,17 @@ export const pushed = { ...version, isNew: described(v.isTrue, "Whether this pus
 const PushResult = named("PushResult", exactly(pushed));
 type PushResult = Infer<typeof PushResult>;
 
+/** Who made a version, as the audit log knows. */
+export const authorship = {
+  actor: described(v.text, "Who pushed it, as the audit log knows. It may be empty"),
+  source: described(nullable(oneOf(...sources)), "How it was pushed. Null if it is older than the audit log"),
+  origin: knownOrigin,
+};
+
+const summary = { version: v.positive, title: v.text, note: stored.note };
 const VersionSummary = named(
   "PromptVersionSummary",
-  exactly({
-    version: v.positive,
-    title: v.text,
-    note: stored.note,
-    actor: described(v.text, "Who pushed it, as the audit log knows. It may be empty"),
-    source: described(nullable(oneOf(...sources)), "How it was pushed. Null if it is older than the audit log"),
-    createdAt: v.timestamp,
-  }),
+  exactly({ ...summary, ...authorship, createdAt: v.timestamp }),
 );
 export type VersionSummary = Infer<typeof VersionSummary>;
 
@@ -76,10 +80,21 @@ export const toContent = (
 ): PromptContent => ({ title, description, messages, llmConfig });
 
 const toStored = readerOf(StoredVersion);
-const toSummary = readerOf(VersionSummary);
+const readSummary = readerOf(exactly({ ...summary, createdAt: v.timestamp }));
+const toSummary = (row: Row): VersionSummary => ({ ...readSummary(row), ...toAuthorship(row) });
+
+/** What a row has of who made a version. `origin` is JSON text. */
+export function toAuthorship(row: Row) {
+  const origin = textOrNull(row, "origin");
+  return {
+    actor: textOrNull(row, "actor") ?? "",
+    source: textOrNull(row, "source") as Source | null,
+    origin: origin === null ? null : JSON.parse(origin) as Origin,
+  };
+}
 
 /** A row of `findVersion` as a version. */
-function toVersion(row: Row): PromptVersion {
+export function toVersion(row: Row): PromptVersion {
   const stored = toStored(row);
   return { ...stored, variables: variablesOf(stored.messages) };
 }
@@ -217,10 +232,10 @@ export const listPromptVersions = operation({
   async run(management, { id, ...page }) {
     await requirePrompt(management, id);
     const sql = `with authors as materialized (
-        select json_extract(after, '$.latestVersion') as version, actor, source from audit_log
+        select after ->> 'latestVersion' as version, after -> 'origin' as origin, actor, source from audit_log
         where target_id = :id and action in ('prompt.created', 'prompt.pushed')
       )
-      select v.version, v.title, v.note, coalesce(a.actor, '') as actor, a.source, v.created_at
+      select v.version, v.title, v.note, a.actor, a.source, a.origin, v.created_at
       from prompt_versions v left join authors a on a.version = v.version
       where v.prompt_id = :id and v.version < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
       order by v.version desc limit :rows`;

@@ -1,8 +1,10 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
-import { readFile, stat } from "node:fs/promises";
+import { appendFile, readFile, stat } from "node:fs/promises";
 import { isAbsolute, relative } from "node:path";
+import { once } from "node:events";
 import process from "node:process";
+import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { describeBuild } from "../common/build.ts";
 import { invalid } from "../common/errors.ts";
@@ -36,6 +38,10 @@ export type Terminal = {
   read(path: string): Promise<string>;
   /** Whether there is a file of that name. */
   exists(path: string): Promise<boolean>;
+  /** Adds to the end of a file. */
+  append(path: string, text: string): Promise<void>;
+  /** Asks whoever sits at the terminal, and takes anything but yes for a no. Undefined where nobody does. */
+  ask?: ((question: string) => Promise<boolean>) | undefined;
   /** Creates a file, which gets its name once it is complete, and replaces another one only with `force`. */
   create(path: string, options: { force: boolean }): Promise<NewFile>;
 };
@@ -63,6 +69,8 @@ export const terminal: Terminal = {
   },
   report: (progress) => report(progress),
   read: readUtf8,
+  append: (path, text) => onFile(path, "written", () => appendFile(path, text)),
+  ask: process.stdin.isTTY && stderr.isTTY && !env.CI ? ask : undefined,
   exists: (path) => stat(path).then(() => true, () => false),
   create: createNewFile,
 };
@@ -128,6 +136,18 @@ const createClient = (): object =>
 /** Exits with this code once no work is left. */
 export function exitWith(code: number): void {
   process.exitCode = code;
+}
+
+async function ask(question: string): Promise<boolean> {
+  report("");
+  const reader = createInterface({ input: process.stdin, output: stderr });
+  try {
+    // Ctrl-D closes the input without an answer.
+    const answer = await Promise.race([reader.question(`${question} [y/N] `), once(reader, "close").then(() => "")]);
+    return /^y(es)?$/i.test(String(answer).trim());
+  } finally {
+    reader.close();
+  }
 }
 
 /** The name of a file in messages. */

@@ -31,7 +31,7 @@ type Meta = {
   isRawJson?: boolean;
   /** What a text refers to, by id or by name, such as `Prompt`. */
   noun?: string;
-  name?: string;
+  name?: string | undefined;
   /** The numeric members of an object. */
   numbers?: string[];
 };
@@ -107,6 +107,7 @@ export const nullable = <T, S>(struct: Struct<T, S>): Struct<T | null, S> => {
   const { findFault, schema } = metaOf(struct);
   const { type } = schema;
   return extend(struct, {
+    name: undefined,
     findFault: (value) => value === null ? undefined : findFault(value),
     schema: typeof type === "string"
       ? { ...schema, type: [type, "null"] }

@@ -30,7 +30,7 @@ export async function runIn(
   more: Partial<Terminal> = {},
 ): Promise<Result> {
   const result = { code: 0, out: "", said: "", reports: [] as string[] };
-  const { create, exists, read, version } = realTerminal;
+  const { append, create, exists, read, version } = realTerminal;
   result.code = await run({
     args,
     version,
@@ -43,6 +43,7 @@ export async function runIn(
     say: (text) => void (result.said += text),
     report: (progress) => void result.reports.push(progress),
     read: (path) => path === "-" ? Promise.resolve(input) : read(path),
+    append,
     create,
     exists,
     ...more,

@@ -9,7 +9,7 @@ import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("client bundle");
 
-const mostBytes = 13_300; // minified
+const mostBytes = 13_400; // minified
 
 // Bundling is the same on every runtime.
 if (currentRuntime === "Node") {

@@ -65,7 +65,10 @@ test("a file without headings is one message", () => {
 
 const faults: Record<string, [source: string, fault: string]> = {
   "front matter without an end": ["---\ntitle: A\n", "1:1 The front matter has no end: a line that is ---"],
-  "an unknown field": ["---\ntitel: A\n---\n", "2:1 Unknown field titel. Allowed: name, title, description, llmConfig"],
+  "an unknown field": [
+    "---\ntitel: A\n---\n",
+    "2:1 Unknown field titel. Allowed: name, was, title, description, llmConfig",
+  ],
   "a title that is no text": ["---\n\ntitle: 7\n---\n", "3:1 Field title must be a text"],
   "a configuration that is no mapping": ["---\nllmConfig: gpt\n---\n", "2:1 Field llmConfig must be a mapping"],
   "a number that JSON cannot hold": ["---\nllmConfig: { a: .inf }\n---\n", "2:17 Not a number that JSON can hold"],

@@ -26,8 +26,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
   const { id: diagnosisId } = json as { id: string };
   const rotation = { overlapMs: 3_600_000, expiresAt: world.now + 86_400_000 };
   const done: [path: string, body?: unknown][] = [
-    [`/prompts/${world.promptId}/versions`, { ...promptFile, title: "Hi", note: "Shorter" }],
-    [`/deployments/${world.deployId}/promote`, { version: 2, actor: "Ada", note: "Better" }],
+    ["/apply", { ...releaseSet(world), actor: "Ada", note: "Better" }],
     [`/deployments/${world.deployId}/rename`, { name: "live" }],
     [`/deployments/${world.deployId}/deactivate`],
     [`/deployments/${world.deployId}/activate`],
@@ -51,6 +50,14 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
 
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
 export type Ask = (world: Opened) => Sent | Promise<Sent>;
+
+/** A release set that pushes a version of the greeting and makes it live. */
+const releaseSet = ({ workspaceId }: World) => {
+  const deploy = [{ name: "production", ifRevision: 1 }];
+  const greeting = { ...promptFile, title: "Hi", note: "Shorter", name: "greeting", ifLatest: 1, deploy };
+  const origin = { commit: "0123abc", author: "Ada", repository: "https://git.test/shop", change: "!7" };
+  return { workspaceId, prompts: [greeting], origin };
+};
 
 const content = { title: "Greeting", messages: [{ role: "user", content: [{ type: "text", text: "Hi {{name}}" }] }] };
 const otherContent = { title: "Greeting", messages: [{ role: "user", content: "Hi {{other}}" }] };
@@ -306,6 +313,22 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       },
     ],
     409: [(world) => ({ ...ofWorkspace(world), body: { ...content, messages: [], deploy: "live" } })],
+  },
+  applyPrompts: {
+    200: [
+      ({ workspaceId }) => ({ body: { workspaceId, prompts: [] } }),
+      ({ workspaceId }) => {
+        const deploy = [{ name: "new", ifRevision: null }];
+        return { body: { workspaceId, prompts: [{ ...otherContent, name: "greeting", ifLatest: 2, deploy }] } };
+      },
+    ],
+    404: [() => ({ body: { workspaceId: "nothing", prompts: [] } })],
+    409: [({ workspaceId }) => ({ body: { workspaceId, prompts: [{ name: "new", ifLatest: null }] } })],
+    412: [(world) => ({ body: releaseSet(world) })],
+    413: [() => ({ body: { padding: "x".repeat(17 * 1024 * 1024) } })],
+  },
+  listPromptContents: {
+    200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { ...paged, versions: "all" } })],
   },
   listPrompts: { 200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { archived: "true" } })] },
   renamePrompt: {

@@ -21,13 +21,17 @@ type Input = Record<string, unknown>;
 type Named = Record<string, string>;
 
 /** Input that operations require, besides ids. */
-const others: Record<string, (deployId: string) => Input> = {
+const others: Record<string, (deployId: string, isProtected: boolean) => Input> = {
   createWorkspace: () => ({ name: "x" }),
   deleteWorkspace: () => ({ confirm: "Acme" }),
   createToken: () => ({ name: "x", role: "viewer" }),
   createPrompt: () => promptFile,
   pushPrompt: () => ({ ...promptFile, title: "New" }),
   publishPrompt: (deploy) => ({ ...promptFile, title: "New", deploy }),
+  applyPrompts: (_, isProtected) => {
+    const deploy = [{ name: "production", version: 1, ifRevision: isProtected ? 3 : 2 }];
+    return { prompts: [{ name: "greeting", ifLatest: 2, deploy }] };
+  },
   renderPrompt: () => ({ version: 1, values: { name: "x" } }),
   diffVersions: () => ({ from: 1 }),
   getPromptVersion: () => ({ version: 1 }),
@@ -174,7 +178,7 @@ for (const operation of operations) {
       test(`${operation.id} that names ${names}${isProtected ? ", protected" : ""}, by every role`, async () => {
         const { world, own, foreign, tokens } = await setStage(isProtected);
         const inputOf = (...named: Named[]) => ({
-          ...others[operation.id]?.(own.Deployment!),
+          ...others[operation.id]?.(own.Deployment!, isProtected),
           ...Object.fromEntries(members.map(({ name, noun }, nth) => [name, (named[nth] ?? own)[noun]])),
         });
         const before = await dump(world);

@@ -1,0 +1,35 @@
+// `check`: finds what is wrong with the prompt files of a folder. It needs neither a database nor a service.
+import { describeFault } from "../files/faults.ts";
+import { checkPrompts } from "../files/folder.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Command, Outcome } from "./command.ts";
+import { faultAnnotations } from "./github.ts";
+import { readUsage } from "./parameters.ts";
+import { atFolder, readRepository } from "./repository.ts";
+
+async function check(context: { args: Arguments; terminal: Terminal }): Promise<Outcome> {
+  const { folder, prompts, faults } = await readRepository(context);
+  const all = [...faults, ...atFolder(folder, checkPrompts(prompts))]
+    .sort((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column);
+  const bad = all.filter(({ isWarning }) => !isWarning);
+  const isForGithub = context.args.findText("format") === "github";
+  return {
+    data: { prompts: prompts.length, faults: all },
+    text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${describeFault(fault)}\n`).join(""),
+    note: `${prompts.length} prompts, ${bad.length === 0 ? "nothing wrong" : `${bad.length} faults`}`,
+    failed: bad.length > 0,
+  };
+}
+
+export const checkCommands: Command[] = [
+  {
+    ...readUsage("check [--dir DIR] [--format text|github]", {}, {
+      dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
+      format: "With github, print annotations for GitHub Actions",
+    }),
+    summary: "Check the prompt files of a folder, without a server: syntax, names, variables, secrets",
+    needs: "nothing",
+    runLocally: check,
+  },
+];

@@ -1,0 +1,219 @@
+// `import`: brings the prompts of others in, every version in its order. `export prompts` writes all versions as files.
+import { conflict, invalid } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { jsonText, stringify } from "../common/json-text.ts";
+import { canonicalOf } from "../files/content.ts";
+import { importers } from "../files/import/index.ts";
+import type { ImportedPrompt, ImportedVersion } from "../files/import/reader.ts";
+import { maxReleaseSet } from "../files/release-set.ts";
+import { writeNew } from "../files/write.ts";
+import { applyPrompts } from "../management/apply.ts";
+import type { PromptChange } from "../management/apply.ts";
+import { listDeployments } from "../management/deployments.ts";
+import { describeRole } from "../management/operation.ts";
+import { listPromptContents } from "../management/prompt-contents.ts";
+import type { PromptContents } from "../management/prompt-contents.ts";
+import { pathIn } from "../runtime/folder.ts";
+import type { Command, CommandContext, Outcome } from "./command.ts";
+import { pagesOf, readAll } from "./lists.ts";
+import { readUsage, remote } from "./parameters.ts";
+import { writeFile } from "./pull.ts";
+import { findWorkspace } from "./workspace.ts";
+
+/** What an import does to a prompt: the versions that the ledger lacks, and deployments that are new. */
+type Step = { name: string; latest: number; versions: ImportedVersion[]; deploy: Map<string, number>; notes: string[] };
+
+async function importPrompts({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const from = args.text("FROM"), read = importers[from];
+  if (read === undefined) throw invalid(`FROM must be one of ${Object.keys(importers).join(", ")}`);
+  const faults: string[] = [], warnings: string[] = [];
+  const files = await Promise.all(args.texts("FILE").map(async (path) => ({ path, text: await terminal.read(path) })));
+  const prompts = await read(files, {
+    keepsLogic: args.has("keep-logic"),
+    complain: (place, message, isWarning) => void (isWarning ? warnings : faults).push(`${place}: ${message}`),
+    read: async (path) => await terminal.exists(path) ? await terminal.read(path) : undefined,
+  });
+  requireDifferent(prompts);
+  const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
+  const steps = await planImport({ args, call, terminal }, workspaceId, prompts, from);
+  const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
+  for (const text of [...warnings, ...faults]) terminal.say(`${text}\n`);
+  const lines = todo.map(describeStep);
+  const summary = `${prompts.length} prompts read, ${todo.length} to change${
+    faults.length === 0 ? "" : `, ${faults.length} faults: see above`
+  }`;
+  if (!args.has("dry-run")) await applySteps(todo, { args, call, terminal }, workspaceId);
+  return {
+    data: {
+      prompts: todo.map(({ name, versions, deploy }) => ({
+        name,
+        versions: versions.length,
+        deployments: Object.fromEntries(deploy),
+      })),
+      warnings,
+      faults,
+    },
+    text: () => lines.map((line) => `${line}\n`).join(""),
+    note: [...steps.flatMap(({ notes }) => notes), args.has("dry-run") ? `${summary}. Nothing was changed` : summary]
+      .join("\n"),
+    failed: faults.length > 0,
+  };
+}
+
+/** Names are made of those elsewhere, so that two may become the same. */
+function requireDifferent(prompts: readonly ImportedPrompt[]): void {
+  const names = prompts.map(({ name }) => name);
+  const double = names.find((name, index) => names.indexOf(name) !== index);
+  if (double !== undefined) throw conflict(`Two prompts would be named ${double}: import one of them with --prefix`);
+}
+
+async function planImport(
+  { args, call, terminal }: CommandContext,
+  workspaceId: WorkspaceId,
+  prompts: readonly ImportedPrompt[],
+  from: string,
+): Promise<Step[]> {
+  const known = new Map<string, PromptContents[]>();
+  let count = 0;
+  for await (
+    const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
+  ) {
+    for (const each of page) known.set(each.name, [...known.get(each.name) ?? [], each]);
+    terminal.report(`Read ${count += page.length} versions of the ledger`);
+  }
+  const deployments = await readAll(call, listDeployments, { workspaceId, archived: true });
+  const references = new Map(deployments.map((each) => [each.reference, each.currentVersion]));
+  return prompts.map(({ name: ownName, versions }) => {
+    const name = `${args.findText("prefix") ?? ""}${ownName}`;
+    return planPrompt(
+      name,
+      versions.map((each) => ({ ...each, note: noteOf(each, from) })),
+      known.get(name) ?? [],
+      references,
+    );
+  });
+}
+
+/** The versions of a prompt that the ledger lacks: those behind the last one that it has, in their order. */
+function planPrompt(
+  name: string,
+  all: readonly ImportedVersion[],
+  known: readonly PromptContents[],
+  references: ReadonlyMap<string, number>,
+): Step {
+  const versions = all.filter((each, index) => index === 0 || canonicalOf(each) !== canonicalOf(all[index - 1]!));
+  const numbers: number[] = []; // of the versions, in the ledger
+  for (const each of known) {
+    const next = versions[numbers.length];
+    if (next !== undefined && canonicalOf(each) === canonicalOf(next)) numbers.push(each.version);
+  }
+  const latest = known.at(-1)?.version ?? 0, missing = versions.slice(numbers.length);
+  numbers.push(...missing.map((_, index) => latest + index + 1));
+  const step: Step = { name, latest, versions: missing, deploy: new Map(), notes: [] };
+  // A label stands at a version, or at one with the same content before it.
+  let index = -1;
+  for (const [nth, each] of all.entries()) {
+    if (nth === 0 || canonicalOf(each) !== canonicalOf(all[nth - 1]!)) index++;
+    for (const label of each.labels) {
+      const live = references.get(`${name}@${label}`);
+      if (live === undefined) step.deploy.set(label, numbers[index]!);
+      else if (live !== numbers[index]) {
+        step.notes.push(
+          `${name}@${label} serves version ${live} and is not moved to ${numbers[index]}: promote it yourself`,
+        );
+      }
+    }
+  }
+  return step;
+}
+
+const noteOf = ({ number, note }: ImportedVersion, from: string): string =>
+  `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${from}${number === "" ? "" : ` ${number}`})`;
+
+function describeStep({ name, latest, versions, deploy }: Step): string {
+  const made = versions.length === 0 ? [] : [`${versions.length} version${versions.length === 1 ? "" : "s"}`];
+  const lives = [...deploy].map(([label, version]) => `${label} → ${version}`);
+  return `${latest === 0 ? "+" : "~"} ${name}: ${[...made, ...lives].join(", ")}`;
+}
+
+/** Applies the first missing version of each prompt, then the second ones, and deployments with the last. */
+async function applySteps(
+  steps: readonly Step[],
+  { args, call, terminal }: CommandContext,
+  workspaceId: WorkspaceId,
+): Promise<void> {
+  const rounds = Math.max(0, ...steps.map(({ versions }) => Math.max(1, versions.length)));
+  for (let round = 0; round < rounds; round++) {
+    const changes = steps.flatMap((step) => changeIn(step, round));
+    for (let start = 0; start < changes.length; start += maxReleaseSet / 10) {
+      const part = changes.slice(start, start + maxReleaseSet / 10);
+      await call(applyPrompts, { workspaceId, prompts: jsonText(stringify(part)), actor: args.findText("actor") });
+      terminal.report(
+        `Imported ${start + part.length} of ${changes.length} prompts, version ${round + 1} of ${rounds}`,
+      );
+    }
+  }
+}
+
+function changeIn({ name, latest, versions, deploy }: Step, round: number): PromptChange[] {
+  const isLast = round === Math.max(0, versions.length - 1), version = versions[round];
+  if (version === undefined && !isLast) return [];
+  const { title, description, messages, llmConfig, note } = version ?? {};
+  const content = version === undefined ? {} : { title, description, messages, llmConfig, note };
+  return [{
+    ...{ name, ifLatest: latest + round || null, ...content },
+    ...(isLast ? { deploy: [...deploy].map(([label, version]) => ({ name: label, version, ifRevision: null })) } : {}),
+  }];
+}
+
+async function exportPrompts({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const folder = args.text("DIR");
+  const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
+  const names = new Set<string>();
+  let count = 0;
+  for await (
+    const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
+  ) {
+    for (const { name, version, title, description, messages, llmConfig } of page) {
+      const { path, text } = writeNew(`${name}/${version}`, { name, title, description, messages, llmConfig });
+      await writeFile(pathIn(folder, path), text, args.has("force"), terminal);
+      names.add(name);
+      terminal.report(`Wrote ${++count} versions`);
+    }
+  }
+  return { data: { folder, prompts: names.size, versions: count } };
+}
+
+export const importCommands: Command[] = [
+  {
+    ...readUsage(
+      `import FROM FILE... [--prefix PREFIX] [--keep-logic] [--dry-run] [--workspace WORKSPACE] [--actor NAME]${remote}`,
+      {},
+      {
+        FROM: `Whose files these are: ${Object.keys(importers).join(", ")}`,
+        FILE: "Exports as files",
+        prefix: "What the names of the prompts begin with, such as old/",
+        "keep-logic": "Keep {% if %} and the like as text, where otherwise the prompt is left out",
+        "dry-run": "Say what would be imported, and change nothing",
+        workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
+        actor: "Who makes the change. Default: the user in the environment",
+      },
+    ),
+    summary: "Import prompts with all their versions from exports of others. A second time only what is new",
+    role: describeRole(applyPrompts),
+    run: importPrompts,
+  },
+  {
+    ...readUsage(
+      `export prompts DIR [--force] [--workspace WORKSPACE]${remote}`,
+      {},
+      {
+        DIR: "The folder to write to",
+        workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
+      },
+    ),
+    summary: "Write every version of every prompt as a file: NAME/VERSION.md, or .json where Markdown cannot hold it",
+    role: "viewer",
+    run: exportPrompts,
+  },
+];

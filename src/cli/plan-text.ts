@@ -1,0 +1,106 @@
+// How people see a plan: a change a line, with the differences of texts below it.
+import { isChange } from "../files/plan.ts";
+import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";
+
+const bold = "\x1b[1m", red = "\x1b[31m", green = "\x1b[32m", yellow = "\x1b[33m", cyan = "\x1b[36m", plain = "\x1b[m";
+const colours: Record<string, string> = { "+": green, "~": yellow, "→": cyan, "!": red, "-": red };
+
+/** A line of a plan. `sign` says what it is about, and `file` is the path of the prompt's file. */
+export type PlanLine = { sign: "+" | "~" | "→" | "!" | "-"; text: string; diff?: string; file?: string | undefined };
+
+/** The lines of a plan, prompts in order. */
+export const linesOf = ({ prompts }: Plan): PlanLine[] => prompts.flatMap(linesOfPrompt);
+
+function linesOfPrompt({ name, path, was, base, push, promotions, archives, drift }: PromptPlan): PlanLine[] {
+  const lines: PlanLine[] = [];
+  const add = (sign: PlanLine["sign"], text: string, diff = "") => lines.push({ sign, text, diff, file: path });
+  if (was !== undefined) add("~", `${name}: renamed from ${was}`);
+  if (push !== undefined && base === null) add("+", `${name}: new prompt`);
+  else if (push !== undefined) add("~", `${name}: version ${push.version}`, push.diff);
+  for (const promotion of promotions) {
+    add("→", `${name}@${promotion.deployment}: ${describePromotion(promotion)}`);
+    if (promotion.drift !== undefined && promotion.from !== undefined) {
+      add(
+        "!",
+        `${name}@${promotion.deployment}: version ${promotion.from} was made live elsewhere${
+          describeAuthor(promotion.drift)
+        }`,
+      );
+    }
+  }
+  if (archives) add("-", `${name}: archive, with its deployments`);
+  else if (drift?.kind === "prompt") {
+    add("!", `${name}: is in no file. Version ${drift.version} was pushed${describeAuthor(drift)}`);
+  } else if (drift !== undefined) {
+    add("!", `${name}: version ${drift.version} was pushed elsewhere, and no file has it${describeAuthor(drift)}`);
+  }
+  return lines;
+}
+
+/** `7 → 8, variables: + shop, - store` */
+function describePromotion({ from, to, isProtected, variables }: Promotion): string {
+  const move = from === undefined ? `new, version ${to}` : `${from} → ${to}`;
+  return [move, ...(isProtected ? ["protected"] : []), ...describeVariables(variables)].join(", ");
+}
+
+function describeVariables({ added, removed }: VariableChange): string[] {
+  const changes = [...added.map((name) => `+ ${name}`), ...removed.map((name) => `- ${name}`)];
+  return changes.length === 0 ? [] : [`variables: ${changes.join(", ")}`];
+}
+
+/** ` by Ada (console) on 2026-11-24 12:03Z: "Hotfix"` */
+function describeAuthor({ actor, source, note, createdAt }: Authorship): string {
+  const by = actor === "" ? "" : ` by ${actor}`, how = source === null ? "" : ` (${source})`;
+  const at = createdAt === 0 ? "" : ` on ${new Date(createdAt).toISOString().slice(0, 16).replace("T", " ")}Z`;
+  return `${by}${how}${at}${note === "" ? "" : `: "${note}"`}`;
+}
+
+/** The plan as text. With `isColoured`, signs and differences have colours. */
+export function formatPlan(plan: Plan, isColoured: boolean): string {
+  const paint = (sign: string, text: string) => isColoured ? `${colours[sign] ?? ""}${text}${plain}` : text;
+  const lines = linesOf(plan).flatMap(({ sign, text, diff = "" }) => [
+    paint(sign, `${sign} ${text}`),
+    // The names of the two versions stand in the line above.
+    ...diff.split("\n").slice(2).filter((line) => line !== "").map((line) =>
+      `    ${paint(/^[+-]/.test(line) ? line[0]! : line.startsWith("@") ? "→" : "", line)}`
+    ),
+  ]);
+  const summary = isColoured ? `${bold}${describeCounts(plan)}${plain}` : describeCounts(plan);
+  return `${[...lines, summary].join("\n")}\n`;
+}
+
+export type Counts = Record<
+  "prompts" | "versions" | "promotions" | "renames" | "archived" | "changedElsewhere",
+  number
+>;
+
+export function countsOf({ prompts }: Plan): Counts {
+  const count = (test: (prompt: PromptPlan) => boolean) => prompts.filter(test).length;
+  const promotions = prompts.flatMap(({ promotions }) => promotions);
+  return {
+    prompts: count(({ push, base }) => push !== undefined && base === null),
+    versions: count(({ push, base }) => push !== undefined && base !== null),
+    promotions: promotions.length,
+    renames: count(({ was }) => was !== undefined),
+    archived: count(({ archives }) => archives),
+    changedElsewhere: count(({ drift, archives }) => drift !== undefined && !archives) +
+      promotions.filter(({ drift, from }) => drift !== undefined && from !== undefined).length,
+  };
+}
+
+const words: Record<keyof Counts, [one: string, many: string]> = {
+  prompts: ["new prompt", "new prompts"],
+  versions: ["new version", "new versions"],
+  promotions: ["promotion", "promotions"],
+  renames: ["rename", "renames"],
+  archived: ["archived prompt", "archived prompts"],
+  changedElsewhere: ["change elsewhere", "changes elsewhere"],
+};
+
+/** `2 new versions, 1 promotion`, or that there is nothing to do. */
+export function describeCounts(plan: Plan): string {
+  const said = Object.entries(countsOf(plan)).filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${words[name as keyof Counts][count === 1 ? 0 : 1]}`).join(", ");
+  if (plan.prompts.some(isChange)) return said;
+  return said === "" ? "Nothing to do: files and ledger are the same" : `Nothing to do. ${said}`;
+}

@@ -1,0 +1,117 @@
+// `pull`: writes what the ledger has into the files of a folder.
+import type { WorkspaceId } from "../common/ids.ts";
+import { conflict } from "../common/errors.ts";
+import type { LedgerPrompt, LedgerVersion } from "../files/plan.ts";
+import { writeChanged, writeNew } from "../files/write.ts";
+import type { WrittenFile } from "../files/write.ts";
+import type { PromptFile } from "../files/folder.ts";
+import { makeFolderOf, pathIn, removeFile } from "../runtime/folder.ts";
+import { findUncommitted } from "../runtime/git.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import type { Command, CommandContext, Outcome } from "./command.ts";
+import { readLedger } from "./ledger-prompts.ts";
+import { readUsage, remote } from "./parameters.ts";
+import { readRepository, refuseFaults } from "./repository.ts";
+import { findWorkspace } from "./workspace.ts";
+
+/** What becomes of a prompt. */
+type Pulled = { name: string; version: number; path: string; action: "created" | "changed" };
+
+async function pull(context: CommandContext): Promise<Outcome> {
+  const { args, call, terminal } = context;
+  const { manifest, folder, prompts, faults } = await readRepository({ args, terminal });
+  refuseFaults(faults, terminal);
+  const workspaceId = args.findText<WorkspaceId>("workspace") ?? await findWorkspace(call, manifest.workspace);
+  const ledger = await readLedger(call, workspaceId, (read) => terminal.report(`Read ${read} prompts of the ledger`));
+  const files = new Map(prompts.map((file) => [file.name, file]));
+  const chosen = new Set(args.findText("PROMPT") === undefined ? ledger.keys() : [args.text("PROMPT")]);
+  for (const name of chosen) if (!ledger.has(name)) throw conflict(`Prompt ${name} not found. See prompt list`);
+
+  const notes: string[] = [], writes: [Pulled, WrittenFile][] = [];
+  for (const prompt of ledger.values()) {
+    if (!chosen.has(prompt.name)) continue;
+    const file = files.get(prompt.name) ?? prompts.find(({ was }) => was === prompt.name);
+    if (prompt.isArchived) {
+      if (file !== undefined) notes.push(`${prompt.name} is archived, and ${pathIn(folder, file.path)} is still there`);
+      continue;
+    }
+    const version = await versionOf(prompt, args.findText("live"));
+    if (version === undefined) continue;
+    const written = file === undefined
+      ? writeNew(prompt.name, version.content)
+      : writeOver(file, version, notes, folder);
+    if (written === undefined) continue;
+    const action = file === undefined ? "created" : "changed";
+    writes.push([{ name: prompt.name, version: version.version, path: pathIn(folder, written.path), action }, written]);
+  }
+  if (!args.has("force")) await requireCommitted(folder, writes.map(([, written]) => written), terminal);
+  for (const [nth, [, { path, text, replaces }]] of writes.entries()) {
+    terminal.report(`Wrote ${nth} of ${writes.length} files`);
+    await writeFile(pathIn(folder, path), text, true, terminal);
+    if (replaces !== undefined) await removeFile(pathIn(folder, replaces));
+  }
+  const data = writes.map(([pulled]) => pulled);
+  return {
+    data,
+    text: () => data.map(({ action, path, version }) => `${action} ${path} (version ${version})\n`).join(""),
+    note: [...notes, ...(data.length === 0 ? ["The files have what the ledger has"] : [])].join("\n") || undefined,
+  };
+}
+
+/** The newest version, or the one that a deployment of this name serves. */
+async function versionOf(prompt: LedgerPrompt, deployment: string | undefined): Promise<LedgerVersion | undefined> {
+  if (deployment === undefined) return prompt.newest;
+  const found = prompt.deployments.find(({ name, isArchived }) => name === deployment && !isArchived);
+  return found === undefined ? undefined : await prompt.findVersion(found.currentVersion);
+}
+
+function writeOver(file: PromptFile, { content }: LedgerVersion, notes: string[], folder: string) {
+  const written = writeChanged(file, content);
+  if (written === undefined || file.isWritten) return written;
+  notes.push(`${pathIn(folder, file.path)} differs, and files of its format are only read: change it by hand`);
+  return undefined;
+}
+
+/** Throws if a file that would be replaced has changes that are in no commit. Without git, no file is in one. */
+async function requireCommitted(
+  folder: string,
+  files: readonly WrittenFile[],
+  { exists }: Terminal,
+): Promise<void> {
+  const uncommitted = await findUncommitted(folder), lost: string[] = [];
+  for (const path of files.flatMap(({ path, replaces }) => replaces === undefined ? [path] : [path, replaces])) {
+    const isLost = uncommitted === undefined ? await exists(pathIn(folder, path)) : uncommitted.has(path);
+    if (isLost) lost.push(pathIn(folder, path));
+  }
+  if (lost.length === 0) return;
+  const why = uncommitted === undefined ? "no git repository keeps" : "no commit has";
+  throw conflict(`Nothing was written, since ${why} what is in ${lost.join(", ")}. Commit it, or pull with --force`);
+}
+
+/** Writes a file in a folder that it makes if there is none. */
+export async function writeFile(path: string, text: string, force: boolean, { create }: Terminal): Promise<void> {
+  await makeFolderOf(path);
+  const file = await create(path, { force });
+  await file.write(text);
+  await file.finish();
+}
+
+export const pullCommands: Command[] = [
+  {
+    ...readUsage(
+      `pull [PROMPT] [--live NAME] [--dir DIR] [--workspace WORKSPACE] [--force]${remote}`,
+      {},
+      {
+        PROMPT: "The name of one prompt. Default: all of them",
+        live: "Write what deployments of this name serve. Default: the newest versions",
+        dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
+        workspace:
+          "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
+        force: "Replace files with changes that are in no commit",
+      },
+    ),
+    summary: "Write prompts that were changed elsewhere to the files of a folder, new ones included",
+    role: "viewer",
+    run: pull,
+  },
+];

@@ -1,0 +1,209 @@
+// `plan` and `apply`: what a folder of prompts would change in the ledger, and changing it.
+import { conflict, invalid, Refusal } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { indent, jsonText, readItems, stringify } from "../common/json-text.ts";
+import { makePlan } from "../files/plan.ts";
+import type { Plan } from "../files/plan.ts";
+import { maxReleaseSet, toReleaseSet } from "../files/release-set.ts";
+import { applyPrompts, readReleaseSet } from "../management/apply.ts";
+import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
+import { describeRole } from "../management/operation.ts";
+import { nameOfFile } from "../runtime/terminal.ts";
+import type { Call, Command, CommandContext, Outcome } from "./command.ts";
+import { userOf } from "./command.ts";
+import { toAnnotations, writeStepSummary } from "./github.ts";
+import { readLedger } from "./ledger-prompts.ts";
+import { findOrigin } from "./origin.ts";
+import { readUsage, remote } from "./parameters.ts";
+import { countsOf, describeCounts, formatPlan } from "./plan-text.ts";
+import { readRepository, refuseFaults } from "./repository.ts";
+import { findWorkspace } from "./workspace.ts";
+
+/** The plan of a folder, and the release set that does it. */
+type Planned = { plan: Plan; workspaceId: WorkspaceId; folder: string; changes: PromptChange[] };
+
+async function planFolder({ args, call, terminal }: CommandContext): Promise<Planned> {
+  const { manifest, folder, prompts, faults } = await readRepository({ args, terminal });
+  refuseFaults(faults, terminal);
+  const workspaceId = args.findText<WorkspaceId>("workspace") ?? await findWorkspace(call, manifest.workspace);
+  const ledger = await readLedger(call, workspaceId, (read) => terminal.report(`Read ${read} prompts of the ledger`));
+  const plan = await makePlan(
+    prompts,
+    { ...manifest, deploy: chosenOf(manifest.deploy, args.texts("deploy")) },
+    ledger,
+    {
+      prunes: args.has("prune"),
+      report: (done) => terminal.report(`Compared ${done} of ${prompts.length} prompts`),
+    },
+  );
+  if (plan.faults.length > 0) throw conflict(plan.faults.join("\n"));
+  return { plan, workspaceId, folder, changes: toReleaseSet(plan, args.findText("note")) };
+}
+
+/** The deployments that `--deploy` chooses, or all of them. */
+function chosenOf<Target>(deploy: ReadonlyMap<string, Target>, names: readonly string[]): ReadonlyMap<string, Target> {
+  if (names.length === 0) return deploy;
+  return new Map(names.map((name) => {
+    const target = deploy.get(name);
+    if (target === undefined) throw invalid(`--deploy ${name} is not under deploy in promptledger.yml`);
+    return [name, target];
+  }));
+}
+
+async function plan(context: CommandContext): Promise<Outcome> {
+  const { args, terminal } = context;
+  const { plan, workspaceId, folder, changes } = await planFolder(context);
+  const differs = args.has("check") && (changes.length > 0 || countsOf(plan).changedElsewhere > 0);
+  const out = args.findText("out");
+  if (out !== undefined) {
+    requireOneSet(changes, "apply the folder with --each");
+    const origin = await findOrigin(terminal.env, folder, args.findText("source"));
+    const file = await terminal.create(out, { force: true });
+    await file.write(`${indent(stringify({ workspaceId, prompts: changes, origin }))}\n`);
+    await file.finish();
+  }
+  if (args.findText("format") === "github") await writeStepSummary(plan, terminal);
+  return {
+    data: { workspaceId, counts: countsOf(plan), prompts: plan.prompts },
+    text: () =>
+      args.findText("format") === "github" ? toAnnotations(plan, folder) : formatPlan(plan, terminal.isColoured),
+    note: out === undefined ? undefined : `Apply exactly this with: promptledger apply ${out}`,
+    differs,
+  };
+}
+
+async function apply(context: CommandContext): Promise<Outcome> {
+  const { args, call, terminal } = context;
+  const path = args.findText("PLAN");
+  const set = path === undefined ? await readyFolder(context) : await readPlan(context, path);
+  if (set === undefined) return { failed: true, note: "Nothing was changed" };
+  const changes = JSON.parse(set.prompts.text) as unknown[];
+  if (changes.length === 0) return { data: { prompts: [], changes: 0 }, text: () => "", note: "Nothing to do" };
+  const actor = args.findText("actor") ?? set.actor ?? userOf(terminal);
+  const release = { ...set, actor, note: args.findText("note") ?? set.note };
+  if (args.has("each")) return await applyEach(call, release, context);
+  requireOneSet(changes, "use --each, which is not all or none");
+  return describeApplied(await call(applyPrompts, release));
+}
+
+function requireOneSet({ length }: { length: number }, remedy: string): void {
+  if (length <= maxReleaseSet) return;
+  throw conflict(`The plan changes ${length} prompts, and a release set has at most ${maxReleaseSet}: ${remedy}`);
+}
+
+/** The release set of the folder, after whoever sits at the terminal has agreed to it; undefined if not. */
+async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefined> {
+  const { args, terminal } = context;
+  const { plan, workspaceId, folder, changes } = await planFolder(context);
+  terminal.say(formatPlan(plan, false));
+  const isSure = args.has("yes") || args.has("force");
+  const buried = plan.prompts.filter(({ drift, push }) => drift?.kind === "version" && push !== undefined);
+  if (buried.length > 0 && !args.has("force") && (terminal.ask === undefined || isSure)) {
+    throw conflict(
+      `${
+        buried.map(({ name }) => name).join(", ")
+      } changed elsewhere, and no file has it. Pull it, or apply with --force`,
+    );
+  }
+  const changesLive = plan.prompts.some(({ promotions, archives }) => promotions.length > 0 || archives);
+  if (terminal.ask !== undefined && !isSure && (changesLive || buried.length > 0)) {
+    if (!await terminal.ask(`Apply this? ${describeCounts(plan)}`)) return undefined;
+  }
+  const origin = await findOrigin(terminal.env, folder, args.findText("source"));
+  return { workspaceId, prompts: jsonText(stringify(changes)), origin };
+}
+
+/** A plan that was kept: the body of the operation. */
+async function readPlan({ args, terminal }: CommandContext, path: string): Promise<ReleaseSet> {
+  for (const option of ["dir", "deploy", "prune", "source"]) {
+    if (args.texts(option).length > 0) throw invalid(`--${option} is for planning: ${path} says what to do`);
+  }
+  const set = readReleaseSet(await terminal.read(path), nameOfFile(path));
+  const workspaceId = args.findText<WorkspaceId>("workspace") ?? set.workspaceId;
+  if (workspaceId !== set.workspaceId) throw conflict(`${path} was planned for another workspace, ${set.workspaceId}`);
+  return set;
+}
+
+/** Applies a release set a prompt at a time. One that is refused keeps no other one from being applied. */
+async function applyEach(call: Call, set: ReleaseSet, { terminal }: CommandContext): Promise<Outcome> {
+  const items = readItems(set.prompts.text);
+  const applied: Applied = { prompts: [], changes: 0 };
+  const refused: string[] = [];
+  for (const [nth, item] of items.entries()) {
+    terminal.report(`Applied ${nth} of ${items.length} prompts`);
+    try {
+      const one = await call(applyPrompts, { ...set, prompts: jsonText(`[${item}]`) });
+      applied.prompts.push(...one.prompts);
+      applied.changes += one.changes;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { name } = JSON.parse(item) as { name: string };
+      refused.push(`${name}: ${error.message}`);
+    }
+  }
+  const outcome = describeApplied(applied);
+  return {
+    ...outcome,
+    data: { ...applied, refused },
+    note: [outcome.note, ...refused].join("\n"),
+    failed: refused.length > 0,
+  };
+}
+
+function describeApplied(applied: Applied): Outcome {
+  const { prompts, changes } = applied;
+  const live = prompts.flatMap(({ deployments }) => deployments.filter(({ changed }) => changed));
+  const lines = [
+    ...prompts.filter(({ isNew, isNewPrompt }) => isNew || isNewPrompt).map(({ name, version }) =>
+      `${name} version ${version}`
+    ),
+    ...live.map(({ reference, currentVersion }) => `${reference} serves version ${currentVersion}`),
+    ...prompts.filter(({ isArchived }) => isArchived).map(({ name }) => `${name} is archived`),
+  ];
+  return {
+    data: applied,
+    text: () => lines.map((line) => `${line}\n`).join(""),
+    note: changes === 0 ? "Nothing had to be changed" : "Applied, all in one transaction",
+  };
+}
+
+const explanations = {
+  dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
+  workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
+  deploy: "Consider this deployment alone, of those in promptledger.yml",
+  prune: "Archive the prompts that are in no file",
+  out: "Keep the plan in this file, for apply",
+  check: "Exit 3 if files and ledger differ",
+  format: "With github, print annotations and write the summary of a step of GitHub Actions",
+  source: "The commit that this comes from. Default: what CI or git says",
+  each: "A prompt at a time, so that one that is refused keeps no other from being applied",
+  force: "Replace what was changed elsewhere, and do not ask",
+  yes: "Do not ask",
+  note: "The reason for the change",
+  actor: "Who makes the change. Default: the user in the environment",
+};
+
+export const releaseCommands: Command[] = [
+  {
+    ...readUsage(
+      `plan [--dir DIR] [--workspace WORKSPACE] [--deploy NAME]... [--prune] [--out FILE] [--check] ` +
+        `[--format text|github] [--source COMMIT] [--note TEXT]${remote}`,
+      {},
+      explanations,
+    ),
+    summary: "Show what the prompt files of a folder would change, and what was changed elsewhere",
+    role: "viewer",
+    run: plan,
+  },
+  {
+    ...readUsage(
+      `apply [PLAN] [--dir DIR] [--workspace WORKSPACE] [--deploy NAME]... [--prune] [--each] [--force] [--yes] ` +
+        `[--source COMMIT] [--note TEXT] [--actor NAME]${remote}`,
+      {},
+      { ...explanations, PLAN: "A plan that was kept with plan --out. Default: plan the folder now" },
+    ),
+    summary: "Apply the prompt files of a folder, or a plan, in one transaction: all or none",
+    role: describeRole(applyPrompts),
+    run: apply,
+  },
+];

@@ -1,0 +1,70 @@
+// Reads the folder of a repository: its manifest, and the prompts in its files.
+import { conflict, invalid } from "../common/errors.ts";
+import { describeFault, placeOf } from "../files/faults.ts";
+import type { Fault } from "../files/faults.ts";
+import { readFolder } from "../files/folder.ts";
+import type { PromptFile } from "../files/folder.ts";
+import { formatOf } from "../files/formats.ts";
+import { defaultManifest, manifestName, readManifest } from "../files/manifest.ts";
+import type { Manifest } from "../files/manifest.ts";
+import { isFolder, listFiles, pathIn } from "../runtime/folder.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import type { Arguments } from "./arguments.ts";
+
+/** A folder of prompts. `folder` is its path, to which those of the prompts are relative. Faults have paths as people know them. */
+export type Repository = { manifest: Manifest; folder: string; prompts: PromptFile[]; faults: Fault[] };
+
+/** Reads the folder that `--dir` names, or the current one. */
+export async function readRepository({ args, terminal }: { args: Arguments; terminal: Terminal }): Promise<Repository> {
+  const named = args.findText("dir"), base = named ?? ".";
+  if (!await isFolder(base)) throw invalid(`${base} is no folder`);
+  const { manifest, faults } = await readManifestIn(base, terminal);
+  const folder = await findFolder(base, manifest ?? defaultManifest, named !== undefined || manifest !== undefined);
+  const files = new Map<string, string>();
+  for (const path of await listFiles(folder)) {
+    if (formatOf(path) === undefined || path === manifestName) continue;
+    files.set(path, await terminal.read(pathIn(folder, path)));
+    terminal.report(`Read ${files.size} files`);
+  }
+  const read = readFolder(files);
+  return {
+    manifest: manifest ?? defaultManifest,
+    folder,
+    prompts: read.prompts,
+    faults: [...faults, ...atFolder(folder, read.faults)],
+  };
+}
+
+/** The same faults, with the paths of files as people know them. */
+export const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
+  faults.map((fault) => ({ ...fault, file: pathIn(folder, fault.file) }));
+
+/** Throws one error with all faults. What is only a warning is said. */
+export function refuseFaults(faults: readonly Fault[], { say }: Terminal): void {
+  const [bad, warnings] = [faults.filter(({ isWarning }) => !isWarning), faults.filter(({ isWarning }) => isWarning)];
+  for (const each of warnings) say(`Warning: ${describeFault(each)}\n`);
+  if (bad.length > 0) throw conflict(bad.map(describeFault).join("\n"));
+}
+
+async function readManifestIn(
+  base: string,
+  { exists, read }: Terminal,
+): Promise<{ manifest: Manifest | undefined; faults: Fault[] }> {
+  const path = pathIn(base, manifestName), faults: Fault[] = [];
+  if (!await exists(path)) return { manifest: undefined, faults };
+  const source = await read(path);
+  const manifest = readManifest(
+    source,
+    (offset, message) => void faults.push({ file: path, ...placeOf(source, offset), message }),
+  );
+  return { manifest: manifest ?? defaultManifest, faults };
+}
+
+/** Where the prompts are. Without a manifest, a folder that nobody named is read only if it is called prompts. */
+async function findFolder(base: string, { folder }: Manifest, isNamed: boolean): Promise<string> {
+  const path = pathIn(base, folder ?? "prompts");
+  if (await isFolder(path)) return path;
+  if (folder !== undefined) throw invalid(`${path} is no folder. ${manifestName} names it`);
+  if (isNamed) return base;
+  throw invalid(`There is neither a ${manifestName} here nor a folder prompts. Name the folder with --dir`);
+}

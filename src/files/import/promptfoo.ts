@@ -1,0 +1,90 @@
+// Promptfoo: the prompts of a configuration, in it or in files that it names.
+import { describeJsonFault } from "../../common/json-fault.ts";
+import { jsonText } from "../../common/json-text.ts";
+import { isObject } from "../../schema/struct.ts";
+import { placeOf } from "../faults.ts";
+import { readYaml } from "../yaml.ts";
+import { toMessages, toName } from "./reader.ts";
+import type { ImportedFile, Importer, ImportOptions, Json } from "./reader.ts";
+import { byName } from "./versions.ts";
+
+type Entry = { label: string; text: string };
+
+export const readPromptfoo: Importer = async (files, options) => {
+  const all = await Promise.all(files.map((file) => entriesOf(file, options)));
+  return byName(
+    all.flat().map(({ label, text }) => {
+      const messages = toMessages(messagesIn(text), "jinja", label, options);
+      const version = messages && {
+        ...{ number: "", title: label, description: "", messages, llmConfig: jsonText("{}"), note: "", labels: [] },
+      };
+      return { name: toName(label), version };
+    }),
+  );
+};
+
+/** A chat is a JSON array of messages. Any other text is a message of the user. */
+function messagesIn(text: string): unknown[] {
+  const isChat = text.trimStart().startsWith("[") && describeJsonFault(text) === undefined;
+  return isChat ? JSON.parse(text) as unknown[] : [{ role: "user", content: text.trim() }];
+}
+
+async function entriesOf({ path, text }: ImportedFile, options: ImportOptions): Promise<Entry[]> {
+  const { complain } = options;
+  const yaml = readYaml(text, 0, (offset, message) => {
+    const { line, column } = placeOf(text, offset);
+    complain(`${path}:${line}:${column}`, message);
+  });
+  if (yaml === undefined) return [];
+  for (const name of ["tests", "scenarios", "defaultTest"]) {
+    if (yaml.members.has(name)) complain(path, `${name} is left out: evaluating stays promptfoo's`, true);
+  }
+  const prompts: unknown = JSON.parse(yaml.members.get("prompts")?.text ?? "[]");
+  const folder = path.replace(/[^/]*$/, "");
+  const found: Entry[] = [];
+  for (const [nth, given] of [prompts].flat().entries()) found.push(...await entryOf(given, nth, folder, options));
+  return found;
+}
+
+/** The prompts of an entry: a text, a file, or an object with one of them and a label. */
+async function entryOf(given: unknown, nth: number, folder: string, options: ImportOptions): Promise<Entry[]> {
+  const { raw, id, label }: Json = isObject(given) ? given : { raw: given };
+  const source = raw ?? id, name = typeof label === "string" ? label : undefined;
+  if (typeof source !== "string") {
+    options.complain(`Prompt ${nth + 1}`, "is no text and no file");
+    return [];
+  }
+  const file = /^(?:file:\/\/)?([^\n]+\.(?:txt|md|j2|json|ya?ml|csv|js|mjs|cjs|ts|py|sh|rb))(?::\w+)?$/.exec(source)
+    ?.[1];
+  if (file === undefined && /^(?:exec|python|https?):/.test(source)) {
+    options.complain(source, "is code or an address: write what it gives into a file");
+    return [];
+  }
+  if (file === undefined) return [{ label: name ?? `prompt-${nth + 1}`, text: source }];
+  return await readFile(file, name, folder, options);
+}
+
+async function readFile(
+  file: string,
+  label: string | undefined,
+  folder: string,
+  { complain, read }: ImportOptions,
+): Promise<Entry[]> {
+  if (!/\.(txt|md|j2|json)$/.test(file)) {
+    complain(file, "is code or a table: write what it gives into a text file");
+    return [];
+  }
+  if (file.includes("*")) {
+    complain(file, "is a pattern: name each file");
+    return [];
+  }
+  const text = await read(folder + file);
+  if (text === undefined) {
+    complain(file, "cannot be read");
+    return [];
+  }
+  const base = label ?? file.replace(/^.*\/|\.\w+$/g, "");
+  // A line of dashes parts the prompts of a text file.
+  const texts = file.endsWith(".json") ? [text] : text.split(/^---[ \t]*$/m).filter((part) => part.trim() !== "");
+  return texts.map((part, index) => ({ label: texts.length === 1 ? base : `${base}-${index + 1}`, text: part }));
+}

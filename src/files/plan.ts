@@ -1,0 +1,163 @@
+// Compares a folder of prompts with a ledger: what applying the folder would do, and what was changed elsewhere.
+import { diffPrompts, variablesOf } from "../management/prompt-text.ts";
+import type { PromptContent } from "../management/prompt-text.ts";
+import { canonicalOf } from "./content.ts";
+import type { PromptFile } from "./folder.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** Who changed something, when and why. `isFromFiles` if a release set from a repository did it. */
+export type Authorship = {
+  actor: string;
+  source: string | null;
+  note: string;
+  createdAt: number;
+  isFromFiles: boolean;
+};
+
+export type LedgerVersion = { version: number; content: PromptContent } & Authorship;
+
+export type LedgerDeployment = {
+  name: string;
+  currentVersion: number;
+  revision: number;
+  isProtected: boolean;
+  isArchived: boolean;
+  /** Who made the version live that is. */
+  findPromotion(): Promise<Authorship>;
+};
+
+/** A prompt in the ledger, with its newest version. `findVersion` reads another one. */
+export type LedgerPrompt = {
+  name: string;
+  newest: LedgerVersion;
+  isArchived: boolean;
+  deployments: LedgerDeployment[];
+  findVersion(version: number): Promise<LedgerVersion>;
+};
+
+/** A change of the variables that applications must fill in. */
+export type VariableChange = { added: string[]; removed: string[] };
+
+/** A version that would become live. `from` is undefined for a deployment that would be created. */
+export type Promotion = {
+  deployment: string;
+  from: number | undefined;
+  to: number;
+  revision: number | null;
+  isProtected: boolean;
+  variables: VariableChange;
+  /** Who made the version live that is, if it was not a release from files. */
+  drift?: Authorship | undefined;
+};
+
+/** What was changed elsewhere: a newer version than that of the files, or a prompt that is in no file. */
+export type Drift = { kind: "version" | "prompt"; version: number } & Authorship;
+
+/** What applying the folder does to a prompt. Nothing, if it has no member but `name` and `base`. */
+export type PromptPlan = {
+  name: string;
+  /** The file, as a path in the folder. Undefined for a prompt that is in no file. */
+  path?: string | undefined;
+  /** The name that the prompt had before. */
+  was?: string | undefined;
+  /** The newest version that the plan has seen, or null for a new prompt. */
+  base: number | null;
+  /** The version that would be made, and how it differs from the newest one. */
+  push?: { version: number; content: PromptContent; diff: string } | undefined;
+  promotions: Promotion[];
+  archives: boolean;
+  drift?: Drift | undefined;
+};
+
+export type Plan = {
+  prompts: PromptPlan[];
+  /** What cannot be done, each as a sentence that names the prompt. */
+  faults: string[];
+};
+
+/** Whether a plan does anything to a prompt. */
+export const isChange = ({ push, was, promotions, archives }: PromptPlan): boolean =>
+  push !== undefined || was !== undefined || promotions.length > 0 || archives;
+
+/** Compares. With `prunes`, prompts that are in no file are archived. `report` receives how many of the files are compared. */
+export async function makePlan(
+  files: readonly PromptFile[],
+  { deploy, pinned }: Pick<Manifest, "deploy" | "pinned">,
+  ledger: ReadonlyMap<string, LedgerPrompt>,
+  { prunes = false, report = () => {} }: { prunes?: boolean; report?: (done: number) => void } = {},
+): Promise<Plan> {
+  const plan: Plan = { prompts: [], faults: [] };
+  const claimed = new Set<string>();
+  for (const [nth, file] of files.entries()) {
+    const prompt = ledger.get(file.name) ?? ledger.get(file.was ?? file.name);
+    if (prompt !== undefined) claimed.add(prompt.name);
+    if (prompt?.isArchived) plan.faults.push(`${prompt.name} is archived: unarchive it, or remove ${file.path}`);
+    else plan.prompts.push(await planFile(file, prompt, wantedOf(file.name), (fault) => plan.faults.push(fault)));
+    report(nth + 1);
+  }
+  for (const { name, newest, isArchived } of ledger.values()) {
+    if (claimed.has(name) || isArchived) continue;
+    const drift = driftOf("prompt", newest);
+    plan.prompts.push({ name, base: newest.version, promotions: [], archives: prunes, drift });
+  }
+  return plan;
+
+  /** What goes to which deployment: a version, or the newest one. */
+  function wantedOf(name: string): Map<string, number | "latest"> {
+    const wanted = new Map<string, number | "latest">();
+    for (const [deployment, target] of deploy) {
+      const version = target === "latest" ? target : pinned.get(deployment)?.get(name);
+      if (version !== undefined) wanted.set(deployment, version);
+    }
+    return wanted;
+  }
+}
+
+async function planFile(
+  { path, name, content }: PromptFile,
+  prompt: LedgerPrompt | undefined,
+  wanted: ReadonlyMap<string, number | "latest">,
+  refuse: (fault: string) => void,
+): Promise<PromptPlan> {
+  const { newest } = prompt ?? {};
+  const isSame = newest !== undefined && canonicalOf(newest.content) === canonicalOf(content);
+  const version = newest === undefined ? 1 : isSame ? newest.version : newest.version + 1;
+  const plan: PromptPlan = { name, path, base: newest?.version ?? null, promotions: [], archives: false };
+  if (prompt !== undefined && prompt.name !== name) plan.was = prompt.name;
+  if (!isSame) plan.push = { version, content, diff: diffOf(name, newest, version, content) };
+  if (!isSame && newest !== undefined && !newest.isFromFiles) plan.drift = driftOf("version", newest);
+  for (const [deployment, target] of wanted) {
+    const to = target === "latest" ? version : target;
+    if (to > version) {
+      refuse(`${name}@${deployment} is pinned to version ${to}, which does not exist`);
+      continue;
+    }
+    const known = prompt?.deployments.find((each) => each.name === deployment);
+    if (known?.isArchived) refuse(`${name}@${deployment} is archived`);
+    else if (known?.currentVersion !== to) {
+      const promoted = await known?.findPromotion();
+      const contentOf = async (wanted: number) =>
+        wanted === version ? content : (await prompt!.findVersion(wanted)).content;
+      plan.promotions.push({
+        ...{ deployment, to, from: known?.currentVersion, revision: known?.revision ?? null },
+        isProtected: known?.isProtected ?? false,
+        variables: compareVariables(known && await contentOf(known.currentVersion), await contentOf(to)),
+        drift: promoted?.isFromFiles ? undefined : promoted,
+      });
+    }
+  }
+  return plan;
+}
+
+const driftOf = (kind: Drift["kind"], { content: _, ...version }: LedgerVersion): Drift => ({ kind, ...version });
+
+const diffOf = (name: string, newest: LedgerVersion | undefined, version: number, content: PromptContent): string =>
+  newest === undefined ? "" : diffPrompts(
+    { label: `${name} ${newest.version}`, content: newest.content },
+    { label: `${name} ${version}`, content },
+  );
+
+function compareVariables(before: PromptContent | undefined, after: PromptContent): VariableChange {
+  const [was, is] = [before === undefined ? [] : variablesOf(before.messages), variablesOf(after.messages)];
+  return { added: is.filter((name) => !was.includes(name)), removed: was.filter((name) => !is.includes(name)) };
+}

@@ -1,0 +1,93 @@
+// Types of prompts for applications: the references, the variables of each prompt, and the shape of its configuration.
+import { jsonText, readItems } from "../common/json-text.ts";
+import { soleVariable } from "../common/template.ts";
+import type { PromptContent } from "../management/prompt-text.ts";
+import { variablesOf } from "../management/prompt-text.ts";
+import { isObject } from "../schema/struct.ts";
+
+/** What an application asks for: a prompt by its reference. */
+export type TypedPrompt = { reference: string; content: PromptContent };
+
+const header = "Written by `promptledger types`. Do not edit it: run that again.";
+
+/** The variables that stand in texts, and those that are the whole content of a message, which lists of messages may fill too. */
+function splitVariables({ messages }: PromptContent): { all: string[]; lists: string[] } {
+  const isSole = (message: string) => {
+    const { content } = JSON.parse(message) as { content: unknown };
+    return typeof content === "string" && soleVariable(content) !== undefined;
+  };
+  const all = variablesOf(messages), others = readItems(messages.text).filter((message) => !isSole(message));
+  const inTexts = variablesOf(jsonText(`[${others.join(",")}]`));
+  return { all, lists: all.filter((name) => !inTexts.includes(name)) };
+}
+
+/** A TypeScript module with the type `Prompts`, for `createClient<Prompts>`. */
+export function toTypeScript(prompts: readonly TypedPrompt[]): string {
+  const entries = inOrder(prompts).map(({ reference, content }) => {
+    const { all, lists } = splitVariables(content);
+    return `  ${JSON.stringify(reference)}: {\n` +
+      `    variables: ${unionOf(all)};\n    lists: ${unionOf(lists)};\n` +
+      `    llmConfig: ${shapeOf(JSON.parse(content.llmConfig.text), "    ")};\n  };\n`;
+  });
+  return `// ${header}\n\n/** For createClient<Prompts>() of promptledger/client. */\n` +
+    `export type Prompts = {\n${
+      entries.join("")
+    }};\n\n/** The references of all prompts. */\nexport type Reference = keyof Prompts;\n`;
+}
+
+const inOrder = (prompts: readonly TypedPrompt[]): TypedPrompt[] =>
+  [...prompts].sort((a, b) => a.reference < b.reference ? -1 : 1);
+
+const unionOf = (names: readonly string[]): string =>
+  names.length === 0 ? "never" : names.map((name) => JSON.stringify(name)).join(" | ");
+
+/** The type of a JSON value. What differs between the items of a list is a union. */
+function shapeOf(value: unknown, indent: string): string {
+  if (Array.isArray(value)) {
+    const shapes = [...new Set(value.map((item) => shapeOf(item, indent)))];
+    return shapes.length === 0
+      ? "unknown[]"
+      : shapes.length === 1
+      ? `${grouped(shapes[0]!)}[]`
+      : `(${shapes.join(" | ")})[]`;
+  }
+  if (!isObject(value)) return value === null ? "null" : typeof value;
+  const members = Object.entries(value);
+  if (members.length === 0) return "Record<string, never>";
+  const inner = `${indent}  `;
+  return `{\n${
+    members.map(([name, member]) => `${inner}${nameOf(name)}: ${shapeOf(member, inner)};\n`).join("")
+  }${indent}}`;
+}
+
+const grouped = (shape: string): string => shape.includes(" | ") ? `(${shape})` : shape;
+const nameOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+
+/** A Python module with the same, for type checkers. */
+export function toPython(prompts: readonly TypedPrompt[]): string {
+  const taken = new Set<string>();
+  const entries = inOrder(prompts).map(({ reference, content }) => {
+    const { all, lists } = splitVariables(content);
+    const name = classNameOf(reference, taken);
+    const members = all.map((variable) =>
+      `    ${JSON.stringify(variable)}: ${lists.includes(variable) ? "NotRequired[Value]" : "Value"},\n`
+    );
+    return { reference, name, text: `${name} = TypedDict("${name}", {\n${members.join("")}})\n` };
+  });
+  const references = entries.map(({ reference }) => `    ${JSON.stringify(reference)},\n`).join("");
+  const variables = entries.map(({ reference, name }) => `    ${JSON.stringify(reference)}: ${name},\n`).join("");
+  return `"""${header}"""\n\nfrom typing import Literal, NotRequired, TypedDict, Union\n\nValue = Union[str, int, float, bool]\n\n` +
+    `${entries.map(({ text }) => `${text}\n`).join("")}` +
+    (entries.length === 0 ? "" : `Reference = Literal[\n${references}]\n\n`) +
+    `#: The variables of each prompt, by its reference.\nVARIABLES = {\n${variables}}\n`;
+}
+
+/** `support/chat@production` → `SupportChatProduction`. */
+function classNameOf(reference: string, taken: Set<string>): string {
+  const words = reference.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const base = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("").replace(/^(?=\d|$)/, "Prompt");
+  let name = base;
+  for (let nth = 2; taken.has(name); nth++) name = `${base}${nth}`;
+  taken.add(name);
+  return name;
+}

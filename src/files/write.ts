@@ -1,0 +1,32 @@
+// Writes prompts as files: Markdown, or JSON for what Markdown cannot hold.
+import { indent, stringify } from "../common/json-text.ts";
+import { canonicalOf } from "./content.ts";
+import type { FileContent } from "./content.ts";
+import { writeMarkdown } from "./markdown.ts";
+import type { PromptFile } from "./folder.ts";
+
+/** A file to write. `path` is relative to the folder. `replaces` is the path of a file that it takes the place of. */
+export type WrittenFile = { path: string; text: string; replaces?: string };
+
+/** The file of a prompt that has none, under its name. */
+export function writeNew(name: string, content: FileContent): WrittenFile {
+  const text = writeMarkdown(content);
+  return text === undefined ? { path: `${name}.json`, text: toJson(content) } : { path: `${name}.md`, text };
+}
+
+/**
+ * The file of a prompt with another content: undefined if it has that content. What the file says besides, such as comments,
+ * survives. A Markdown file becomes JSON if Markdown cannot hold the content.
+ */
+export function writeChanged(file: PromptFile, content: FileContent): WrittenFile | undefined {
+  const { path, source, ownName: name } = file;
+  if (canonicalOf(file.content) === canonicalOf(content)) return undefined;
+  const named = { ...content, name };
+  const isJson = path.endsWith(".json");
+  const text = isJson ? toJson(named) : writeMarkdown(named, source);
+  if (text !== undefined) return { path, text };
+  return { path: path.replace(/(\.prompt)?\.md$/, ".json"), text: toJson(named), replaces: path };
+}
+
+const toJson = ({ name, title, description, messages, llmConfig }: FileContent): string =>
+  `${indent(stringify({ name, title, description: description || undefined, messages, llmConfig }))}\n`;

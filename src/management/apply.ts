@@ -1,0 +1,266 @@
+// Applies a release set: versions, promotions, renames and archivings of many prompts, in one transaction, all or none.
+import { archived, conflict, invalid, movedOn } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { readItems } from "../common/json-text.ts";
+import type { Statement } from "../database/database.ts";
+import { readObject } from "../schema/parse.ts";
+import { described, exactly, listOf, named, nullable, optional, rawJson, refined } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import type { Change } from "./commit.ts";
+import { planPromotion } from "./deployment-writes.ts";
+import { DeploymentResult, findDeployments, planDeployment, requireChangeable, toDeployment } from "./deployments.ts";
+import type { Deployment } from "./deployments.ts";
+import { changeInfo, operation, requireRole } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { givenOrigin } from "./origin.ts";
+import { archivePrompt, findPrompts, planArchiving, planRename, toPrompt } from "./prompts.ts";
+import type { Prompt } from "./prompts.ts";
+import { planPrompt, planVersion, promptContent, requireVersion } from "./versions.ts";
+import type { PromptInput } from "./versions.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const maxPrompts = 200, maxDeployments = 20; // of each prompt
+
+const Promotion = exactly({
+  name: described(v.deploymentName, "The name of the deployment. It is created if the prompt has none of that name"),
+  version: optional(described(v.positive, "The version to make live. Default: the newest, with this release set")),
+  ifRevision: described(nullable(v.count), "The revision of the deployment that was seen, or null if there was none"),
+});
+export type Promotion = Infer<typeof Promotion>;
+
+const { title, messages, ...others } = promptContent;
+/** What a release set does to a prompt. */
+const PromptChange = exactly({
+  name: described(v.promptName, "The name of the prompt. It is created if there is none of that name"),
+  was: optional(described(v.promptName, "The name that it had before")),
+  ifLatest: described(nullable(v.positive), "The newest version that was seen, or null if there was no such prompt"),
+  ...{ title: optional(title), messages: optional(messages), ...others },
+  note: optional(described(v.note, "The reason for the version")),
+  deploy: optional(
+    described(
+      refined(listOf(Promotion), ({ length }) => length <= maxDeployments, `at most ${maxDeployments} deployments`, {
+        maxItems: maxDeployments,
+      }),
+      "Where to make a version live",
+    ),
+  ),
+  archive: optional(described(v.isTrue, "Whether to archive it with its deployments")),
+});
+export type PromptChange = Infer<typeof PromptChange>;
+
+const ReleaseSet = exactly({
+  workspaceId: v.workspaceId,
+  prompts: rawJson(described(
+    refined(listOf(PromptChange), ({ length }) => length <= maxPrompts, `at most ${maxPrompts} prompts`, {
+      maxItems: maxPrompts,
+    }),
+    "What to do to each prompt",
+  )),
+  origin: givenOrigin,
+  ...changeInfo,
+});
+export type ReleaseSet = Infer<typeof ReleaseSet>;
+
+/** Reads a release set from the JSON text that the operation takes. `name` names the text in messages. */
+export const readReleaseSet = (source: string, name: string): ReleaseSet => readObject(ReleaseSet, source, name);
+
+const AppliedPrompt = named(
+  "AppliedPrompt",
+  exactly({
+    id: v.text,
+    name: v.text,
+    version: described(v.positive, "Its newest version"),
+    isNewPrompt: described(v.isTrue, "Whether this created the prompt"),
+    isNew: described(v.isTrue, "Whether this created the version"),
+    isArchived: v.isTrue,
+    deployments: listOf(DeploymentResult),
+  }),
+);
+
+const Applied = named(
+  "Applied",
+  exactly({
+    prompts: described(listOf(AppliedPrompt), "In the order of the request"),
+    changes: described(v.count, "How many entries the audit log has of this"),
+  }),
+);
+export type Applied = Infer<typeof Applied>;
+
+export const applyPrompts = operation({
+  id: "applyPrompts",
+  summary: "Apply a release set: versions and promotions of up to 200 prompts in one transaction, all or none. It is " +
+    "refused if anything has changed since it was planned",
+  method: "POST",
+  path: "/apply",
+  role: "editor",
+  guardsProtected: true,
+  maxBodyBytes: 16 * 1024 * 1024,
+  input: ReleaseSet.schema,
+  output: Applied,
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, { workspaceId, prompts }): Promise<Applied> {
+    await requireWorkspace(management, workspaceId);
+    const given = readItems(prompts.text).map((text) => readObject(PromptChange, text));
+    requireDifferent(given);
+    const known = await findAll(management, workspaceId, given);
+    const changes: Change[] = [], statements: Statement[] = [];
+    const applied: Applied["prompts"] = [], moved: string[] = [];
+    for (const change of given) {
+      const found = findMoved(change, known);
+      const planned = await planOne(management, workspaceId, change, known).catch((error) => {
+        if (found.length === 0) throw error;
+      });
+      // A change that was made already, as by the same release set, needs nothing to be as it was.
+      if (planned === undefined || found.length > 0 && planned.changes.length > 0) {
+        moved.push(...found);
+        continue;
+      }
+      changes.push(...planned.changes);
+      statements.push(...planned.statements);
+      applied.push(planned.applied);
+    }
+    if (moved.length > 0) {
+      const rest = moved.length - mostNamed;
+      throw movedOn(rest > 0 ? [...moved.slice(0, mostNamed), `${rest} more`] : moved);
+    }
+    if (changes.length > 0) await management.commit(changes, statements);
+    return { prompts: applied, changes: changes.length };
+  },
+});
+
+/** Throws if two members of a set are about the same prompt or deployment. */
+function requireDifferent(given: readonly PromptChange[]): void {
+  const taken = new Set<string>();
+  const take = (name: string, what: string) => {
+    if (taken.has(name)) throw invalid(`Field prompts must not have ${what} twice`);
+    taken.add(name);
+  };
+  for (const { name, was, deploy = [] } of given) {
+    for (const each of new Set([name, was ?? name])) take(each, each);
+    for (const target of deploy) take(`${name}@${target.name}`, `${name}@${target.name}`);
+  }
+}
+
+/** The prompts of a workspace by name, and their deployments by reference, as far as a set names them. */
+type Known = { prompts: Map<string, Prompt>; deployments: Map<string, Deployment> };
+
+async function findAll(
+  { database }: Management,
+  workspaceId: WorkspaceId,
+  given: readonly PromptChange[],
+): Promise<Known> {
+  const names = JSON.stringify(given.flatMap(({ name, was }) => was === undefined ? [name] : [name, was]));
+  const named = "select value from json_each(?)";
+  const prompts = (await database.read(findPrompts(`workspace_id = ? and name in (${named})`, [workspaceId, names])))
+    .map(toPrompt);
+  const ids = JSON.stringify(prompts.map(({ id }) => id));
+  const deployments = (await database.read(findDeployments(`prompt_id in (${named})`, [ids]))).map(toDeployment);
+  return {
+    prompts: new Map(prompts.map((prompt) => [prompt.name, prompt])),
+    deployments: new Map(deployments.map((deployment) => [deployment.reference, deployment])),
+  };
+}
+
+/** The prompt that a change is about, under its name or the one it had before. */
+const promptOf = ({ name, was }: PromptChange, { prompts }: Known): Prompt | undefined =>
+  prompts.get(name) ?? prompts.get(was ?? name);
+
+const mostNamed = 20; // in a message
+
+/** Says what of a prompt and its deployments is not as it was when the set was planned. */
+function findMoved(change: PromptChange, known: Known): string[] {
+  const prompt = promptOf(change, known);
+  const found = prompt?.latestVersion ?? null;
+  const own = found === change.ifLatest ? [] : [`${change.name} ${wordsOf("version", found, change.ifLatest)}`];
+  const targets = (change.deploy ?? []).flatMap(({ name, ifRevision }) => {
+    const reference = `${prompt?.name ?? change.name}@${name}`;
+    const revision = known.deployments.get(reference)?.revision ?? null;
+    return revision === ifRevision ? [] : [`${reference} ${wordsOf("revision", revision, ifRevision)}`];
+  });
+  return [...own, ...targets];
+}
+
+/** `is at version 8, planned at 7` */
+const wordsOf = (what: string, found: number | null, seen: number | null): string =>
+  `${found === null ? "does not exist" : `is at ${what} ${found}`}, planned ${seen === null ? "as new" : `at ${seen}`}`;
+
+type Planned = { changes: Change[]; statements: Statement[]; applied: Applied["prompts"][number] };
+
+async function planOne(
+  management: Management,
+  workspaceId: WorkspaceId,
+  change: PromptChange,
+  known: Known,
+): Promise<Planned> {
+  const { name, archive = false, deploy = [] } = change;
+  const content = contentOf(change), before = promptOf(change, known);
+  const planned: Planned = { changes: [], statements: [], applied: undefined as never };
+  const add = (changes: readonly (Change | undefined)[], statements: readonly Statement[]) => {
+    planned.changes.push(...changes.filter((each) => each !== undefined));
+    planned.statements.push(...statements);
+  };
+  if (before?.archivedAt && !archive) throw archived("Prompt", before.name);
+  if (archive && (content !== undefined || deploy.length > 0)) {
+    throw conflict(`Prompt ${name} cannot be archived and changed at once`);
+  }
+  if (before !== undefined && before.name !== name) {
+    const { change, statement } = await planRename(management, before, name);
+    add([change], [statement]);
+  }
+  const push = await planContent(management, workspaceId, name, before, content);
+  add([push.added], push.statements);
+  if (archive && before !== undefined && before.archivedAt === null) {
+    requireRole(management.caller, archivePrompt.role);
+    const { changes, statements } = await planArchiving(management, before, true);
+    add(changes, statements);
+  }
+  const { id, version } = push;
+  const deployments: Applied["prompts"][number]["deployments"] = [];
+  for (const target of deploy) {
+    const wanted = target.version ?? version;
+    if (before !== undefined && wanted !== version) await requireVersion(management, before.id, wanted);
+    if (wanted > version) throw conflict(`Prompt ${name} has no version ${wanted}`);
+    const deployment = before && known.deployments.get(`${before.name}@${target.name}`);
+    if (deployment !== undefined) requireChangeable(management, deployment);
+    if (deployment?.archivedAt) throw archived("Deployment", deployment.reference);
+    const plan = deployment === undefined
+      ? planDeployment({ id, name, workspaceId }, target.name, wanted, management.clock())
+      : planPromotion(deployment, wanted);
+    if (plan !== undefined) add([plan.change], [plan.statement]);
+    const live = plan?.deployment ?? deployment!;
+    deployments.push({ ...live, reference: `${name}@${live.name}`, changed: plan !== undefined });
+  }
+  const isNewPrompt = before === undefined;
+  planned.applied = { id, name, version, isNewPrompt, isNew: push.isNew, isArchived: archive, deployments };
+  return planned;
+}
+
+/** The content in a change, which has a title and messages, or neither. */
+function contentOf({ title, messages, description, llmConfig, note }: PromptChange): PromptInput | undefined {
+  if (title === undefined && messages === undefined) return undefined;
+  if (title === undefined || messages === undefined) throw invalid("A version needs both a title and messages");
+  return { title, messages, description, llmConfig, note };
+}
+
+/** Plans the version of a prompt that a change has, if it has one. */
+async function planContent(
+  management: Management,
+  workspaceId: WorkspaceId,
+  name: string,
+  before: Prompt | undefined,
+  content: PromptInput | undefined,
+) {
+  if (before === undefined) {
+    if (content === undefined) throw conflict(`Prompt ${name} is new, so it needs a title and messages`);
+    const { pushed: { id, version }, added, statements } = await planPrompt(management, workspaceId, {
+      ...content,
+      name,
+    });
+    return { id, version, isNew: true, added, statements };
+  }
+  const { id, latestVersion: version } = before;
+  if (content === undefined) return { id, version, isNew: false, added: undefined, statements: [] };
+  const { pushed, added, statements } = await planVersion(management, before, content);
+  return { id, version: pushed.version, isNew: pushed.isNew, added, statements };
+}

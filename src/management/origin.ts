@@ -1,0 +1,24 @@
+// Where a change comes from: the commit of a repository that it was made from. The audit log keeps it with the change.
+import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+
+export const Origin = named(
+  "Origin",
+  exactly({
+    commit: described(v.label, "The hash of the commit"),
+    author: optional(described(v.label, "Who wrote the commit")),
+    repository: optional(described(v.label, "The address of the repository")),
+    change: optional(described(v.label, "The pull request or merge request, as its address or number")),
+  }),
+);
+export type Origin = Infer<typeof Origin>;
+
+/** The input member of operations that may come from a repository. */
+export const givenOrigin = optional(described(Origin, "The commit of a repository that this comes from"));
+
+/** What a response says of it. */
+export const knownOrigin = described(nullable(Origin), "The commit of a repository that this came from, or null");
+
+/** The origin in the `after` of an entry of the audit log. */
+export const originIn = (after: Record<string, unknown>): Origin | null => (after.origin as Origin | undefined) ?? null;
