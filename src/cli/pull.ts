@@ -5,7 +5,7 @@ import type { LedgerPrompt, LedgerVersion } from "../files/plan.ts";
 import { writeChanged, writeNew } from "../files/write.ts";
 import type { WrittenFile } from "../files/write.ts";
 import type { PromptFile } from "../files/folder.ts";
-import { makeFolderOf, pathIn, removeFile } from "../runtime/folder.ts";
+import { canAdd, makeFolderOf, pathIn, removeFile } from "../runtime/folder.ts";
 import { findUncommitted } from "../runtime/git.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
@@ -19,7 +19,7 @@ type Pulled = { name: string; version: number; path: string; action: "created" |
 
 async function pull(context: CommandContext): Promise<Outcome> {
   const { args, call, terminal } = context;
-  const { manifest, folder, prompts, faults } = await readRepository({ args, terminal });
+  const { manifest, folder, paths, prompts, faults } = await readRepository({ args, terminal });
   refuseFaults(faults, terminal);
   const workspaceId = args.findText<WorkspaceId>("workspace") ?? await findWorkspace(call, manifest.workspace);
   const ledger = await readLedger(call, workspaceId, (read) => terminal.report(`Read ${read} prompts of the ledger`));
@@ -27,7 +27,7 @@ async function pull(context: CommandContext): Promise<Outcome> {
   const chosen = new Set(args.findText("PROMPT") === undefined ? ledger.keys() : [args.text("PROMPT")]);
   for (const name of chosen) if (!ledger.has(name)) throw conflict(`Prompt ${name} not found. See prompt list`);
 
-  const notes: string[] = [], writes: [Pulled, WrittenFile][] = [];
+  const taken = new Set(paths), notes: string[] = [], writes: [Pulled, WrittenFile][] = [];
   for (const prompt of ledger.values()) {
     if (!chosen.has(prompt.name)) continue;
     const file = files.get(prompt.name) ?? prompts.find(({ was }) => was === prompt.name);
@@ -38,9 +38,10 @@ async function pull(context: CommandContext): Promise<Outcome> {
     const version = await versionOf(prompt, args.findText("live"));
     if (version === undefined) continue;
     const written = file === undefined
-      ? writeNew(prompt.name, version.content)
+      ? writeNew(prompt.name, version.content, (path) => canAdd(taken, path))
       : writeOver(file, version, notes, folder);
     if (written === undefined) continue;
+    taken.add(written.path);
     const action = file === undefined ? "created" : "changed";
     writes.push([{ name: prompt.name, version: version.version, path: pathIn(folder, written.path), action }, written]);
   }
@@ -78,10 +79,10 @@ async function requireCommitted(
   files: readonly WrittenFile[],
   { exists }: Terminal,
 ): Promise<void> {
-  const uncommitted = await findUncommitted(folder), lost: string[] = [];
+  const uncommitted = await findUncommitted(folder, "--ignored"), lost: string[] = [];
   for (const path of files.flatMap(({ path, replaces }) => replaces === undefined ? [path] : [path, replaces])) {
-    const isLost = uncommitted === undefined ? await exists(pathIn(folder, path)) : uncommitted.has(path);
-    if (isLost) lost.push(pathIn(folder, path));
+    const isKept = uncommitted !== undefined && !uncommitted.has(path);
+    if (!isKept && await exists(pathIn(folder, path))) lost.push(pathIn(folder, path));
   }
   if (lost.length === 0) return;
   const why = uncommitted === undefined ? "no git repository keeps" : "no commit has";

@@ -3,14 +3,16 @@ import { conflict, invalid, Refusal } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { indent, jsonText, readItems, stringify } from "../common/json-text.ts";
 import { makePlan } from "../files/plan.ts";
-import type { Plan } from "../files/plan.ts";
+import type { Plan, PromptPlan } from "../files/plan.ts";
 import { maxReleaseSet, toReleaseSet } from "../files/release-set.ts";
 import { applyPrompts, readReleaseSet } from "../management/apply.ts";
 import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
 import { describeRole } from "../management/operation.ts";
+import { isShallow } from "../runtime/git.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { userOf } from "./command.ts";
+import { committedIn } from "./committed.ts";
 import { toAnnotations, writeStepSummary } from "./github.ts";
 import { readLedger } from "./ledger-prompts.ts";
 import { findOrigin } from "./origin.ts";
@@ -33,6 +35,7 @@ async function planFolder({ args, call, terminal }: CommandContext): Promise<Pla
     ledger,
     {
       prunes: args.has("prune"),
+      isCommitted: committedIn(folder),
       report: (done) => terminal.report(`Compared ${done} of ${prompts.length} prompts`),
     },
   );
@@ -97,12 +100,15 @@ async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefi
   const { plan, workspaceId, folder, changes } = await planFolder(context);
   terminal.say(formatPlan(plan, false));
   const isSure = args.has("yes") || args.has("force");
-  const buried = plan.prompts.filter(({ drift, push }) => drift?.kind === "version" && push !== undefined);
+  const buried = plan.prompts.flatMap(findBuried);
   if (buried.length > 0 && !args.has("force") && (terminal.ask === undefined || isSure)) {
     throw conflict(
-      `${
-        buried.map(({ name }) => name).join(", ")
-      } changed elsewhere, and no file has it. Pull it, or apply with --force`,
+      `Changed elsewhere, and in no commit: ${
+        buried.join("; ")
+      }. Pull it (with --live what is live) and commit it, or ` +
+        `apply with --force${
+          await isShallow(folder) ? ". This clone has no earlier commits: fetch them to compare" : ""
+        }`,
     );
   }
   const changesLive = plan.prompts.some(({ promotions, archives }) => promotions.length > 0 || archives);
@@ -112,6 +118,13 @@ async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefi
   const origin = await findOrigin(terminal.env, folder, args.findText("source"));
   return { workspaceId, prompts: jsonText(stringify(changes)), origin };
 }
+
+/** What of a prompt was changed elsewhere, and would be replaced. */
+const findBuried = ({ name, drift, push, promotions }: PromptPlan): string[] => [
+  ...(drift?.kind === "version" && push !== undefined ? [`version ${drift.version} of ${name}`] : []),
+  ...promotions.filter(({ drift, from }) => drift !== undefined && from !== undefined)
+    .map(({ deployment, from }) => `version ${from} that ${name}@${deployment} serves`),
+];
 
 /** A plan that was kept: the body of the operation. */
 async function readPlan({ args, terminal }: CommandContext, path: string): Promise<ReleaseSet> {
@@ -145,7 +158,7 @@ async function applyEach(call: Call, set: ReleaseSet, { terminal }: CommandConte
   return {
     ...outcome,
     data: { ...applied, refused },
-    note: [outcome.note, ...refused].join("\n"),
+    note: [applied.changes === 0 ? outcome.note : "Applied, each prompt in its own transaction", ...refused].join("\n"),
     failed: refused.length > 0,
   };
 }

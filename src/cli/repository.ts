@@ -11,8 +11,17 @@ import { isFolder, listFiles, pathIn } from "../runtime/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 
-/** A folder of prompts. `folder` is its path, to which those of the prompts are relative. Faults have paths as people know them. */
-export type Repository = { manifest: Manifest; folder: string; prompts: PromptFile[]; faults: Fault[] };
+/**
+ * A folder of prompts. `folder` is its path, to which those of the prompts and of all its files are relative. Faults have
+ * paths as people know them.
+ */
+export type Repository = {
+  manifest: Manifest;
+  folder: string;
+  paths: string[];
+  prompts: PromptFile[];
+  faults: Fault[];
+};
 
 /** Reads the folder that `--dir` names, or the current one. */
 export async function readRepository({ args, terminal }: { args: Arguments; terminal: Terminal }): Promise<Repository> {
@@ -21,7 +30,8 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
   const { manifest, faults } = await readManifestIn(base, terminal);
   const folder = await findFolder(base, manifest ?? defaultManifest, named !== undefined || manifest !== undefined);
   const files = new Map<string, string>();
-  for (const path of await listFiles(folder)) {
+  const paths = await listFiles(folder);
+  for (const path of paths) {
     if (formatOf(path) === undefined || path === manifestName) continue;
     files.set(path, await terminal.read(pathIn(folder, path)));
     terminal.report(`Read ${files.size} files`);
@@ -30,6 +40,7 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
   return {
     manifest: manifest ?? defaultManifest,
     folder,
+    paths,
     prompts: read.prompts,
     faults: [...faults, ...atFolder(folder, read.faults)],
   };

@@ -46,7 +46,7 @@ export type Promotion = {
   revision: number | null;
   isProtected: boolean;
   variables: VariableChange;
-  /** Who made the version live that is, if it was not a release from files. */
+  /** Who made the version live that is, if it was not a release from files and no commit has its content since. */
   drift?: Authorship | undefined;
 };
 
@@ -79,20 +79,33 @@ export type Plan = {
 export const isChange = ({ push, was, promotions, archives }: PromptPlan): boolean =>
   push !== undefined || was !== undefined || promotions.length > 0 || archives;
 
-/** Compares. With `prunes`, prompts that are in no file are archived. `report` receives how many of the files are compared. */
+export type PlanOptions = {
+  /** Whether prompts that are in no file are archived. */
+  prunes?: boolean;
+  /** Whether a commit since a time, in ms, has a content in the file of a path: then what it replaces was seen. */
+  isCommitted?(path: string, content: PromptContent, since: number): Promise<boolean>;
+  /** Receives how many of the files are compared. */
+  report?(done: number): void;
+};
+
+/** Compares. */
 export async function makePlan(
   files: readonly PromptFile[],
   { deploy, pinned }: Pick<Manifest, "deploy" | "pinned">,
   ledger: ReadonlyMap<string, LedgerPrompt>,
-  { prunes = false, report = () => {} }: { prunes?: boolean; report?: (done: number) => void } = {},
+  { prunes = false, isCommitted = () => Promise.resolve(false), report = () => {} }: PlanOptions = {},
 ): Promise<Plan> {
   const plan: Plan = { prompts: [], faults: [] };
-  const claimed = new Set<string>();
+  const claimed = new Map<string, string>(); // the path of a file by the name of its prompt in the ledger
+  const refuse = (fault: string) => void plan.faults.push(fault);
   for (const [nth, file] of files.entries()) {
     const prompt = ledger.get(file.name) ?? ledger.get(file.was ?? file.name);
-    if (prompt !== undefined) claimed.add(prompt.name);
-    if (prompt?.isArchived) plan.faults.push(`${prompt.name} is archived: unarchive it, or remove ${file.path}`);
-    else plan.prompts.push(await planFile(file, prompt, wantedOf(file.name), (fault) => plan.faults.push(fault)));
+    const other = prompt && claimed.get(prompt.name);
+    if (prompt !== undefined) claimed.set(prompt.name, file.path);
+    if (other !== undefined) {
+      refuse(`${other} and ${file.path} are both ${prompt!.name}: apply the rename first, and then add the other file`);
+    } else if (prompt?.isArchived) refuse(`${prompt.name} is archived: unarchive it, or remove ${file.path}`);
+    else plan.prompts.push(await planFile(file, prompt, wantedOf(file.name), isCommitted, refuse));
     report(nth + 1);
   }
   for (const { name, newest, isArchived } of ledger.values()) {
@@ -117,6 +130,7 @@ async function planFile(
   { path, name, content }: PromptFile,
   prompt: LedgerPrompt | undefined,
   wanted: ReadonlyMap<string, number | "latest">,
+  isCommitted: NonNullable<PlanOptions["isCommitted"]>,
   refuse: (fault: string) => void,
 ): Promise<PromptPlan> {
   const { newest } = prompt ?? {};
@@ -125,7 +139,7 @@ async function planFile(
   const plan: PromptPlan = { name, path, base: newest?.version ?? null, promotions: [], archives: false };
   if (prompt !== undefined && prompt.name !== name) plan.was = prompt.name;
   if (!isSame) plan.push = { version, content, diff: diffOf(name, newest, version, content) };
-  if (!isSame && newest !== undefined && !newest.isFromFiles) plan.drift = driftOf("version", newest);
+  if (!isSame && newest !== undefined && !await isSeen(newest.content, newest)) plan.drift = driftOf("version", newest);
   for (const [deployment, target] of wanted) {
     const to = target === "latest" ? version : target;
     if (to > version) {
@@ -135,18 +149,26 @@ async function planFile(
     const known = prompt?.deployments.find((each) => each.name === deployment);
     if (known?.isArchived) refuse(`${name}@${deployment} is archived`);
     else if (known?.currentVersion !== to) {
-      const promoted = await known?.findPromotion();
       const contentOf = async (wanted: number) =>
         wanted === version ? content : (await prompt!.findVersion(wanted)).content;
+      const live = known && await contentOf(known.currentVersion);
+      // What the files have made newest is what they make live.
+      const isExpected = target === "latest" && known?.currentVersion === newest?.version && plan.drift === undefined;
+      const promoted = isExpected ? undefined : await known?.findPromotion();
       plan.promotions.push({
         ...{ deployment, to, from: known?.currentVersion, revision: known?.revision ?? null },
         isProtected: known?.isProtected ?? false,
-        variables: compareVariables(known && await contentOf(known.currentVersion), await contentOf(to)),
-        drift: promoted?.isFromFiles ? undefined : promoted,
+        variables: compareVariables(live, await contentOf(to)),
+        drift: promoted === undefined || await isSeen(live!, promoted) ? undefined : promoted,
       });
     }
   }
   return plan;
+
+  /** Whether the files have, or had since, what was made of a prompt. */
+  async function isSeen(made: PromptContent, { isFromFiles, createdAt }: Authorship): Promise<boolean> {
+    return isFromFiles || canonicalOf(made) === canonicalOf(content) || await isCommitted(path, made, createdAt);
+  }
 }
 
 const driftOf = (kind: Drift["kind"], { content: _, ...version }: LedgerVersion): Drift => ({ kind, ...version });

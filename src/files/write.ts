@@ -2,17 +2,36 @@
 import { indent, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "./content.ts";
 import type { FileContent } from "./content.ts";
+import { formatOf, nameOfFile } from "./formats.ts";
 import { writeMarkdown } from "./markdown.ts";
 import type { PromptFile } from "./folder.ts";
 
 /** A file to write. `path` is relative to the folder. `replaces` is the path of a file that it takes the place of. */
 export type WrittenFile = { path: string; text: string; replaces?: string };
 
-/** The file of a prompt that has none, under its name. */
-export function writeNew(name: string, content: FileContent): WrittenFile {
-  const text = writeMarkdown(content);
-  return text === undefined ? { path: `${name}.json`, text: toJson(content) } : { path: `${name}.md`, text };
+/**
+ * The file of a prompt that has none, under its name. If there can be no file of that path, or `isFree` says that there is
+ * another one, the file has another path and says the name.
+ */
+export function writeNew(
+  name: string,
+  content: FileContent,
+  isFree: (path: string) => boolean = () => true,
+): WrittenFile {
+  const ending = writeMarkdown(content) === undefined ? ".json" : ".md";
+  const readsAs = (path: string) => {
+    const format = formatOf(path);
+    return format !== undefined && isFree(path) ? nameOfFile(path, format) : undefined;
+  };
+  let path = `${name}${ending}`;
+  if (readsAs(path) === name) return { path, text: write(content) };
+  const base = `prompt-${name.replace(/[/.]/g, "-")}`;
+  path = `${base}${ending}`;
+  for (let nth = 2; readsAs(path) === undefined; nth++) path = `${base}-${nth}${ending}`;
+  return { path, text: write({ ...content, name }) };
 }
+
+const write = (content: FileContent): string => writeMarkdown(content) ?? toJson(content);
 
 /**
  * The file of a prompt with another content: undefined if it has that content. What the file says besides, such as comments,

@@ -17,7 +17,7 @@ export async function listFiles(folder: string): Promise<string[]> {
     for (const entry of entries) {
       const own = join(path, entry.name);
       if (entry.isFile()) found.push(relative(folder, own).replaceAll("\\", "/"));
-      else if (entry.isDirectory() && !/^\.|^node_modules$/.test(entry.name)) await visit(own);
+      else if (entry.isDirectory() && !isLeftOut(entry.name)) await visit(own);
       if (found.length > maxFiles) {
         throw invalid(`${folder} has more than ${maxFiles} files. Name the folder of the prompts`);
       }
@@ -25,6 +25,15 @@ export async function listFiles(folder: string): Promise<string[]> {
   };
   await visit(folder);
   return found.sort();
+}
+
+const isLeftOut = (folder: string): boolean => /^\.|^node_modules$/.test(folder);
+
+/** Whether a folder that lists these files would list one more of this path, beside all of them. */
+export function canAdd(files: ReadonlySet<string>, path: string): boolean {
+  const folders = path.split("/").slice(0, -1);
+  const isInFile = folders.some((_, nth) => files.has(folders.slice(0, nth + 1).join("/")));
+  return !folders.some(isLeftOut) && !isInFile && ![...files].some((file) => `${file}/`.startsWith(`${path}/`));
 }
 
 /** The path of a file in a folder. */

@@ -12,16 +12,33 @@ export async function findHead(folder: string): Promise<Head | undefined> {
   return { commit, author, repository: address === undefined ? undefined : withoutPassword(address) };
 }
 
-/** The files below a folder, relative to it, that differ from the last commit or are in none. Undefined outside of a repository. */
-export async function findUncommitted(folder: string): Promise<Set<string> | undefined> {
+/**
+ * The files below a folder, relative to it, that differ from the last commit or are in none. With `--ignored`, those that git
+ * ignores are among them. Undefined outside of a repository.
+ */
+export async function findUncommitted(folder: string, ...options: "--ignored"[]): Promise<Set<string> | undefined> {
+  const all = ["--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", ...options];
   const [status, prefix] = [
-    await git(folder, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", "."),
+    await git(folder, "status", ...all, "--", "."),
     await git(folder, "rev-parse", "--show-prefix"),
   ];
   if (status === undefined || prefix === undefined) return undefined;
   const start = prefix.trimEnd().length;
   return new Set(status.split("\0").filter((line) => line !== "").map((line) => line.slice(3).slice(start)));
 }
+
+/** The texts that a file in a folder had in its last commits, and when each was made in ms. The newest comes first. */
+export async function* findCommitted(folder: string, path: string): AsyncGenerator<{ text: string; at: number }> {
+  const log = await git(folder, "--literal-pathspecs", "log", "--max-count=100", "--format=%H %ct", "--", path) ?? "";
+  for (const [, commit, seconds] of log.matchAll(/^(\w+) (\d+)$/gm)) {
+    const text = await git(folder, "show", `${commit}:./${path}`);
+    if (text !== undefined) yield { text, at: Number(seconds) * 1000 };
+  }
+}
+
+/** Whether a repository has but the last of its commits, as CI clones it by default. */
+export const isShallow = async (folder: string): Promise<boolean> =>
+  (await git(folder, "rev-parse", "--is-shallow-repository"))?.trim() === "true";
 
 /** `https://user:secret@host/path` → `https://host/path` */
 const withoutPassword = (address: string): string => address.replace(/^(\w+:\/\/)[^/@]*@/, "$1");
